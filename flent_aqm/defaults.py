@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All defaults and limits, with their units and the reason for each."""
+
+from __future__ import annotations
+
+# Queues that a router hook exists for (router_hooks/schemes/NAME.sh).
+AQMS = ("no_aqm", "codel", "fq_codel", "sfq")
+
+# Router model -> latency in ns that is added to the qdisc watchdog timer. The
+# timers of a real router fire late; `ideal` has none of that.
+ROUTER_MODELS = {"ideal": 0}
+
+# Below 64 kbit/s one full-sized packet takes over 190 ms, longer than any probe
+# timeout; above 40 Gbit/s HTB's 32-bit quantum arithmetic was never tried here.
+MIN_RATE_MBPS = 0.064
+MAX_RATE_MBPS = 40_000.0
+MAX_DELAY_MS = 10_000.0
+
+# The study's burst shaping (see docs/): ceil as a factor of rate, burst and cburst as tc reads them.
+BURST_CEIL_FACTOR = 1.6
+BURST_BYTES = 15 * 1024
+CBURST_BYTES = 30 * 1024
+
+# Latency probes run this long before and after the load, in seconds.
+PROBE_MARGIN_S = 5
+IRTT_INTERVAL_S = 0.01
+PING_INTERVAL_S = 0.2
+
+# Addresses inside the lab: documentation prefixes (RFC 5737, RFC 3849), so that a
+# packet that got out by mistake would go nowhere.
+CLIENT_IPV4, SERVER_IPV4 = "192.0.2.2", "198.51.100.2"
+CLIENT_IPV6, SERVER_IPV6 = "2001:db8:1::2", "2001:db8:2::2"
+
+# Where the lab's server listens.
+NDT7_PORT = 8080
+NDT7_TLS_PORT = 4443
+IPERF3_PORT = 5201
+IPERF3_CROSS_PORT = 5202  # cross traffic has a server of its own: iperf3 serves one test at a time

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every error that this package raises on purpose.
+
+    AqmError                one line for the user, exit status 1
+    ├── ConfigError         a batch, an argument or a setting is wrong
+    ├── ToolMissing         a program or a built part is not there
+    ├── SetupError          a download or a build failed
+    ├── LabError            the guest could not be started, crashed, or was killed
+    │   └── LabTimeout      the guest ran past its wall-time limit
+    ├── CommandFailed       a program ended with an error; holds argv and output
+    ├── RouterDisagrees     the router reports other settings than asked for
+    ├── ParseError          a tool printed something that is not its format
+    └── BadResult           a data file is damaged or lacks what was asked of it
+
+Anything else that is raised is a defect of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class AqmError(Exception):
+    """An expected failure. Its text says what was seen and how to mend it."""
+
+
+class ConfigError(AqmError):
+    """The user asked for something that doesn't exist or makes no sense."""
+
+
+class ToolMissing(AqmError):
+    """A program, or a part that set-up builds, was not found."""
+
+
+class SetupError(AqmError):
+    """A download or a build did not succeed."""
+
+
+class LabError(AqmError):
+    """The virtual lab did not do what it was asked to."""
+
+
+class LabTimeout(LabError):
+    """The lab was stopped because it ran past its wall-time limit."""
+
+
+class RouterDisagrees(AqmError):
+    """What the kernel reports differs from what was requested."""
+
+
+class ParseError(AqmError):
+    """Output of a tool that is not in the expected format."""
+
+
+class BadResult(AqmError):
+    """A data file that can't be used."""
+
+
+class CommandFailed(AqmError):
+    """A program ended with an error.
+
+    argv: the command; returncode: its exit status (negative: the signal);
+    stdout, stderr: its whole output as text.
+    """
+
+    def __init__(self, argv: Sequence[str], returncode: int, stdout: str, stderr: str) -> None:
+        self.argv = list(argv)
+        self.returncode = returncode
+        self.stdout = stdout
+        self.stderr = stderr
+        last = (stderr.strip() or stdout.strip() or "no output").splitlines()[-1]
+        how = f"signal {-returncode}" if returncode < 0 else f"status {returncode}"
+        super().__init__(f"{' '.join(self.argv)}: ended with {how}: {last}")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is asked of the testbed for one run: a checked, frozen record.
+
+Batch files, command lines and data files give text; everything past this module
+works with a Scenario, so a wrong value is found before anything starts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from flent_aqm import defaults
+from flent_aqm.errors import ConfigError
+
+_TRUE = {"yes", "true", "on", "1"}
+_FALSE = {"no", "false", "off", "0"}
+_SSH = re.compile(r"ssh://([A-Za-z0-9_.-]+@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Requested settings of one run. Rates in Mbit/s, delays in ms."""
+
+    aqm: str = "no_aqm"
+    rate_up_mbps: float = 100.0
+    rate_down_mbps: float = 100.0
+    burst_shaping: bool = False
+    cross_traffic: bool = False
+    base_delay_ms: float = 0.0
+    router_model: str = "ideal"
+    testbed: str = "virtual"
+    seed: int | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """All fields by name, fit for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, object]) -> Scenario:
+        """Check and convert what a batch or command line gives.
+
+        Keys are those of the fields, and `rate_mbps` for both directions; keys of
+        others are left alone. Raises ConfigError that names the key and the value.
+        """
+        rate = given.get("rate_mbps", 100)
+        return cls(
+            aqm=_choice("aqm", given.get("aqm", "no_aqm"), defaults.AQMS),
+            rate_up_mbps=_rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
+            rate_down_mbps=_rate("rate_down_mbps", given.get("rate_down_mbps", rate)),
+            burst_shaping=_flag("burst_shaping", given.get("burst_shaping", False)),
+            cross_traffic=_flag("cross_traffic", given.get("cross_traffic", False)),
+            base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0)),
+            router_model=_choice("router_model", given.get("router_model", "ideal"),
+                                 tuple(defaults.ROUTER_MODELS)),
+            testbed=_testbed(given.get("testbed", "virtual")),
+            seed=_seed(given.get("seed")),
+        )
+
+
+def _choice(key: str, value: object, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ConfigError(f"{key}: unknown value {value!r}; known: {', '.join(known)}")
+    return str(value)
+
+
+def _number(key: str, value: object, unit: str) -> float:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(str(value))
+    except ValueError:
+        raise ConfigError(f"{key}: {value!r} is not a number; give it in {unit}") from None
+    if not math.isfinite(number):
+        raise ConfigError(f"{key}: {value!r} is not a finite number; give it in {unit}")
+    return number
+
+
+def _rate(key: str, value: object) -> float:
+    rate = _number(key, value, "Mbit/s")
+    if not defaults.MIN_RATE_MBPS <= rate <= defaults.MAX_RATE_MBPS:
+        raise ConfigError(
+            f"{key}: {value} Mbit/s is out of range; "
+            f"expected {defaults.MIN_RATE_MBPS:g} to {defaults.MAX_RATE_MBPS:g}")
+    return rate
+
+
+def _delay(key: str, value: object) -> float:
+    delay = _number(key, value, "ms")
+    if not 0 <= delay <= defaults.MAX_DELAY_MS:
+        raise ConfigError(f"{key}: {value} ms is out of range; "
+                          f"expected 0 to {defaults.MAX_DELAY_MS:g}")
+    return delay
+
+
+def _flag(key: str, value: object) -> bool:
+    text = str(value).lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
+
+
+def _testbed(value: object) -> str:
+    text = str(value)
+    if text in ("virtual", "netns") or _SSH.fullmatch(text):
+        return text
+    raise ConfigError(f"testbed: unknown value {text!r}; "
+                      "known: virtual, netns, ssh://[user@]router[:port]")
+
+
+def _seed(value: object) -> int | None:
+    if value is None or value == "":
+        return None
+    text = str(value)
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise ConfigError(f"seed: {text!r} is not a whole number from 0 to 10^18 - 1")
+    return int(text)
