@@ -1,0 +1,223 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Sees to the system packages of packages.txt and to a Rust compiler.
+#
+#   packages.sh           install what is missing; without root, print the command for it
+#   packages.sh --check   only say what is missing
+#
+# Exit status 0: all there. 1: something is missing, or could not be installed; then
+# nothing was left half-done. Runs before any Python environment exists.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+list=$here/packages.txt
+added=/etc/apt/sources.list.d/flent-aqm  # plus .list or .sources
+# ndt7-client 0.3.1 declares this version of Rust as its oldest.
+rust_oldest=1.88
+LC_ALL=C
+export LC_ALL
+
+say() {
+    printf 'packages: %s\n' "$1" >&2
+}
+
+# The apt source that this run has added; taken back if the run fails.
+target=
+
+fail() {
+    if [ -n "$target" ]; then
+        rm -f "$target"
+        say "$target was removed again"
+    fi
+    say "$1"
+    exit 1
+}
+
+# Lines of the list of which no name is installed, as "name|name".
+missing_packages() {
+    dpkg-query -W -f '${db:Status-Status} ${Package}\n' | awk '
+        NR == FNR { if ($1 == "installed") have[$2] = 1; next }
+        /^#/ || NF == 0 { next }
+        {
+            count = split($1, names, "|")
+            for (i = 1; i <= count; i++) if (names[i] in have) next
+            print $1
+        }' - "$list"
+}
+
+# Whether version $1 (like 1.95.0) is at least $2.
+at_least() {
+    [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
+}
+
+# What cargo is needed for may have been built already, by root for everybody.
+client_is_built() {
+    [ -x /var/cache/flent-aqm/bin/ndt7-client ] ||
+        [ -x "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/flent-aqm/bin/ndt7-client" ]
+}
+
+rust_is_there() {
+    if client_is_built; then
+        return 0
+    fi
+    # The names that flent_aqm/setup/ndt7_client.py tries too.
+    for cargo in cargo /usr/bin/cargo-1.*; do
+        version=$("$cargo" --version 2>/dev/null | cut -d ' ' -f 2) || version=
+        if [ -n "$version" ] && at_least "$version" "$rust_oldest"; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+# The version that apt would install of package $1; empty if none.
+candidate() {
+    apt-cache policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p'
+}
+
+# The first name of "a|b" that apt can install; empty if none.
+first_available() {
+    for name in $(printf '%s' "$1" | tr '|' ' '); do
+        if [ -n "$(candidate "$name")" ]; then
+            printf '%s' "$name"
+            return 0
+        fi
+    done
+}
+
+# Names of the packages with a new enough compiler; empty if there are none.
+# Debian 12 and 13 carry a newer one beside their own, for building browsers.
+rust_packages() {
+    for suffix in '' -web; do
+        version=$(candidate "cargo$suffix")
+        if [ -n "$version" ] && at_least "$version" "$rust_oldest"; then
+            printf 'cargo%s rustc%s' "$suffix" "$suffix"
+            return 0
+        fi
+    done
+    # Ubuntu's way: cargo-1.89 and the like; the newest.
+    newest=$(apt-cache pkgnames cargo-1. | grep -x 'cargo-1\.[0-9]*' | sort -V | tail -n 1)
+    if [ -n "$newest" ] && at_least "${newest#cargo-}" "$rust_oldest"; then
+        printf '%s rustc-%s' "$newest" "${newest#cargo-}"
+    fi
+}
+
+# The stanza or line through which this machine gets its release's main component,
+# with component $1 in place of main: same address, same key, so that apt sees no conflict.
+source_entry() {
+    entry=$(apt-get indextargets 'Created-By: Packages' 'Component: main' "Release: $codename" |
+        sed -n 's/^Sourcesentry: //p' | head -n 1)
+    file=${entry%:*}
+    number=${entry##*:}
+    [ -r "$file" ] || return 0
+    case $file in
+        *.sources)
+            awk -v number="$number" -v component="$1" -v suite="$codename" '
+                /^#/ { next }
+                /^[ \t]*$/ { inside = 0; next }
+                !inside { inside = 1; count++ }
+                count != number { next }
+                # A continuation line belongs to the field before it.
+                /^[ \t]/ { if (!dropped) print; next }
+                { field = tolower($1); dropped = 0 }
+                field == "types:" { print "Types: deb"; dropped = 1; next }
+                field == "suites:" { print "Suites: " suite; dropped = 1; next }
+                field == "components:" { print "Components: " component; dropped = 1; next }
+                { print }' "$file"
+            ;;
+        *)
+            sed -n "${number}s/^\(deb\( *\[[^]]*\]\)\{0,1\}  *[^ ]*  *[^ ]*\).*/\1 $1/p" "$file"
+            ;;
+    esac
+}
+
+# Make netperf available, which some releases keep outside of main. Nothing is done
+# where it has a candidate already.
+add_component() {
+    if [ -n "$(candidate netperf)" ]; then
+        return 0
+    fi
+    # shellcheck source=/dev/null
+    codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+    # shellcheck source=/dev/null
+    case $(. /etc/os-release && printf '%s' "${ID:-} ${ID_LIKE:-}") in
+        *ubuntu*) component=multiverse ;;
+        *) component=non-free ;;
+    esac
+    text=$(source_entry "$component")
+    case $text in
+        '') fail "netperf has no candidate, and no apt source of $codename main was found; add $component to /etc/apt by hand" ;;
+        Types:* | *'
+Types:'*) target=$added.sources ;;
+        *) target=$added.list ;;
+    esac
+    say "netperf is in the component $component: adding it in $target"
+    printf '# Added by flent-aqm for netperf; may be removed together with it.\n%s\n' "$text" > "$target"
+    if apt-get update -q && [ -n "$(candidate netperf)" ]; then
+        return 0
+    fi
+    fail "netperf has no candidate in $component either"
+}
+
+install_all() {
+    say "missing: $missing"
+    apt-get update -q || fail 'apt-get update failed; see above'
+    add_component
+    names=
+    for wanted in $missing; do
+        if [ "$wanted" = "$rust" ]; then
+            name=$(rust_packages)
+            [ -n "$name" ] || fail "no package has cargo >= $rust_oldest; install Rust (rustup) and run this again with cargo on PATH"
+        else
+            name=$(first_available "$wanted")
+            [ -n "$name" ] || fail "apt has no package named $wanted; is this Debian 12, 13 or Ubuntu 24.04, with main enabled?"
+        fi
+        names="$names $name"
+    done
+    # shellcheck disable=SC2086 # a list of words
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $names ||
+        fail 'apt-get install failed; see above'
+    target=
+    case " $names " in
+        *' netperf '*) stop_netserver ;;
+    esac
+}
+
+# netperf's package starts a server that anybody in the network can reach; the lab
+# runs its own inside. Only done right after it came in through this script.
+stop_netserver() {
+    if [ -d /run/systemd/system ]; then
+        systemctl disable --now netperf.service || say 'netperf.service could not be stopped'
+    elif [ -x /etc/init.d/netperf ]; then
+        # fails too when none was running, as in a container
+        /etc/init.d/netperf stop >/dev/null 2>&1 || true
+    fi
+}
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    fail 'no apt and dpkg here: this set-up knows Debian 12 and 13 and Ubuntu 24.04'
+fi
+
+rust="cargo>=$rust_oldest"
+missing=$(missing_packages)
+if ! rust_is_there; then
+    missing="$missing $rust"
+fi
+# shellcheck disable=SC2086 # a list of words
+set -- "${1:-}" $missing
+if [ $# -eq 1 ]; then
+    exit 0
+fi
+mode=$1
+shift
+missing=$*
+if [ "$mode" = --check ]; then
+    fail "missing: $missing"
+elif [ "$(id -u)" -ne 0 ]; then
+    say "missing: $missing"
+    say 'they need root to install; nothing was changed. Type:'
+    printf '    sudo make -C %s packages\n' "$root" >&2
+    exit 1
+fi
+install_all
