@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Build backend (PEP 517 and 660): setuptools' metadata, and a wheel laid out here.
+
+A wheel of this project differs from what setuptools packs in two ways:
+
+- start-up files stand at its root, from where Python runs them (START_FILES);
+- folders that stand beside the package in a checkout go inside it (SHELVES), with
+  their execution bits, so that an installed copy finds them.
+
+An editable wheel holds the start-up files and the checkout's path, nothing else.
+Nothing is written into the checkout, except by build_sdist.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from setuptools.build_meta import (
+    build_sdist,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_wheel,
+)
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+PACKAGE = "flent_aqm"
+SHELVES = ("tests_defs", "batches", "router_hooks")
+
+# Python up to 3.14 runs the import line of a .pth file. From 3.15 on (PEP 829) it
+# calls what the .start file of the same name says, and skips that import line.
+# A package that is gone while its .pth file is still there must not be noticed.
+HOOK = f"{PACKAGE}.bridge.hook"
+CALL = f"try:\n import {HOOK} as hook\nexcept ImportError: pass\nelse: hook.install()"
+PTH = f"import sys; exec({CALL!r})\n"
+START_FILES = {f"{PACKAGE}.pth": PTH, f"{PACKAGE}.start": f"{HOOK}:install\n"}
+
+WHEEL = """\
+Wheel-Version: 1.0
+Generator: flent_aqm_backend
+Root-Is-Purelib: true
+Tag: py3-none-any
+"""
+
+# Earliest time that a zip file can hold: the same files always give the same wheel.
+ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+Settings = Mapping[str, object] | None
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Write the wheel of this project; gives its file name."""
+    files = dict(_files(Path(PACKAGE), PACKAGE))
+    for shelf in SHELVES:
+        files.update(_files(Path(shelf), f"{PACKAGE}/{shelf}"))
+    return _write_wheel(Path(wheel_directory), files, START_FILES, metadata_directory)
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Write a wheel that makes Python use this checkout; gives its file name."""
+    # A plain path line, as setuptools' own finder for editables would import half of
+    # importlib into every Python program of the environment.
+    start = {**START_FILES, f"{PACKAGE}.pth": f"{Path.cwd()}\n{PTH}"}
+    return _write_wheel(Path(wheel_directory), {}, start, metadata_directory)
+
+
+def _files(folder: Path, inside: str) -> Iterator[tuple[str, Path]]:
+    """All files below a folder with their names in the wheel; no caches, no hidden ones."""
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and not any(p.startswith(".") or p == "__pycache__" for p in parts):
+            yield f"{inside}/{'/'.join(parts)}", path
+
+
+def _write_wheel(
+    directory: Path, files: Mapping[str, Path], texts: Mapping[str, str], metadata: str | None
+) -> str:
+    with tempfile.TemporaryDirectory() as scratch:
+        if metadata is None:
+            metadata = str(Path(scratch, prepare_metadata_for_build_wheel(scratch)))
+        info = Path(metadata).name
+        files = {**files, **dict(_files(Path(metadata), info))}
+        for generated in ("WHEEL", "RECORD"):
+            files.pop(f"{info}/{generated}", None)
+        name = f"{info.removesuffix('.dist-info')}-py3-none-any.whl"
+        with zipfile.ZipFile(directory / name, "w", zipfile.ZIP_DEFLATED) as wheel:
+            record = io.StringIO()
+            rows = csv.writer(record, lineterminator="\n")
+            for member, text in {**texts, f"{info}/WHEEL": WHEEL}.items():
+                rows.writerow(_add(wheel, member, text.encode(), executable=False))
+            for member, path in files.items():
+                executable = bool(path.stat().st_mode & 0o100)
+                rows.writerow(_add(wheel, member, path.read_bytes(), executable=executable))
+            rows.writerow((f"{info}/RECORD", "", ""))
+            _add(wheel, f"{info}/RECORD", record.getvalue().encode(), executable=False)
+    return name
+
+
+def _add(
+    wheel: zipfile.ZipFile, member: str, content: bytes, *, executable: bool
+) -> tuple[str, str, int]:
+    """Add a file to the wheel; gives its line of RECORD."""
+    entry = zipfile.ZipInfo(member, ZIP_EPOCH)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = (0o100755 if executable else 0o100644) << 16
+    wheel.writestr(entry, content)
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+    return member, f"sha256={digest}", len(content)

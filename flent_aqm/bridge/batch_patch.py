@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Batch runs: what `flent -B FILE` runs without -b, and how errors of ours end."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.bridge.exit_status import reported
+from flent_aqm.errors import ConfigError
+
+_TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
+
+
+def patch(module: Any) -> None:
+    """Patch flent.batch."""
+    stock_init, stock_run = module.BatchRunner.__init__, module.BatchRunner.run
+
+    def init(self: Any, settings: Any) -> None:
+        with _reported(settings):
+            stock_init(self, settings)
+
+    def run(self: Any) -> Any:
+        with _reported(self.settings):
+            _name_batches(self, module.logger)
+            return stock_run(self)
+
+    module.BatchRunner.__init__ = init
+    module.BatchRunner.run = run
+
+
+def batches_to_run(
+    batches: Mapping[str, Mapping[str, object]], files: Sequence[str]
+) -> list[str]:
+    """The batches that run when none is named: those named like their file, or else all.
+
+    batches: keys by batch name, as read from the files. Abstract and disabled ones are
+    never among them. Raises ConfigError when nothing is left.
+    """
+    runnable = [
+        name for name, keys in batches.items()
+        if not keys.get("abstract") and not keys.get("disabled") and keys.get("enabled", True)
+    ]
+    if not runnable:
+        raise ConfigError(
+            f"{', '.join(files)}: no batch to run: none is there that is neither abstract nor "
+            f"disabled; batches: {', '.join(batches) or 'none'}")
+    # Flent keeps batch names in lower case.
+    stems = {Path(file).stem.lower() for file in files}
+    return [name for name in runnable if name in stems] or runnable
+
+
+def uses_testbed(settings: Any) -> bool:
+    """Whether a batch run is one of ours: the key `testbed` stands in a file or override.
+
+    The files' text decides, as a file that can't be parsed is reported our way too.
+    """
+    return bool(settings.BATCH_FILES) and (
+        "testbed" in settings.BATCH_OVERRIDE or any(map(_names_testbed, settings.BATCH_FILES)))
+
+
+def _names_testbed(file: str) -> bool:
+    try:
+        return bool(_TESTBED_KEY.search(Path(file).read_text("utf-8", errors="replace")))
+    except OSError:
+        return False  # Flent says so
+
+
+def _reported(settings: Any) -> AbstractContextManager[None]:
+    """reported() with the errors that are the user's in a batch run of ours."""
+    if settings.INPUT or not uses_testbed(settings):
+        return reported()
+    return reported(RuntimeError, configparser.Error, UnicodeDecodeError)
+
+
+def _name_batches(runner: Any, logger: Any) -> None:
+    """Fill in BATCH_NAMES where the user gave a file only; check those given for ours."""
+    settings = runner.settings
+    if settings.INPUT or not settings.BATCH_FILES:
+        return
+    if settings.BATCH_NAMES:
+        _check_names(runner)
+    elif settings.NAME is None:
+        batches = {name: {**keys, **settings.BATCH_OVERRIDE}
+                   for name, keys in runner.batches.items()}
+        settings.BATCH_NAMES = batches_to_run(batches, settings.BATCH_FILES)
+        logger.info("No -b given, running: %s.", ", ".join(settings.BATCH_NAMES))
+
+
+def _check_names(runner: Any) -> None:
+    names = runner.settings.BATCH_NAMES
+    unknown = [name for name in names if name not in runner.batches]
+    if unknown and names != ["ALL"] and uses_testbed(runner.settings):
+        raise ConfigError(
+            f"{', '.join(runner.settings.BATCH_FILES)}: unknown batch {', '.join(unknown)}; "
+            f"batches: {', '.join(runner.batches) or 'none'}")

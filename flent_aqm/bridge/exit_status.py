@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Exit status of `flent`: Flent reports an error and ends with 0, ours end with 1.
+
+Flent's run_flent() swallows RuntimeErrors after it has logged them. So whoever raises
+one that has to be seen from outside goes through reported(), and run_flent() returns 1
+afterwards. The GUI's processes never return from run_flent(): they stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flent_aqm.errors import AqmError
+
+_failed = False
+
+
+@contextmanager
+def reported(*also: type[Exception]) -> Iterator[None]:
+    """Let an AqmError, or one of the types given, out as Flent reports errors.
+
+    It leaves as a RuntimeError of one line, which Flent writes to standard error with
+    ERROR: before it (and with --debug-error the traceback); the exit status will be 1.
+    """
+    global _failed
+    expected = (AqmError, *also)
+    try:
+        yield
+    except expected as error:
+        _failed = True
+        raise RuntimeError(" ".join(str(error).split())) from error
+
+
+def patch(module: Any) -> None:
+    """Patch flent itself, where the command's entry points are."""
+    stock = module.run_flent
+
+    def run_flent(gui: bool = False) -> int:
+        global _failed
+        _failed = False
+        status: int = stock(gui)
+        return 1 if _failed else status
+
+    module.run_flent = run_flent

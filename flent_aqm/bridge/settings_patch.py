@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Test definitions of ours on the command line and in lists of tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flent_aqm.bridge.test_files import is_only_ours, our_tests
+
+
+def patch(module: Any) -> None:
+    """Patch flent.settings."""
+    _patch_words(module)
+    _patch_list(module)
+
+
+def _patch_words(module: Any) -> None:
+    """Words of the command line that are no file: a test's name, or else a host's."""
+    stock = module.Settings.load_test_or_host
+
+    def load_test_or_host(self: Any, test_name: str) -> None:
+        if not is_only_ours(test_name, module.TEST_PATH):
+            stock(self, test_name)
+        elif self.NAME not in (None, test_name):
+            raise RuntimeError(f"Multiple test names specified: {self.NAME} and {test_name}.")
+        else:
+            self.NAME = test_name
+
+    module.Settings.load_test_or_host = load_test_or_host
+
+
+def _patch_list(module: Any) -> None:
+    """--list-tests, and the list in the GUI's dialog for a new test."""
+    stock = module.ListTests.get_tests.__func__
+
+    def get_tests(cls: Any, settings: Any) -> list[tuple[str, str]]:
+        tests: list[tuple[str, str]] = stock(cls, settings)
+        for name in our_tests():
+            if is_only_ours(name, module.TEST_PATH):
+                loaded = settings.copy()
+                try:
+                    loaded.load_test(name, informational=True)
+                except Exception as error:  # as Flent does: the others are still listed
+                    module.logger.exception(str(error))
+                else:
+                    tests.append((name, loaded.DESCRIPTION))
+        return sorted(tests)
+
+    module.ListTests.get_tests = classmethod(get_tests)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Our classes by the names that test definitions use for them.
+
+Flent finds its classes in the globals of the module that looks for them. Ours stand
+in explicit tables, which are read when a name is asked for that Flent doesn't know:
+a run of a stock test imports none of them, and a runner's module may import Flent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+# Kind -> package and module of the table, and its name: dict[str, type].
+TABLES = {
+    "runner": ("flent_aqm.runners", "all_runners", "RUNNERS"),
+    "plotter": ("flent_aqm.plotters", "all_plotters", "PLOTTERS"),
+}
+
+
+def table(kind: str) -> dict[str, type]:
+    """All our classes of a kind by name; empty while the table's module isn't there."""
+    package, module, name = TABLES[kind]
+    if find_spec(package) is None or find_spec(f"{package}.{module}") is None:
+        return {}
+    found: dict[str, type] = getattr(import_module(f"{package}.{module}"), name)
+    return found
+
+
+def extend_lookup(module: ModuleType, function: str, kind: str) -> None:
+    """Let a look-up function of a Flent module, name -> class, fall back on our table.
+
+    Flent's own names win. A name that nobody knows raises what Flent raises.
+    """
+    stock: Callable[[str], type] = getattr(module, function)
+
+    def lookup(name: str) -> type:
+        try:
+            return stock(name)
+        except RuntimeError:
+            ours = table(kind).get(name)
+            if ours is None:
+                raise
+            return ours
+
+    setattr(module, function, lookup)
