@@ -36,3 +36,19 @@ NDT7_PORT = 8080
 NDT7_TLS_PORT = 4443
 IPERF3_PORT = 5201
 IPERF3_CROSS_PORT = 5202  # cross traffic has a server of its own: iperf3 serves one test at a time
+NETPERF_PORT = 12865
+
+# The lab's remaining addresses.
+ROUTER_DOWN_IPV4, ROUTER_UP_IPV4 = "192.0.2.1", "198.51.100.1"
+ROUTER_DOWN_IPV6, ROUTER_UP_IPV6 = "2001:db8:1::1", "2001:db8:2::1"
+
+# Virtual wall clock at boot: a fixed moment, so that timestamps repeat
+# (2026-01-01 00:00:00 UTC).
+CLOCK_START_NS = 1_767_225_600 * 10**9
+
+# Guest memory. Only what is touched is taken from the host.
+GUEST_MEMORY_MB = 1024
+
+# A run is given this many wall seconds before it is taken for hung. The slowest cell
+# measured (10 Gbit/s, loaded machine) stayed well below a tenth of it.
+WALL_LIMIT_S = 900.0

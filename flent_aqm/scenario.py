@@ -7,6 +7,7 @@ works with a Scenario, so a wrong value is found before anything starts.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -37,6 +38,21 @@ class Scenario:
     def as_dict(self) -> dict[str, object]:
         """All fields by name, fit for JSON."""
         return asdict(self)
+
+    def as_json(self) -> str:
+        """All fields as one line of JSON, the form in which a run's tools get them."""
+        return json.dumps(self.as_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Scenario:
+        """The reverse of as_json, checked like any other input."""
+        try:
+            fields = json.loads(text)
+        except ValueError:
+            raise ConfigError(f"a scenario is expected as JSON, not as {text[:60]!r}") from None
+        if not isinstance(fields, dict):
+            raise ConfigError(f"a scenario is expected as a JSON object, not as {text[:60]!r}")
+        return cls.from_settings(fields)
 
     @classmethod
     def from_settings(cls, given: Mapping[str, object]) -> Scenario:

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# Settings of network devices, read by client.sh, router.sh and server.sh.
+
+# Duplicate address detection would hold IPv6 back for two seconds. Before the links
+# are set up, as it begins then.
+no_address_detection() {
+    for accept_dad in /proc/sys/net/ipv6/conf/*/accept_dad; do
+        echo 0 >"$accept_dad"
+    done
+}
+
+# Offloads of a host's end. tso and gso are off, so that each packet meets the queue
+# alone. gro is on, with the interrupt moderation that NICs have: the receiver wakes up
+# once per batch, which makes 1 Gbit/s 7 times faster in wall time and adds about 10 us
+# of RTT.
+GRO_FLUSH_TIMEOUT_NS=20000
+
+host_end() { # device
+    ethtool -K "$1" tso off gso off gro on >/dev/null
+    echo "$GRO_FLUSH_TIMEOUT_NS" >"/sys/class/net/$1/gro_flush_timeout"
+    echo 1 >"/sys/class/net/$1/napi_defer_hard_irqs"
+}

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# First process of the lab's guest: mounts, network, servers, the command, power-off.
+#
+#   client (this namespace)      netns router          netns server
+#     eth0 ------------------- down      up ------------------- eth0
+#
+# The host hands over one writable folder, LAB (a word of the kernel's command line):
+#   LAB/settings.sh   read     the variables in capitals, written by virtual.py
+#   LAB/command.sh    read     what to run on the client
+#   LAB/etc/          read     files to stand in for those of the host's /etc
+#   LAB/stdout, stderr, status, uptime, results/   written
+# The root file system is the host's, read-only. What this script prints is the
+# console, which the host keeps for when something goes wrong.
+
+set -u
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+# An init that merely ends would panic the kernel. Debian's `poweroff` belongs to
+# systemd, which a small machine may lack; perl-base is on each Debian and Ubuntu.
+power_off() {
+    sync
+    exec perl -e 'syscall(169, 0xfee1dead, 672274793, 0x4321fedc, 0)'
+}
+
+fail() {
+    echo "flent-aqm-guest: $*"
+    power_off
+}
+
+mount_file_systems() {
+    mount -t proc proc /proc
+    mount -t sysfs sys /sys
+    mount -t devtmpfs dev /dev 2>/dev/null
+    mkdir -p /dev/shm /dev/pts
+    mount -t devpts -o newinstance,ptmxmode=0666 pts /dev/pts && ln -sf pts/ptmx /dev/ptmx
+    mount -t tmpfs shm /dev/shm
+    mount -t tmpfs run /run
+    mkdir -p /run/lab /run/home /run/netns
+    # sync: the host shows the command's output while it runs.
+    mount -t hostfs -o "sync,$LAB" lab /run/lab || fail "can't mount $LAB"
+}
+
+# Folders that the mounts on /tmp, /run and /dev/shm hide, but that are needed inside.
+show_again() {
+    for folder in $KEEP_VISIBLE; do
+        mkdir -p "$folder" && mount -t hostfs -o "ro,$folder" keep "$folder" ||
+            fail "can't mount $folder"
+    done
+}
+
+replace_etc() {
+    for file in hosts gai.conf resolv.conf nsswitch.conf; do
+        [ ! -e "/etc/$file" ] || mount --bind "/run/lab/etc/$file" "/etc/$file"
+    done
+    echo client >/proc/sys/kernel/hostname
+}
+
+mount_file_systems
+. /run/lab/settings.sh || fail "can't read settings.sh"
+mount -t tmpfs tmp /tmp
+show_again
+replace_etc
+
+sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
+ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
+ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server's network"
+
+# Until the first tick of virtual time has passed, /proc/net/psched says 100 Hz and
+# tc computes wrong default bursts from it. By the end of this second every server has
+# started, too: computing takes no virtual time, so whatever isn't waiting is done.
+sleep 1
+grep -q 3b9aca00 /proc/net/psched || fail "the packet scheduler's clock is not ready"
+
+cd "$COMMAND_DIR" || fail "can't enter $COMMAND_DIR"
+if [ "$INTERACTIVE" = yes ]; then
+    setsid -c sh /run/lab/command.sh </dev/tty0 >/dev/tty0 2>&1
+    status=$?
+else
+    sh /run/lab/command.sh </dev/null >/run/lab/stdout 2>/run/lab/stderr
+    status=$?
+fi
+cut -d ' ' -f 1 /proc/uptime >/run/lab/uptime
+echo $status >/run/lab/status
+cd /
+umount /run/lab 2>/dev/null
+power_off

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# The router's network: it forwards, and has no offloads at all.
+
+set -eu
+. "$GUEST_DIR/devices.sh"
+
+no_address_detection
+echo 1 >/proc/sys/net/ipv4/ip_forward
+echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+
+ip -batch - <<END
+link set dev lo up
+addr add $ROUTER_DOWN_IPV4/24 dev down
+addr add $ROUTER_DOWN_IPV6/64 dev down nodad
+addr add $ROUTER_UP_IPV4/24 dev up
+addr add $ROUTER_UP_IPV6/64 dev up nodad
+link set dev down up
+link set dev up up
+END
+for device in down up; do
+    ethtool -K "$device" tso off gso off gro off >/dev/null
+done

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# The server's network, the added base delay, and the servers asked for.
+
+set -eu
+. "$GUEST_DIR/devices.sh"
+
+no_address_detection
+ip -batch - <<END
+link set dev lo up
+addr add $SERVER_IPV4/24 dev eth0
+addr add $SERVER_IPV6/64 dev eth0 nodad
+link set dev eth0 up
+route add default via $ROUTER_UP_IPV4
+route add default via $ROUTER_UP_IPV6 dev eth0
+END
+host_end eth0
+
+# Half of the delay on what leaves, half on what arrives; netem can hold only what
+# leaves a device, so arriving packets go through an ifb. On the server, never on the
+# router, whose queue is what is measured. The limit holds 10 Gbit/s for a second.
+if [ "$HALF_DELAY_US" -gt 0 ]; then
+    ip -batch - <<END
+link add ifb0 type ifb
+link set dev ifb0 up
+END
+    tc -batch - <<END
+qdisc add dev eth0 root netem delay ${HALF_DELAY_US}us limit 1000000
+qdisc add dev eth0 clsact
+filter add dev eth0 ingress matchall action mirred egress redirect dev ifb0
+qdisc add dev ifb0 root netem delay ${HALF_DELAY_US}us limit 1000000
+END
+fi
+
+for server in $SERVERS; do
+    case $server in
+    iperf3)
+        iperf3 --server --port "$IPERF3_PORT" >/dev/null 2>&1 &
+        iperf3 --server --port "$IPERF3_CROSS_PORT" >/dev/null 2>&1 &
+        ;;
+    irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
+    netserver) netserver -D >/dev/null 2>&1 & ;;
+    ndt7)
+        "$PYTHON" -m flent_aqm.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
+            >/run/ndt7.log 2>&1 &
+        ;;
+    ndt-server)
+        # M-Lab's own, which writes its records below the working directory.
+        mkdir -p /run/ndt-server && cd /run/ndt-server
+        ndt-server -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server \
+            >/run/ndt7.log 2>&1 &
+        ;;
+    *)
+        echo "unknown server: $server" >&2
+        exit 1
+        ;;
+    esac
+done

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the host hands to the guest: the files that guest/init.sh reads.
+
+Every value goes through shlex.quote, so nothing in it is taken for shell code.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from flent_aqm import defaults, paths
+from flent_aqm.errors import ConfigError
+from flent_aqm.scenario import Scenario
+
+GUEST_DIR = Path(__file__).resolve().parent / "guest"
+IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
+SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+# The guest mounts its own file systems here, over what the host has there.
+HIDDEN_BY_MOUNTS = ("/tmp", "/run", "/dev", "/proc", "/sys")
+
+
+def write(
+    folder: Path,
+    scenario: Scenario,
+    argv: Sequence[str],
+    *,
+    servers: Sequence[str],
+    prelude: Sequence[Sequence[str]] = (),
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    interactive: bool = False,
+) -> None:
+    """Write settings.sh, command.sh and etc/ for one boot into folder.
+
+    argv: the command for the client; prelude: commands before it, whose failure ends
+    the run with their status; cwd: the command's working directory (the host's path);
+    env: further variables for the command.
+    """
+    cwd = cwd or Path.cwd()
+    (folder / "etc").mkdir()
+    (folder / "results").mkdir()
+    (folder / "uml").mkdir()
+    (folder / "etc" / "hosts").write_text(_hosts())
+    # Names have both kinds of address; IPv4 is what one gets without asking.
+    (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
+    (folder / "etc" / "resolv.conf").write_text("# the lab has no name server\n")
+    (folder / "etc" / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
+    settings = {
+        **{name: str(getattr(defaults, name)) for name in (
+            "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
+            "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
+            "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT")},
+        **_command_environment(scenario),
+        "GUEST_DIR": str(GUEST_DIR),
+        "PYTHON": sys.executable,
+        "SERVERS": " ".join(servers),
+        "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
+        "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd)),
+        "COMMAND_DIR": str(cwd),
+        "INTERACTIVE": "yes" if interactive else "no",
+        **(env or {}),
+    }
+    _refuse_odd_paths(cwd)
+    (folder / "settings.sh").write_text(
+        "".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()))
+    (folder / "command.sh").write_text(
+        "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
+        + f"exec {shlex.join(argv)}\n")
+
+
+def _hosts() -> str:
+    addresses = [
+        ("127.0.0.1", "localhost"), ("::1", "localhost"),
+        (defaults.CLIENT_IPV4, "client"), (defaults.CLIENT_IPV6, "client"),
+        (defaults.ROUTER_DOWN_IPV4, "router"), (defaults.ROUTER_DOWN_IPV6, "router"),
+        (defaults.SERVER_IPV4, "server"), (defaults.SERVER_IPV6, "server"),
+    ]
+    return "".join(f"{address}\t{name}\n" for address, name in addresses)
+
+
+def _command_environment(scenario: Scenario) -> dict[str, str]:
+    bins = [Path(sys.prefix) / "bin", paths.user_cache() / "bin", paths.SYSTEM_CACHE / "bin"]
+    return {
+        "PATH": ":".join([*map(str, bins), *SYSTEM_PATH]),
+        "HOME": "/run/home",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "TERM": os.environ.get("TERM", "dumb"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "FLENT_AQM_IN_LAB": "1",
+        "FLENT_AQM_HOOKS": str(paths.resource_dir("router_hooks")),
+        "FLENT_AQM_SCENARIO": scenario.as_json(),
+    }
+
+
+def _hidden_but_needed(cwd: Path) -> list[str]:
+    """Folders that the command needs and that lie below one of the guest's own mounts."""
+    needed = [paths.PACKAGE.parent, Path(sys.prefix), Path(sys.base_prefix),
+              paths.user_cache(), paths.SYSTEM_CACHE, paths.resource_dir("batches").parent, cwd]
+    hidden = {str(path) for path in needed if path.is_dir() and _is_below(path, HIDDEN_BY_MOUNTS)}
+    return sorted(path for path in hidden if not _is_below(Path(path), hidden - {path}))
+
+
+def _is_below(path: Path, tops: Iterable[str]) -> bool:
+    return any(path.is_relative_to(top) for top in tops)
+
+
+def _refuse_odd_paths(cwd: Path) -> None:
+    """Paths that mount options or the kernel's command line can't express."""
+    for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
+        if _is_below(path, HIDDEN_BY_MOUNTS) and set(str(path)) & set(" ,\t\n"):
+            raise ConfigError(f"{what} is in {path}: the lab can't show a temporary folder whose "
+                              "path has a blank or a comma; move it or rename it")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm lab`: run any command on the client of a lab, in virtual time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import IO
+
+from flent_aqm import defaults
+from flent_aqm.errors import ConfigError
+from flent_aqm.router.apply import apply_command
+from flent_aqm.scenario import Scenario
+from flent_aqm.testbed.virtual import SERVERS, Lab
+
+EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
+_POLL_S = 0.05
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm lab`."""
+    parser.usage = "flent-aqm lab [options] [-- COMMAND [ARGUMENT ...]]"
+    parser.description = (
+        "Boot client, router and server in virtual time and run COMMAND on the client. The "
+        "hosts are called client, router and server. Without COMMAND, a shell starts.")
+    parser.add_argument("--aqm", default="no_aqm", help=f"one of {', '.join(defaults.AQMS)}")
+    parser.add_argument("--rate", metavar="MBPS", default="100", help="both directions")
+    parser.add_argument("--rate-up", metavar="MBPS", help="client to server")
+    parser.add_argument("--rate-down", metavar="MBPS", help="server to client")
+    parser.add_argument("--burst-shaping", action="store_true",
+                        help="HTB with ceil 1.6 x rate, burst 15KB, cburst 30KB")
+    parser.add_argument("--delay", metavar="MS", default="0",
+                        help="round-trip delay added at the server")
+    parser.add_argument("--router-model", default="ideal",
+                        help=f"one of {', '.join(defaults.ROUTER_MODELS)}")
+    parser.add_argument("--seed", metavar="N", help="recorded with the run")
+    parser.add_argument("--results", metavar="DIR", type=Path,
+                        help="copy files that COMMAND writes into $RESULTS to this folder")
+    parser.add_argument("--mlab-server", action="store_true",
+                        help="run M-Lab's ndt-server, which must be on PATH, instead of ours")
+    parser.add_argument("--wall-limit", metavar="S", type=float, default=defaults.WALL_LIMIT_S,
+                        help="stop the lab after S seconds of wall time (default: %(default)g)")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the lab; returns the command's exit status."""
+    scenario = Scenario.from_settings({
+        "aqm": args.aqm, "rate_mbps": args.rate,
+        **({"rate_up_mbps": args.rate_up} if args.rate_up else {}),
+        **({"rate_down_mbps": args.rate_down} if args.rate_down else {}),
+        "burst_shaping": args.burst_shaping, "base_delay_ms": args.delay,
+        "router_model": args.router_model, "seed": args.seed,
+    })
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    interactive = not command
+    if interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigError("a shell needs a terminal; give a command: " + EXAMPLE)
+    results = _results_folder(args.results)
+    with Lab(
+        scenario,
+        command or ["bash", "--norc", "-i"],
+        servers=_servers(args.mlab_server),
+        prelude=[apply_command(scenario)],
+        env={"RESULTS": "/run/lab/results", **({"PS1": r"client:\w\$ "} if interactive else {})},
+        interactive=interactive,
+        wall_limit_s=args.wall_limit if not interactive else float("inf"),
+    ) as lab:
+        if interactive:
+            status = lab.run().status
+        else:
+            status = _run_and_show(lab)
+        if results:
+            shutil.copytree(lab.results, results, dirs_exist_ok=True)
+        return status
+
+
+def _servers(mlab: bool) -> list[str]:
+    if not mlab:
+        return list(SERVERS)
+    if not shutil.which("ndt-server"):
+        raise ConfigError("--mlab-server: there is no ndt-server on PATH; "
+                          "leave the option out to use this package's own")
+    return ["ndt-server" if name == "ndt7" else name for name in SERVERS]
+
+
+def _results_folder(folder: Path | None) -> Path | None:
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--results: can't create {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"--results: {folder} is not writable")
+    return folder
+
+
+def _run_and_show(lab: Lab) -> int:
+    """Run the lab while passing the command's output on, unchanged, as it comes."""
+    ended = threading.Event()
+    followers = [
+        threading.Thread(target=_follow, args=(path, stream, ended))
+        for path, stream in ((lab.stdout, sys.stdout.buffer), (lab.stderr, sys.stderr.buffer))]
+    for follower in followers:
+        follower.start()
+    try:
+        return lab.run().status
+    finally:
+        ended.set()
+        for follower in followers:
+            follower.join()
+
+
+def _follow(path: Path, stream: IO[bytes], ended: threading.Event) -> None:
+    position = 0
+    last_round = False
+    while True:
+        # Looked at before reading: what comes later than the end can't exist.
+        last_round = ended.is_set()
+        try:
+            with path.open("rb") as file:
+                file.seek(position)
+                while chunk := file.read(1 << 16):
+                    position += len(chunk)
+                    stream.write(chunk)
+            stream.flush()
+        except FileNotFoundError:
+            pass
+        except BrokenPipeError:
+            return
+        if last_round:
+            return
+        ended.wait(_POLL_S)
