@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command that puts a scenario's queue onto the router."""
+"""The commands that run a router hook for a scenario, as lists for shell.run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,27 @@ from flent_aqm.scenario import Scenario
 
 
 def apply_command(scenario: Scenario) -> list[str]:
-    """The argv of router_hooks/on_router.sh that applies the scenario."""
+    """Puts the scenario's queue and rates on the router."""
     return [
-        "sh", str(paths.resource_dir("router_hooks") / "on_router.sh"), "apply",
-        f"testbed={scenario.testbed}",
+        *_hook("apply", scenario),
         f"aqm={scenario.aqm}",
-        f"rate_down_mbps={scenario.rate_down_mbps!r}",
-        f"rate_up_mbps={scenario.rate_up_mbps!r}",
+        # Six decimals are whole bits per second, all that tc knows.
+        f"rate_down_mbps={scenario.rate_down_mbps:.6f}",
+        f"rate_up_mbps={scenario.rate_up_mbps:.6f}",
         f"burst_shaping={'yes' if scenario.burst_shaping else 'no'}",
     ]
+
+
+def read_back_command(scenario: Scenario) -> list[str]:
+    """Prints what the router's kernel reports, as the JSON that parsers.tc reads."""
+    return _hook("read-back", scenario)
+
+
+def undo_command(scenario: Scenario) -> list[str]:
+    """Gives the router's devices their default queues."""
+    return _hook("undo", scenario)
+
+
+def _hook(command: str, scenario: Scenario) -> list[str]:
+    script = paths.resource_dir("router_hooks") / "on_router.sh"
+    return ["sh", str(script), command, f"testbed={scenario.testbed}"]
