@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Each target first does the set-up that is still missing; see README.md.
+
+# The interpreter that .venv is made with; needs 3.11 or newer.
+PYTHON ?= /usr/bin/python3
+BIN := .venv/bin
+
+.PHONY: help setup packages venv sweep demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make setup   install and build what is missing (make packages: system packages alone)'
+	@echo 'make demo    eight runs and a picture, about a minute'
+	@echo 'make sweep   the default batch, 96 runs'
+	@echo 'make test    lint and all tests'
+	@echo 'make lint    ruff, mypy, shellcheck'
+	@echo 'make bench   speed of the lab'
+	@echo 'make clean   remove .venv and caches of this source tree; results and built tools stay'
+
+packages:
+	@flent_aqm/setup/packages.sh
+
+venv: packages
+	@flent_aqm/setup/venv.sh $(PYTHON)
+
+setup: venv
+	@$(BIN)/flent-aqm setup
+
+sweep: setup
+	$(BIN)/flent -B batches/aqm_sweep.batch
+
+demo: setup
+	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
+
+test: setup lint
+	$(BIN)/pytest
+
+lint: venv
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	@# shell scripts are known by their first line: some have no .sh
+	git grep -lE '^#!/bin/(ba)?sh' | xargs shellcheck
+
+bench: setup
+	$(BIN)/python bench/run.py
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command `flent-aqm`: a table of subcommands, and what becomes of their errors.
+
+Exit status: 0 well, 1 an expected failure (one line on standard error), 2 wrong usage,
+3 a defect of ours (details in a log file), 130 interrupted; `lab` passes on its command's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flent_aqm.errors import AqmError
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand. Its module has add_arguments(parser) and main(args) -> exit status."""
+
+    module: str
+    summary: str
+    example: str
+
+
+# Modules are imported only when their command runs: start-up counts inside the guest.
+COMMANDS = {
+    "doctor": Command(
+        "flent_aqm.doctor", "list every part: found or missing, version, how to get it",
+        "flent-aqm doctor"),
+    "lab": Command(
+        "flent_aqm.testbed.lab_command", "run a command on the client of a lab in virtual time",
+        "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),
+    "ndt7-server": Command(
+        "flent_aqm.ndt7.command", "serve NDT7 speed tests",
+        "flent-aqm ndt7-server"),
+    "setup": Command(
+        "flent_aqm.setup.command", "build the lab kernel and fetch the tools it needs",
+        "flent-aqm setup"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; argv without the program's name. Returns the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except AqmError as error:
+        print(f"flent-aqm: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("flent-aqm: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has gone. Python's own flush at exit must not fail too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        from flent_aqm.crash_log import write_crash_log
+
+        where = write_crash_log(words, error)
+        print(f"flent-aqm: a defect of flent-aqm: {type(error).__name__}: {error}; "
+              f"please report it with {where}", file=sys.stderr)
+        return 3
+
+
+def _run(words: list[str]) -> int:
+    top = argparse.ArgumentParser(
+        prog="flent-aqm", description="AQM experiments for Flent, on a lab in virtual time.",
+        formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_listing())
+    top.add_argument("--version", action="store_true", help="print the version and end")
+    top.add_argument("command", nargs="?", metavar="COMMAND", choices=[*COMMANDS],
+                     help="one of those below; COMMAND --help shows an example")
+    # A subcommand's own words are not for this parser.
+    args = top.parse_args(words[:1])
+    if args.version:
+        from flent_aqm import __version__
+
+        print(f"flent-aqm {__version__}")
+        return 0
+    if args.command is None:
+        top.print_help(sys.stderr)
+        return 2
+    command = COMMANDS[args.command]
+    module = importlib.import_module(command.module)
+    parser = argparse.ArgumentParser(
+        prog=f"flent-aqm {args.command}", description=f"{command.summary.capitalize()}.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"example:\n  {command.example}")
+    module.add_arguments(parser)
+    status = module.main(parser.parse_args(words[1:]))
+    # Errors of writing belong here, not in the interpreter's exit.
+    sys.stdout.flush()
+    return int(status)
+
+
+def _listing() -> str:
+    width = max(map(len, COMMANDS))
+    return "commands:\n" + "\n".join(
+        f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""flent-aqm doctor: every part that is needed, whether it is there, how to get it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from flent_aqm.errors import AqmError, ToolMissing
+from flent_aqm.setup.irtt import OLDEST_GO, go_version
+from flent_aqm.setup.package_list import SystemPackage, read_packages
+from flent_aqm.setup.tools import find_tool
+from flent_aqm.shell import find_program, run
+from flent_aqm.testbed.kernel.locate import find_kernel
+
+# How a program is asked for its version, where --version isn't it.
+VERSION_WORDS = {
+    "netperf": "-V", "netserver": "-V", "fping": "-v", "ping": "-V", "ip": "-V", "tc": "-V",
+    "irtt": "version",
+}
+# Their version can't be asked for.
+NO_VERSION = {"netserver"}
+
+PYTHON_PACKAGES = {
+    "flent": "run", "numpy": "run", "matplotlib": "run", "rich": "run", "websockets": "run",
+    "cryptography": "run", "PySide6-Essentials": "gui", "qtpy": "gui", "pytest": "test",
+    "mypy": "test", "ruff": "test",
+}
+GROUPS = {
+    "run": "measuring", "build": "set-up", "gui": "flent-gui (optional)",
+    "test": "make test (optional)",
+}
+GET_SYSTEM = "make packages"
+GET_PYTHON = "make setup"
+GET_BUILT = "flent-aqm setup"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part. version and where are empty when it isn't found or doesn't say."""
+
+    name: str
+    group: str
+    found: bool
+    version: str
+    where: str
+    how_to_get: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("--json", action="store_true", help="print a JSON list, not a table")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print all parts. Exit status 1 if one is missing that measuring or set-up needs."""
+    parts = list(all_parts())
+    if args.json:
+        json.dump([asdict(part) for part in parts], sys.stdout, indent=1)
+        print()
+    else:
+        _print_table(parts)
+    lacking = missing(parts)
+    for how in sorted({part.how_to_get for part in lacking}):
+        names = ", ".join(part.name for part in lacking if part.how_to_get == how)
+        print(f"missing: {names}; run: {how}", file=sys.stderr)
+    return 1 if lacking else 0
+
+
+def missing(parts: list[Part]) -> list[Part]:
+    """Parts that must be there and aren't.
+
+    What only set-up uses is needed until the lab kernel and the NDT7 client are built.
+    """
+    built = all(part.found for part in parts if part.how_to_get == GET_BUILT)
+    needed = {"run"} if built else {"run", "build"}
+    return [part for part in parts if part.group in needed and not part.found]
+
+
+def all_parts() -> Iterator[Part]:
+    """Look for everything."""
+    yield _kernel()
+    yield _irtt()
+    yield _program("ndt7-client", "run", GET_BUILT)
+    installed = _installed_packages()
+    for package in read_packages():
+        if package.programs:
+            for program in package.programs:
+                yield _program(program, package.group, GET_SYSTEM)
+        else:
+            yield _library(package, installed)
+    for name, group in PYTHON_PACKAGES.items():
+        yield _python_package(name, group)
+
+
+def _kernel() -> Part:
+    try:
+        kernel = find_kernel()
+    except ToolMissing:
+        return Part("lab kernel", "run", False, "", "", GET_BUILT)
+    return Part("lab kernel", "run", True, kernel.version, str(kernel.path), GET_BUILT)
+
+
+def _irtt() -> Part:
+    part = _program("irtt", "run", GET_BUILT)
+    if part.found and go_version(Path(part.where)) < OLDEST_GO:
+        # It works, but no run could be repeated with it.
+        return Part("irtt", "run", False, f"{part.version}, by an old Go", part.where, GET_BUILT)
+    return part
+
+
+def _program(name: str, group: str, how_to_get: str) -> Part:
+    path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
+    if path is None:
+        return Part(name, group, False, "", "", how_to_get)
+    return Part(name, group, True, _version(path, name), str(path), how_to_get)
+
+
+def _version(path: Path, name: str) -> str:
+    if name in NO_VERSION:
+        return ""
+    try:
+        text = run([path, VERSION_WORDS.get(name, "--version")], timeout_s=10)
+    except AqmError as error:
+        # some print their version and end with an error
+        text = str(getattr(error, "stdout", "")) + str(getattr(error, "stderr", ""))
+    match = re.search(r"\d+(\.\d+)+\w*|\d{8}", text)
+    return match[0] if match else ""
+
+
+def _installed_packages() -> dict[str, str]:
+    """Version by package name; empty where there is no dpkg."""
+    try:
+        listed = run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"])
+    except AqmError:
+        return {}
+    lines = (line.split() for line in listed.splitlines())
+    return {words[1]: words[2] for words in lines if words[0] == "installed"}
+
+
+def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
+    for name in package.names:
+        if name in installed:
+            return Part(name, package.group, True, installed[name], "", GET_SYSTEM)
+    return Part(package.names[0], package.group, False, "", "", GET_SYSTEM)
+
+
+def _python_package(name: str, group: str) -> Part:
+    try:
+        found = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return Part(name, group, False, "", "", GET_PYTHON)
+    return Part(name, group, True, found.version, str(found.locate_file("")), GET_PYTHON)
+
+
+def _print_table(parts: list[Part]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("part", "", "version", "needed for", "where, or how to get it"):
+        table.add_column(heading, overflow="fold")
+    for part in parts:
+        state = "[green]found[/]" if part.found else "[red]missing[/]"
+        table.add_row(part.name, state, part.version, GROUPS[part.group],
+                      part.where if part.found else part.how_to_get)
+    # Rich takes 80 columns where there is no terminal, which would break paths.
+    Console(width=None if sys.stdout.isatty() else 160).print(table)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fetches Debian packages of newer releases, without touching the machine's own apt.
+
+apt runs with a source list, lists, state and cache of our own in CACHE/apt, so it needs
+no root. It checks signatures against Debian's archive keyring as always.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cmp_to_key
+from pathlib import Path
+
+from flent_aqm.errors import CommandFailed, SetupError
+from flent_aqm.setup.progress import Progress
+from flent_aqm.shell import run
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+# Where newer kernels and irtt appear for a stable system.
+SUITES = ("trixie-backports", "forky")
+# Names a mirror on a machine whose own apt has no Debian source (Ubuntu).
+URI_VARIABLE = "FLENT_AQM_DEBIAN_URI"
+
+# The machine's settings stay in force (proxies, certificates), but for its sources,
+# preferences and hooks; index files that nothing here reads are left out.
+_CONFIG = """\
+Dir::Etc::sourcelist "{folder}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State "{folder}/state";
+Dir::State::status "{folder}/status";
+Dir::State::lists "{folder}/lists";
+Dir::Cache "{folder}/cache";
+Acquire::Languages "none";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One version of a package in the archive."""
+
+    name: str
+    version: str
+
+
+class DebianArchive:
+    """Debian's archive as seen from a folder of our own."""
+
+    def __init__(self, cache: Path) -> None:
+        self._folder = cache / "apt"
+        self._config = self._folder / "apt.conf"
+        self._updated = False
+
+    def newest(self, name_pattern: str) -> Package:
+        """The newest version of all packages whose whole name matches the pattern.
+
+        Reads the archive's index first. Raises SetupError when there is none.
+        """
+        self._update()
+        prefix = re.split(r"[\\\[(.+*?]", name_pattern)[0]
+        names = [name for name in self._query("pkgnames", prefix).split()
+                 if re.fullmatch(name_pattern, name)]
+        found = []
+        for line in self._query("madison", *names).splitlines() if names else ():
+            name, version, origin = (word.strip() for word in line.split("|"))
+            if origin.endswith(" Packages"):
+                found.append(Package(name, version))
+        if not found:
+            raise SetupError(f"no package {name_pattern} in Debian's {' and '.join(SUITES)}")
+        return max(found, key=cmp_to_key(_compare))
+
+    def download(self, package: Package, folder: Path) -> Path:
+        """Fetch and verify a package file into a folder; returns its path."""
+        self._update()
+        folder.mkdir(parents=True, exist_ok=True)
+        # apt shows its own progress; standard output may be somebody's data.
+        argv = [*self._apt("apt-get"), "download", f"{package.name}={package.version}"]
+        done = subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL,
+                              stdout=sys.stderr.fileno(), check=False)
+        files = list(folder.glob(f"{package.name}_*.deb"))
+        if done.returncode or len(files) != 1:
+            raise SetupError(f"{package.name} {package.version} could not be downloaded; "
+                             "see the lines above, and run flent-aqm setup again")
+        return files[0]
+
+    def _update(self) -> None:
+        if self._updated:
+            return
+        for part in ("lists/partial", "state", "cache/archives/partial"):
+            (self._folder / part).mkdir(parents=True, exist_ok=True)
+        uri = archive_uri()
+        if not KEYRING.is_file():
+            raise SetupError(f"{KEYRING} is missing: install the package debian-archive-keyring")
+        (self._folder / "status").touch()
+        (self._folder / "sources.list").write_text("".join(
+            f"deb [signed-by={KEYRING}] {uri} {suite} main\n" for suite in SUITES))
+        self._config.write_text(_CONFIG.format(folder=self._folder))
+        Progress("Debian's archive").step(f"reading what {' and '.join(SUITES)} have")
+        try:
+            run([*self._apt("apt-get"), "-q", "update"], timeout_s=600)
+        except CommandFailed as error:
+            text = "; ".join(line for line in error.stderr.splitlines() if line.startswith("E:"))
+            raise SetupError(f"Debian's archive could not be read: {text or error}") from None
+        self._updated = True
+
+    def _query(self, *words: str) -> str:
+        return run([*self._apt("apt-cache"), *words])
+
+    def _apt(self, program: str) -> list[str]:
+        return [program, "-c", str(self._config)]
+
+
+def archive_uri() -> str:
+    """Where this machine gets Debian from, by its own apt configuration.
+
+    FLENT_AQM_DEBIAN_URI goes first. Raises SetupError when neither names one.
+    """
+    given = os.environ.get(URI_VARIABLE)
+    if given:
+        return given
+    listed = run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
+                  "Created-By: Packages", "Component: main", "Origin: Debian"])
+    # Security and the like live under addresses of their own, which lack our suites.
+    for uri in listed.split():
+        if re.search(r"/debian/?$", uri):
+            return uri
+    raise SetupError("this machine's apt has no Debian source to take the kernel source from; "
+                     f"set {URI_VARIABLE} to the address of a Debian mirror, "
+                     "and install debian-archive-keyring")
+
+
+def _compare(one: Package, other: Package) -> int:
+    """-1, 0, 1 as `one` is older, as old, newer; by dpkg's rules."""
+    if one.version == other.version:
+        return 0
+    try:
+        run(["dpkg", "--compare-versions", one.version, "lt", other.version])
+    except CommandFailed:
+        return 1
+    return -1

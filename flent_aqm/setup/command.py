@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""flent-aqm setup: builds and fetches what the packages of the system lack."""
+
+from __future__ import annotations
+
+import argparse
+
+from flent_aqm.paths import cache_to_write
+from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.install import locked
+from flent_aqm.setup.irtt import irtt_is_there, set_up_irtt
+from flent_aqm.setup.ndt7_client import ndt7_client_is_there, set_up_ndt7_client
+from flent_aqm.setup.progress import Progress
+from flent_aqm.testbed.kernel.build import kernel_is_there, set_up_kernel
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("--update", action="store_true",
+                        help="look for a newer kernel source and irtt than those in use")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Build and fetch what is missing. Exit status 0. Raises AqmError."""
+    # Looked at without the lock, for users who can write no cache and needn't.
+    if not args.update and irtt_is_there() and kernel_is_there() and ndt7_client_is_there():
+        return 0
+    cache = cache_to_write()
+    archive = DebianArchive(cache)
+    with locked(cache):
+        set_up_irtt(cache, archive, update=args.update)
+        set_up_kernel(cache, archive, update=args.update)
+        set_up_ndt7_client(cache)
+    Progress("set-up").finish("complete")
+    return 0

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Puts finished parts into the cache folder, whole or not at all.
+
+    CACHE/lock                 held while anything is built
+    CACHE/staging-XXXX/        work under way; left over only after a kill, then removed
+    CACHE/kernels/HASH/        finished parts, each moved in by one rename
+    CACHE/tools/NAME-VERSION/
+    CACHE/bin/NAME             link to the version in use
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flent_aqm.errors import SetupError
+from flent_aqm.paths import SYSTEM_CACHE, user_cache
+from flent_aqm.setup.progress import Progress
+
+_STAGING = "staging-"
+
+
+@contextmanager
+def locked(cache: Path) -> Iterator[None]:
+    """Hold the cache folder for building, and clear what a killed set-up left there.
+
+    Waits, and says so, while another set-up holds it. Raises SetupError when the
+    folder can't be written.
+    """
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        handle = open(cache / "lock", "w", encoding="ascii")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise SetupError(f"{cache}: can't be written ({error.strerror}); set XDG_CACHE_HOME "
+                         "to a folder that can") from None
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            Progress("set-up").step(f"waiting for another set-up that works in {cache}")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        for left_over in cache.glob(f"{_STAGING}*"):
+            shutil.rmtree(left_over, ignore_errors=True)
+        yield
+
+
+@contextmanager
+def staging(cache: Path) -> Iterator[Path]:
+    """A folder for work under way, on the file system of the cache; removed at the end.
+
+    Only inside locked().
+    """
+    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=cache))
+    # apt downloads as a user of its own, and what root builds is for everybody.
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish(finished: Path, target: Path) -> None:
+    """Move a finished folder into its place; a target that is there already stays."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        finished.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+
+
+def link(target: Path, name: Path) -> None:
+    """Let the link `name` point to target, by a relative path, in one step."""
+    name.parent.mkdir(parents=True, exist_ok=True)
+    fresh = name.with_name(f".{name.name}.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(os.path.relpath(target, name.parent))
+    fresh.replace(name)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under another name and rename it when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(path)
+
+
+def require_space(folder: Path, bytes_needed: int, what: str) -> None:
+    """Raise SetupError unless the folder's file system has this much room."""
+    free = shutil.disk_usage(folder).free
+    if free < bytes_needed:
+        raise SetupError(f"{what} needs {bytes_needed / 1e9:.1f} GB in {folder}, "
+                         f"{free / 1e9:.1f} GB are free; make room or set XDG_CACHE_HOME")
+
+
+def find_tool_link(name: str) -> Iterator[Path]:
+    """What CACHE/bin/NAME points to, for this user's cache and the machine's, where it exists."""
+    for base in (user_cache(), SYSTEM_CACHE):
+        target = (base / "bin" / name).resolve()
+        if target.is_file():
+            yield target

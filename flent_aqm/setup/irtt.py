@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""irtt, built with Go 1.22 or newer.
+
+Older Go seeds its scheduler from the processor's cycle counter, which virtual time doesn't
+cover: runs with such an irtt (Debian 12's) are never the same twice. Debian forky's
+program is linked statically and runs on older systems too.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from flent_aqm.errors import AqmError, SetupError
+from flent_aqm.setup import install
+from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.progress import Progress
+from flent_aqm.shell import find_program, run
+
+OLDEST_GO = (1, 22)
+
+
+def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
+    """See to it that a fit irtt is found. Under the cache's lock."""
+    if irtt_is_there() and not update:
+        return
+    progress = Progress("irtt")
+    package = archive.newest("irtt")
+    with install.staging(cache) as work:
+        deb = archive.download(package, work)
+        run(["dpkg-deb", "-x", deb, work / "x"])
+        program = work / "x" / "usr" / "bin" / "irtt"
+        result = work / "result"
+        result.mkdir()
+        program.rename(result / "irtt")
+        # proves that it runs here, before anything uses it
+        go = go_version(result / "irtt")
+        if go < OLDEST_GO:
+            raise SetupError(f"irtt {package.version} doesn't run here or was built with Go "
+                             f"{go[0]}.{go[1]}; 1.22 is the oldest that fits")
+        target = cache / "tools" / f"irtt-{package.version}"
+        install.publish(result, target)
+    install.link(target / "irtt", cache / "bin" / "irtt")
+    progress.finish(f"version {package.version}, Go {go[0]}.{go[1]}, fetched")
+
+
+def irtt_is_there() -> bool:
+    """Whether there is one in a cache, or a fit one on the system."""
+    if any(install.find_tool_link("irtt")):
+        return True
+    system = find_program("irtt")
+    return system is not None and go_version(system) >= OLDEST_GO
+
+
+def go_version(program: Path) -> tuple[int, int]:
+    """Major and minor version of the Go that built an irtt; (0, 0) if it doesn't say."""
+    try:
+        match = re.search(r"go version: go(\d+)\.(\d+)", run([program, "version"]))
+    except AqmError:
+        return (0, 0)
+    return (int(match[1]), int(match[2])) if match else (0, 0)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The NDT7 client, compiled from the Rust package registry."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from flent_aqm.errors import AqmError, CommandFailed, SetupError, ToolMissing
+from flent_aqm.setup import install
+from flent_aqm.setup.progress import Progress
+from flent_aqm.setup.stream import run_watched
+from flent_aqm.shell import run
+
+VERSION = "0.3.1"
+FOLDER = f"ndt7-client-{VERSION}"
+# The oldest compiler that this version declares (packages.sh has it too).
+OLDEST_RUST = (1, 88)
+
+# Lines of cargo's output up to the end; only for the progress shown.
+EXPECTED_LINES = 220
+
+
+def set_up_ndt7_client(cache: Path) -> None:
+    """See to it that the pinned client is built. Under the cache's lock."""
+    if ndt7_client_is_there():
+        return
+    progress = Progress("ndt7-client")
+    cargo = find_cargo()
+    progress.step(f"compiling version {VERSION} (about 2 minutes on 2 cores)")
+    lines = 0
+
+    def count(_line: str) -> None:
+        nonlocal lines
+        lines += 1
+        progress.count("compiling", lines, EXPECTED_LINES)
+
+    log = cache / "ndt7-client-build.log"
+    with install.staging(cache) as work:
+        try:
+            run_watched(
+                [cargo, "install", "ndt7-client", "--version", VERSION, "--locked",
+                 "--root", work / "root", "--target-dir", work / "target"],
+                count, env=_environment(cargo), log=log)
+        except CommandFailed as error:
+            wrong = [line for line in error.stderr.splitlines() if line.startswith("error")]
+            raise SetupError(f"ndt7-client did not compile: {(wrong or ['see the log'])[0]}; "
+                             f"all of it is in {log}") from None
+        target = cache / "tools" / FOLDER
+        install.publish(work / "root" / "bin", target)
+    install.link(target / "ndt7-client", cache / "bin" / "ndt7-client")
+    progress.finish(f"version {VERSION} built")
+
+
+def ndt7_client_is_there() -> bool:
+    """Whether a cache has the pinned version."""
+    return any(path.parent.name == FOLDER for path in install.find_tool_link("ndt7-client"))
+
+
+def find_cargo() -> Path:
+    """A cargo that is new enough: `cargo`, or Ubuntu's cargo-1.NN. Raises ToolMissing."""
+    seen = []
+    numbered = sorted(Path("/usr/bin").glob("cargo-1.*"), reverse=True)
+    for candidate in (shutil.which("cargo"), *numbered):
+        if candidate is None:
+            continue
+        version = cargo_version(Path(candidate))
+        if version >= OLDEST_RUST:
+            return Path(candidate)
+        seen.append(f"{candidate} is {version[0]}.{version[1]}")
+    raise ToolMissing(f"building ndt7-client {VERSION} needs cargo >= 1.88 "
+                      f"({'; '.join(seen) or 'none found'}); run: make packages")
+
+
+def cargo_version(cargo: Path) -> tuple[int, int]:
+    """Major and minor version; (0, 0) if it doesn't run."""
+    try:
+        match = re.match(r"cargo (\d+)\.(\d+)", run([cargo, "--version"]))
+    except AqmError:
+        return (0, 0)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _environment(cargo: Path) -> dict[str, str]:
+    """The caller's, but for what an outer make says about its jobs, which cargo would obey."""
+    env = {key: value for key, value in os.environ.items()
+           if key not in ("MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "MAKELEVEL")}
+    if (numbered := re.fullmatch(r"cargo-(1\.\d+)", cargo.name)) is not None:
+        env["RUSTC"] = f"rustc-{numbered[1]}"
+    # Speed of the client is measured by the network, not by the last percent of its
+    # code; without these the build takes half as long again.
+    env.setdefault("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2")
+    env.setdefault("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+    return env

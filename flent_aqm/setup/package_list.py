@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads packages.txt, the list that packages.sh installs from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+LIST = Path(__file__).with_name("packages.txt")
+
+
+@dataclass(frozen=True)
+class SystemPackage:
+    """A line of the list: alternative names, group, programs it brings, what it is for."""
+
+    names: tuple[str, ...]
+    group: str
+    programs: tuple[str, ...]
+    purpose: str
+
+
+def read_packages() -> list[SystemPackage]:
+    """All lines, in the file's order."""
+    packages = []
+    for line in LIST.read_text(encoding="utf-8").splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        names, group, programs, purpose = line.split(maxsplit=3)
+        packages.append(SystemPackage(
+            tuple(names.split("|")), group,
+            () if programs == "-" else tuple(programs.split(",")), purpose))
+    return packages

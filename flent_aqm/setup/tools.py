@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the programs are that set-up builds or fetches: CACHE/bin, then PATH."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flent_aqm.errors import ToolMissing
+from flent_aqm.paths import SYSTEM_CACHE, user_cache
+from flent_aqm.shell import find_program
+
+
+def tool_dirs() -> list[Path]:
+    """Existing folders that go in front of PATH, in order."""
+    return [path for base in (user_cache(), SYSTEM_CACHE) if (path := base / "bin").is_dir()]
+
+
+def find_tool(name: str) -> Path | None:
+    """The path of a program, or None."""
+    for folder in tool_dirs():
+        path = folder / name
+        if path.exists():
+            return path
+    return find_program(name)
+
+
+def tool_path(name: str) -> Path:
+    """The path of a program. Raises ToolMissing."""
+    path = find_tool(name)
+    if path is None:
+        raise ToolMissing(f"{name} is not installed; run: flent-aqm setup")
+    return path

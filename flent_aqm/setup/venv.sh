@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Makes or renews .venv in the source tree, when something that decides its content has
+# changed; a few milliseconds otherwise. $1: the Python to use (default: the system's).
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root"
+python=${1:-/usr/bin/python3}
+stamp=.venv/.set-up
+
+say() {
+    printf 'python: %s\n' "$1" >&2
+}
+
+# Changes of the interpreter or the folder need a new environment, others only pip.
+base="$root $(readlink -f "$python")"
+inputs=$(cat constraints.txt setup.cfg pyproject.toml | sha256sum | cut -d ' ' -f 1)
+
+if [ "$(cat "$stamp" 2>/dev/null)" = "$base $inputs" ]; then
+    exit 0
+fi
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    say "$python is older than Python 3.11, or not there; name another: make PYTHON=..."
+    exit 1
+}
+
+# One at a time; the loser finds the work done.
+exec 9< constraints.txt
+if ! flock -n 9; then
+    say 'waiting for another set-up of .venv'
+    flock 9
+fi
+old=$(cat "$stamp" 2>/dev/null) || old=
+if [ "$old" = "$base $inputs" ]; then
+    exit 0
+fi
+rm -f "$stamp"
+if [ "${old% *}" != "$base" ]; then
+    say 'creating .venv'
+    rm -rf .venv
+    "$python" -m venv .venv
+fi
+say 'installing flent and what it needs into .venv (about a minute)'
+# The constraints hold for the build of our own package too.
+PIP_CONSTRAINT=$root/constraints.txt .venv/bin/python -m pip install --quiet \
+    --disable-pip-version-check --editable '.[gui,test]'
+printf '%s' "$base $inputs" > "$stamp"
+say "ready: $(.venv/bin/python -m pip --disable-pip-version-check list | grep -c '[0-9]$') packages"
