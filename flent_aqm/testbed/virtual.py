@@ -8,11 +8,13 @@ stays.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,17 @@ from flent_aqm.testbed.kernel.locate import find_kernel
 
 SERVERS = ("iperf3", "irtt", "netserver", "ndt7")
 MEMORY_FOLDER = Path("/dev/shm")
+
+_open_labs: set[Lab] = set()
+_lock = threading.Lock()
+
+
+def kill_all() -> None:
+    """End all guests of this process at once; for when the user wants out."""
+    with _lock:
+        labs = list(_open_labs)
+    for lab in labs:
+        lab.kill()
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,8 @@ class Lab:
             start_new_session=not self._interactive,
         )
         console.close()
+        with _lock:
+            _open_labs.add(self)
 
     def wait(self) -> Outcome:
         """Wait until the command has ended and the guest is off.
@@ -136,15 +151,18 @@ class Lab:
         process = self._process
         if process is None or process.poll() is not None:
             return
-        if self._interactive:
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            if self._interactive:
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def close(self) -> None:
         """Kill the guest if it still runs, and remove the lab's folder."""
         self.kill()
+        with _lock:
+            _open_labs.discard(self)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def console(self) -> str:

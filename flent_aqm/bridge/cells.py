@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From Flent's expanded batch section and settings to a Cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.scenario import Scenario
+from flent_aqm.sweep.cell import Cell, flent_keys, refuse_unexpanded
+
+# Settings of Flent's command line that shape a run, and so go along into the guest.
+PASSED_ON = (
+    "TITLE", "NOTE", "EXTENDED_METADATA", "HOSTS", "LOCAL_BIND", "LENGTH", "STEP_SIZE", "DELAY",
+    "IP_VERSION", "SOCKET_TIMEOUT", "SEND_SIZE", "TEST_PAYLOAD", "TEST_PARAMETERS",
+    "SWAP_UPDOWN", "SOCKET_STATS", "MARKING_NAMES", "CONTROL_HOST", "CONTROL_LOCAL_BIND",
+    "NETPERF_CONTROL_PORT", "IRTT_INTERVAL",
+)
+
+_COMMAND_KEYS = ("exec", "type", "essential", "kill")
+
+
+def make_cell(
+    section: Mapping[str, Any], settings: Any, commands: Iterable[Mapping[str, Any]],
+    folder: Path, parser: Any,
+) -> Cell:
+    """Check and freeze one run.
+
+    section: the batch section with all arguments in it, expanded; settings: Flent's, after
+    it took the section's keys; commands: those of the section, expanded; folder: where the
+    data file goes; parser: Flent's argument parser. Raises ConfigError.
+    """
+    where = f"batch {settings.BATCH_NAME}"
+    scenario = Scenario.from_settings(section)
+    refuse_unexpanded(where, section)
+    hooks = {}
+    for number, command in enumerate(commands, 1):
+        # A command comes with the keys of its batch section, and without its name.
+        hook = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
+        refuse_unexpanded(f"{where}, {hook.get('type', '')} command {number}", hook)
+        hooks[f"hook{number}"] = hook
+    return Cell(
+        name=settings.DATA_FILENAME,
+        folder=folder,
+        batch_name=settings.BATCH_NAME,
+        test_name=settings.NAME,
+        scenario=scenario,
+        keys=flent_keys(section),
+        commands=hooks,
+        options=_options(settings, parser),
+        metadata={
+            "BATCH_NAME": settings.BATCH_NAME,
+            "BATCH_TIME": settings.BATCH_TIME.isoformat(),
+            "BATCH_UUID": settings.BATCH_UUID,
+            "BATCH_TITLE": settings.BATCH_TITLE,
+        },
+    )
+
+
+def _options(settings: Any, parser: Any) -> list[str]:
+    """The words of a command line that gives the same settings."""
+    words: list[str] = []
+    for key in PASSED_ON:
+        value = getattr(settings, key)
+        if value == parser.get_default(key):
+            continue
+        if key == "IP_VERSION":
+            words.append(f"-{value}")
+            continue
+        # The long form is the last one that Flent declares.
+        option = next(action.option_strings[-1] for action in parser._actions
+                      if action.dest == key and action.option_strings)
+        if isinstance(value, bool):
+            words.append(option)
+        elif isinstance(value, dict):
+            words += [f"{option}={name}={text}" for name, text in value.items()]
+        elif isinstance(value, list):
+            words += [f"{option}={text}" for text in value]
+        else:
+            words.append(f"{option}={value}")
+    return words

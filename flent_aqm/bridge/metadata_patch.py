@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Proof in the data file: the router's settings, read back before and after the run.
+
+Where a scenario was asked for (FLENT_AQM_SCENARIO), Flent gathers its metadata just
+before and just after the test; there the router is read, too. A router that reports
+other settings than asked for ends the run, before the test or after it, without a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import wraps
+from typing import Any
+
+
+def patch(module: Any) -> None:
+    """Patch flent.metadata."""
+    text = os.environ.get("FLENT_AQM_SCENARIO")
+    if not text:
+        return
+    stock_before, stock_after = module.record_metadata, module.record_postrun_metadata
+
+    @wraps(stock_before)
+    def record_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
+        from flent_aqm.scenario import Scenario
+
+        scenario = Scenario.from_json(text)
+        stock_before(results, extended, hostnames)
+        results.meta("AQM", {
+            "testbed": scenario.testbed,
+            "router_model": scenario.router_model,
+            "seed": scenario.seed,
+            "requested": scenario.as_dict(),
+            "before": _proved(scenario),
+        })
+
+    @wraps(stock_after)
+    def record_postrun_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
+        from flent_aqm.scenario import Scenario
+
+        stock_after(results, extended, hostnames)
+        results.meta("AQM")["after"] = _proved(Scenario.from_json(text))
+
+    module.record_metadata = record_metadata
+    module.record_postrun_metadata = record_postrun_metadata
+
+
+def _proved(scenario: Any) -> dict[str, Any]:
+    from flent_aqm.bridge.exit_status import reported
+    from flent_aqm.router import proof
+
+    with reported():
+        report = proof.read_back(scenario)
+        proof.prove(scenario, report)
+        return proof.as_metadata(report)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`--batch-override key=value` for keys that the matrix varies.
+
+Flent lets the arguments of `for_…` lists win over an override, so that all cells would
+run, unchanged. Here the override picks the arguments that have its value, or, when
+none has it, makes one that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+
+_SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
+
+
+def restrict(
+    argsets: Sequence[Sequence[str]],
+    args: MutableMapping[str, MutableMapping[str, object]],
+    overrides: Mapping[str, object],
+) -> list[list[str]]:
+    """The lists of argument names, each cut down to what the overrides leave of it.
+
+    args: name -> keys of each [Arg::NAME] section; gets a new entry where an override
+    has a value that no argument of the list has.
+    """
+    return [_restrict_one(list(names), args, overrides) for names in argsets]
+
+
+def _restrict_one(
+    names: list[str],
+    args: MutableMapping[str, MutableMapping[str, object]],
+    overrides: Mapping[str, object],
+) -> list[str]:
+    for key, value in overrides.items():
+        if not names or not all(key in args[name] for name in names):
+            continue
+        wanted = _text(value)
+        matching = [name for name in names if _text(args[name][key]) == wanted]
+        if not matching:
+            made = f"{key}_{wanted}".lower()
+            args[made] = {**args[names[0]], key: wanted}
+            matching = [made]
+        names = matching
+    return names
+
+
+def _text(value: object) -> str:
+    text = str(value).strip()
+    return _SWITCH.get(text.lower(), text)

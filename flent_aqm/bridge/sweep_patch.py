@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Batches whose testbed is the virtual lab: Flent's loop goes on as it is, its runs go
+into guests, side by side.
+
+Flent expands the matrix, shuffles, skips what is there already, and calls run_test() for
+each run. With `testbed = virtual` that only hands the run to a worker, and the hook
+commands run in the guest, around the test, by the same Flent. All runs are checked while
+Flent adds up their lengths, before the first one starts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.bridge.cells import make_cell
+from flent_aqm.bridge.overrides import restrict
+from flent_aqm.sweep.sweep import Sweep
+
+
+def patch(module: Any) -> None:
+    """Patch flent.batch's BatchRunner. In the guest, everything stays as Flent has it."""
+    if os.environ.get("FLENT_AQM_IN_LAB"):
+        return
+    _read_base_first(module.BatchRunner)
+    _apply_overrides_to_arguments(module.BatchRunner)
+    _plan_while_expanding(module.BatchRunner, module)
+    _run_in_guests(module.BatchRunner, module)
+
+
+def _read_base_first(runner: Any) -> None:
+    """A file base.batch holds the arguments and commands that its neighbours share."""
+    stock = runner.read
+
+    @wraps(stock)
+    def read(self: Any, filename: str) -> None:
+        base = Path(filename).with_name("base.batch")
+        # Read once, as a second reading would undo what a file before this one changed.
+        if base.is_file() and base != Path(filename) and getattr(self, "aqm_base", "") != base:
+            self.aqm_base = base
+            stock(self, str(base))
+        stock(self, filename)
+
+    runner.read = read
+
+
+def _apply_overrides_to_arguments(runner: Any) -> None:
+    """`--batch-override aqm=codel` picks from the matrix, where Flent lets arguments win."""
+    stock = runner.get_argsets
+
+    @wraps(stock)
+    def get_argsets(self: Any, batch: Any) -> Any:
+        argsets = stock(self, batch)
+        if "testbed" not in batch:
+            return argsets
+        return [*restrict(argsets[:-1], self.args, self.settings.BATCH_OVERRIDE), argsets[-1]]
+
+    runner.get_argsets = get_argsets
+
+
+def _plan_while_expanding(runner: Any, module: Any) -> None:
+    stock = runner.expand_argsets
+
+    @wraps(stock)
+    def expand_argsets(self: Any, batch: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        for section, settings in stock(self, batch, *args, **kwargs):
+            if "testbed" in section:
+                folder = (module.clean_path(section["output_path"], allow_dirs=True)
+                          if "output_path" in section else settings.DATA_DIR)
+                settings.AQM_CELL = make_cell(
+                    section, settings, self.commands_for(section, settings), Path(folder),
+                    module.SETTINGS_PARSER)
+                _sweep(self).plan(settings.AQM_CELL, section)
+            yield section, settings
+
+    runner.expand_argsets = expand_argsets
+
+
+def _run_in_guests(runner: Any, module: Any) -> None:
+    stock_run, stock_run_batch = runner.run, runner.run_batch
+    stock_run_test, stock_run_commands = runner.run_test, runner.run_commands
+
+    @wraps(stock_run)
+    def run(self: Any) -> Any:
+        with _sweep(self) as sweep:
+            result = stock_run(self)
+        sweep.report()
+        return result
+
+    @wraps(stock_run_batch)
+    def run_batch(self: Any, batch_name: str) -> Any:
+        sweep = _sweep(self)
+        if not self.settings.BATCH_DRY:
+            sweep.start(resume=self.settings.BATCH_RESUME is not None)
+            if sweep.planned and not self.settings.BATCH_VERBOSE:
+                # Flent's line per run would tear up the progress bar.
+                module.loggers.set_console_level(module.loggers.WARNING)
+        result = stock_run_batch(self, batch_name)
+        sweep.drain()
+        self.tests_run += sweep.take_count()
+        return result
+
+    @wraps(stock_run_test)
+    def run_test(self: Any, settings: Any, *args: Any, **kwargs: Any) -> Any:
+        cell = getattr(settings, "AQM_CELL", None)
+        if cell is None:
+            return stock_run_test(self, settings, *args, **kwargs)
+        return _sweep(self).submit(cell)
+
+    @wraps(stock_run_commands)
+    def run_commands(self: Any, commands: Any, *args: Any, **kwargs: Any) -> Any:
+        # Each command carries its batch section's keys.
+        if self.settings.BATCH_DRY or not any("testbed" in command for command in commands):
+            return stock_run_commands(self, commands, *args, **kwargs)
+        return None
+
+    runner.run, runner.run_batch = run, run_batch
+    runner.run_test, runner.run_commands = run_test, run_commands
+
+
+def _sweep(runner: Any) -> Sweep:
+    if not hasattr(runner, "aqm_sweep"):
+        runner.aqm_sweep = Sweep()
+    sweep: Sweep = runner.aqm_sweep
+    return sweep

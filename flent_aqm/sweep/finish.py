@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the file that Flent wrote in the guest to the one that is kept.
+
+Adds what only the host knows, refuses incomplete runs, and puts the file in place whole.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.errors import BadResult
+from flent_aqm.metrics.scores import Scores, scores
+from flent_aqm.sweep.cell import Cell
+from flent_aqm.testbed.kernel.locate import Kernel
+from flent_aqm.testbed.virtual import Outcome
+
+# Of the AQM object in a data file's metadata; docs/data-format.md tells its history.
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """What is the same for all runs of a sweep."""
+
+    kernel: Kernel
+    tools: Mapping[str, str] = field(default_factory=dict)  # name -> version
+
+
+def finish(made: Path, cell: Cell, facts: HostFacts, outcome: Outcome) -> Scores:
+    """Complete the data file that the guest made and move it to cell.data_file.
+
+    Returns the run's scores, as the data is at hand here.
+
+    Raises BadResult when the file can't be read or the run isn't complete; then nothing
+    is written.
+    """
+    data = _load(made)
+    metadata = data["metadata"]
+    refuse_incomplete(metadata)
+    metadata.update(cell.metadata)
+    metadata["DATA_FILENAME"] = cell.data_file.name
+    metadata["AQM"] = {
+        "schema": SCHEMA_VERSION,
+        **metadata.get("AQM", {}),
+        "kernel": {"version": facts.kernel.version, "hash": facts.kernel.hash},
+        "tools": dict(facts.tools),
+        "virtual_s": outcome.virtual_s,
+        "wall_s": round(outcome.wall_s, 3),
+        "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+    write_whole(cell.data_file, data)
+    return scores(metadata, data["raw_values"])
+
+
+def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
+    """Raise BadResult for a run in which a tool failed or the router wasn't proved."""
+    causes = [f"{name}: {line}" for name, meta in metadata["SERIES_META"].items()
+              if isinstance(meta, dict) for line in meta.get("ERROR", [])]
+    if not causes and metadata.get("FAILED_RUNNERS"):
+        causes = [f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the log"]
+    proof = metadata.get("AQM", {})
+    if not causes and not ("before" in proof and "after" in proof):
+        causes = ["no proof that the router obeyed is in the file: its settings were not read"]
+    if causes:
+        raise BadResult("; ".join(causes))
+
+
+def write_whole(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a data file under a temporary name and rename it when it is whole."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as raw:
+            # No name and time in the gzip header: the same data gives the same bytes.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+                packed.write(json.dumps(data, allow_nan=False).encode())
+            raw.flush()
+            os.fsync(raw.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(gzip.decompress(path.read_bytes()))
+        if isinstance(data["metadata"]["SERIES_META"], dict):
+            return dict(data)
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise BadResult(f"the data file from the guest is damaged: {error}") from None
+    raise BadResult("the data file from the guest has no SERIES_META")

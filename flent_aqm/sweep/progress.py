@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a sweep shows while it runs: a bar on a terminal, a line per run elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from flent_aqm.errors import AqmError
+from flent_aqm.sweep.cell import Cell
+from flent_aqm.sweep.run_cell import Done
+
+
+class SweepProgress:
+    """Counts runs and shows them. A context manager; its methods may be called by threads."""
+
+    def __init__(self, total: int, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True, highlight=False)
+        self.done = 0
+        self.failed = 0
+        self._total = total
+        self._virtual_s = 0.0
+        self._began_at = time.monotonic()
+        self._lock = threading.Lock()
+        self._progress = Progress(
+            BarColumn(None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failed]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[speed]}"),
+            console=self.console,
+            expand=True,
+            disable=not self.console.is_terminal,
+            # A rate over few runs would jump about, as they differ tenfold in length.
+            speed_estimate_period=600,
+        )
+        self._task = self._progress.add_task("", total=total, failed="", speed="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._progress.stop()
+
+    def announce(self, total: int, there: int, jobs: int) -> None:
+        """Say what is about to be done."""
+        old = f", {there} of them there already" if there else ""
+        side = f", {jobs} side by side" if jobs > 1 else ""
+        self.console.print(f"{total} runs in the virtual lab{old}{side}.", markup=False)
+
+    def say_total(self) -> None:
+        """Say what was done."""
+        wall_s = time.monotonic() - self._began_at
+        self.console.print(
+            f"{self.done} runs done, {self.failed} failed: {self._virtual_s:.0f} virtual seconds "
+            f"in {wall_s:.0f} s ({self._virtual_s / max(wall_s, 1e-9):.1f} virtual s/s).",
+            markup=False)
+
+    @property
+    def speed(self) -> float:
+        """Virtual seconds per wall second, all jobs together."""
+        return self._virtual_s / max(time.monotonic() - self._began_at, 1e-9)
+
+    def ended(self, cell: Cell, result: Done | Exception) -> None:
+        """Count a run, and say how it ended."""
+        with self._lock:
+            count = self.done + self.failed + 1
+            if isinstance(result, Done):
+                self.done += 1
+                self._virtual_s += result.virtual_s
+                self._say(f"[green]ok[/]     {count:4}/{self._total} {escape(cell.name)} "
+                          f"({result.virtual_s:.0f} s in {result.wall_s:.1f} s)")
+            else:
+                self.failed += 1
+                self._say(f"[red]FAILED[/] {count:4}/{self._total} {escape(cell.name)}: "
+                          f"{escape(one_line(result))}")
+            self._progress.update(
+                self._task, advance=1,
+                failed=f"[red]{self.failed} failed[/]" if self.failed else "0 failed",
+                speed=f"{self.speed:.1f} virtual s/s")
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, soft_wrap=True)
+
+
+def one_line(error: Exception) -> str:
+    """An error's text as one line, with its kind where that isn't ours."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, AqmError) else f"{type(error).__name__}: {text}"

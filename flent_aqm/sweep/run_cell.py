@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run in the virtual lab: boot, let Flent run the cell inside, finish its data file."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flent_aqm import defaults
+from flent_aqm.errors import LabError
+from flent_aqm.metrics.scores import Scores
+from flent_aqm.sweep import finish
+from flent_aqm.sweep.cell import Cell, as_batch_file
+from flent_aqm.testbed.guest_files import IN_GUEST
+from flent_aqm.testbed.virtual import Lab
+
+# Which servers a test needs besides irtt, by the beginning of its name. A server that
+# isn't started costs no time; what isn't listed gets all of them.
+_SERVERS = {
+    "ndt7": ("irtt", "iperf3", "ndt7"),
+    "iperf3": ("irtt", "iperf3"),
+    "rrul": ("irtt", "netserver"),
+    "tcp_": ("irtt", "netserver"),
+}
+_ALL_SERVERS = ("irtt", "iperf3", "netserver", "ndt7")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished run: its scores, seconds on the guest's clock, seconds on ours."""
+
+    cell: Cell
+    scores: Scores
+    virtual_s: float
+    wall_s: float
+
+
+def run_cell(cell: Cell, facts: finish.HostFacts) -> Done:
+    """Run a cell and write its data file.
+
+    Raises an AqmError with the cause; then there is no data file. The log is written in
+    both cases.
+    """
+    started = time.monotonic()
+    lab = Lab(
+        cell.scenario,
+        ["flent", "-B", f"{IN_GUEST}/cell.batch", "-b", cell.batch_name,
+         "-D", f"{IN_GUEST}/results", *cell.options],
+        servers=servers_for(cell.test_name),
+        wall_limit_s=defaults.WALL_LIMIT_S,
+    )
+    with lab, _log_kept(cell, lab):
+        (lab.folder / "cell.batch").write_text(as_batch_file(cell))
+        outcome = lab.run()
+        files = list(lab.results.glob("*.flent.gz"))
+        if len(files) != 1:
+            raise LabError(_cause(lab))
+        scores = finish.finish(files[0], cell, facts, outcome)
+    return Done(cell, scores, outcome.virtual_s, time.monotonic() - started)
+
+
+def servers_for(test_name: str) -> tuple[str, ...]:
+    """The servers that a test needs."""
+    for beginning, servers in _SERVERS.items():
+        if test_name.startswith(beginning):
+            return servers
+    return _ALL_SERVERS
+
+
+def _cause(lab: Lab) -> str:
+    """The first error that Flent reported, as one line."""
+    text = lab.stderr.read_text(errors="replace") if lab.stderr.exists() else ""
+    for mark in ("ERROR:", "Traceback"):
+        for line in text.splitlines():
+            if mark in line:
+                return line.split("ERROR:")[-1].strip()
+    last = text.strip().splitlines()[-1:]
+    return f"Flent wrote no data file; its last words: {last[0] if last else 'none'}"
+
+
+@contextlib.contextmanager
+def _log_kept(cell: Cell, lab: Lab) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError), cell.log_file.open("a", errors="replace") as log:
+            for title, path in (("flent", lab.stdout), ("flent, errors", lab.stderr),
+                                ("guest's console", lab.folder / "console")):
+                if path.exists() and (text := path.read_text(errors="replace").strip()):
+                    log.write(f"--- {title}\n{text}\n")
+            for path in sorted(lab.results.glob("*.log")):
+                log.write(f"--- {path.name}\n{path.read_text(errors='replace').strip()}\n")

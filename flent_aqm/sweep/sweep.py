@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A whole sweep: plan, check, run side by side, report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from flent_aqm.errors import AqmError, ConfigError
+from flent_aqm.setup.versions import tool_versions
+from flent_aqm.sweep import preflight, summary
+from flent_aqm.sweep.cell import Cell
+from flent_aqm.sweep.finish import HostFacts
+from flent_aqm.sweep.jobs import parse_jobs
+from flent_aqm.sweep.pool import Pool
+from flent_aqm.sweep.progress import SweepProgress, one_line
+from flent_aqm.sweep.run_cell import Done, run_cell
+from flent_aqm.testbed import virtual
+from flent_aqm.testbed.kernel.locate import find_kernel
+
+
+class Sweep:
+    """Made by the bridge for each Flent process; does nothing unless runs are planned.
+
+    plan() every run, then start(), submit() them in any order, drain(), and report() at
+    the end. As a context manager it ends what still runs.
+    """
+
+    def __init__(self) -> None:
+        self.planned: dict[Path, Cell] = {}
+        self.failed: list[tuple[Cell, str]] = []
+        self._done: list[Done] = []
+        self._counted = 0
+        self._group_by: tuple[str, ...] = ()
+        self._jobs: object = None
+        self._pool: Pool | None = None
+        self._progress: SweepProgress | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._pool:
+            if kind is not None:
+                self._pool.refuse_new()
+                virtual.kill_all()
+            self._pool.close()
+        if self._progress:
+            self._progress.__exit__(kind, value, trace)
+        if self._pool and kind is KeyboardInterrupt:
+            self._say_interrupted()
+
+    def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
+        """Note a run, with its batch section's keys. Raises ConfigError."""
+        if cell.scenario.testbed != "virtual":
+            raise ConfigError(f"testbed: {cell.scenario.testbed} is not supported by this "
+                              "version; use virtual")
+        self._jobs = section.get("jobs")
+        parse_jobs(self._jobs)
+        self._group_by = summary.parse_group_by(section.get("summary_by"))
+        self.planned[cell.data_file] = cell
+
+    def start(self, *, resume: bool = False) -> None:
+        """Check what all runs need and get ready. Raises an AqmError before anything runs."""
+        if self._pool or not self.planned:
+            return
+        cells = list(self.planned.values())
+        kernel = find_kernel()
+        preflight.check(cells)
+        there = sum(path.exists() for path in self.planned) if resume else 0
+        facts = HostFacts(kernel, tool_versions())
+        jobs = parse_jobs(self._jobs)
+        self._progress = SweepProgress(len(cells) - there)
+        self._progress.announce(len(cells), there, jobs)
+        self._pool = Pool(lambda cell: run_cell(cell, facts), jobs, ended=self._ended)
+        self._progress.__enter__()
+
+    def submit(self, cell: Cell) -> None:
+        """Run a cell as soon as a worker is free; waits until then."""
+        assert self._pool is not None, "start() comes first"
+        self._pool.submit(cell)
+
+    def drain(self) -> None:
+        """Wait until all that was submitted has ended."""
+        if self._pool:
+            self._pool.drain()
+
+    def take_count(self) -> int:
+        """How many runs have succeeded since the last call."""
+        new = len(self._done) - self._counted
+        self._counted += new
+        return new
+
+    def report(self) -> None:
+        """Print the table. Raises AqmError when runs have failed."""
+        if not self._progress:
+            return
+        summary.show(
+            self._progress.console, list(self.planned.values()),
+            {done.cell.data_file: done.scores for done in self._done},
+            {cell.data_file: cause for cell, cause in self.failed}, self._group_by)
+        self._progress.say_total()
+        if self.failed:
+            folders = sorted({str(cell.folder) for cell, _ in self.failed})
+            raise AqmError(f"{len(self.failed)} of {len(self.planned)} runs failed; run them "
+                           f"again with the same command and --batch-resume {folders[0]}")
+
+    def _ended(self, cell: Cell, result: Done | Exception) -> None:
+        with self._lock:
+            if isinstance(result, Done):
+                self._done.append(result)
+            else:
+                self.failed.append((cell, one_line(result)))
+        if self._progress:
+            self._progress.ended(cell, result)
+
+    def _say_interrupted(self) -> None:
+        assert self._progress is not None
+        folder = next(iter(self.planned.values())).folder
+        left = len(self.planned) - len(self._done)
+        self._progress.console.print(
+            f"Interrupted: {len(self._done)} runs are done, {left} are left; go on with the same "
+            f"command and --batch-resume {folder}", soft_wrap=True, markup=False)
