@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Our runners by the name that a test definition uses. Flent's own names win."""
+
+from __future__ import annotations
+
+from flent_aqm.runners.capture import AqmCaptureRunner
+from flent_aqm.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
+from flent_aqm.runners.irtt import AqmIrttRunner
+from flent_aqm.runners.ndt7 import AqmNdt7Runner
+from flent_aqm.runners.ping import AqmPingRunner
+
+RUNNERS: dict[str, type] = {
+    "aqm_capture": AqmCaptureRunner,
+    "aqm_iperf3": AqmIperf3Runner,
+    "aqm_iperf3_reverse": AqmIperf3ReverseRunner,
+    "aqm_irtt": AqmIrttRunner,
+    "aqm_ndt7": AqmNdt7Runner,
+    "aqm_ping": AqmPingRunner,
+}
