@@ -119,7 +119,8 @@ def _program(name: str, group: str, how_to_get: str) -> Part:
     path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
     if path is None:
         return Part(name, group, False, "", "", how_to_get)
-    return Part(name, group, True, _version(path, name), str(path), how_to_get)
+    version = _version(path, name) or _version_of_folder(path.resolve().parent, name)
+    return Part(name, group, True, version, str(path), how_to_get)
 
 
 def _version(path: Path, name: str) -> str:
@@ -132,6 +133,11 @@ def _version(path: Path, name: str) -> str:
         text = str(getattr(error, "stdout", "")) + str(getattr(error, "stderr", ""))
     match = re.search(r"\d+(\.\d+)+\w*|\d{8}", text)
     return match[0] if match else ""
+
+
+def _version_of_folder(folder: Path, name: str) -> str:
+    # what set-up has put into CACHE/tools/NAME-VERSION
+    return folder.name.removeprefix(f"{name}-") if folder.name.startswith(f"{name}-") else ""
 
 
 def _installed_packages() -> dict[str, str]:

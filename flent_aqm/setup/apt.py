@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -80,9 +81,12 @@ class DebianArchive:
         return max(found, key=cmp_to_key(_compare))
 
     def download(self, package: Package, folder: Path) -> Path:
-        """Fetch and verify a package file into a folder; returns its path."""
+        """Fetch and verify a package file into a new folder; returns its path."""
         self._update()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        if os.geteuid() == 0:
+            # apt downloads as this user and gives root the result
+            shutil.chown(folder, "_apt")
         # apt shows its own progress; standard output may be somebody's data.
         argv = [*self._apt("apt-get"), "download", f"{package.name}={package.version}"]
         done = subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL,

@@ -27,7 +27,7 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
     progress = Progress("irtt")
     package = archive.newest("irtt")
     with install.staging(cache) as work:
-        deb = archive.download(package, work)
+        deb = archive.download(package, work / "download")
         run(["dpkg-deb", "-x", deb, work / "x"])
         program = work / "x" / "usr" / "bin" / "irtt"
         result = work / "result"

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command flent-aqm: its table, and what errors become."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm import cli
+from flent_aqm.cli import COMMANDS, Command, main
+
+MODULE = '''
+from flent_aqm.errors import ConfigError
+
+def add_arguments(parser):
+    parser.add_argument("what")
+
+def main(args):
+    if args.what == "expected":
+        raise ConfigError("rate_mbps: 'x' is not a number")
+    if args.what == "defect":
+        raise ZeroDivisionError("never")
+    if args.what == "interrupt":
+        raise KeyboardInterrupt
+    return 42
+'''
+
+
+@pytest.fixture
+def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A subcommand that fails as told; gives the user's cache folder."""
+    (tmp_path / "cli_probe_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(COMMANDS, "probe", Command("cli_probe_module", "fail", "probe expected"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "flent-aqm"
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_of_each_command_shows_its_example(
+        name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every module in the table can be imported and shows how it is typed."""
+    with pytest.raises(SystemExit) as caught:
+        main([name, "--help"])
+    assert caught.value.code == 0
+    shown = capsys.readouterr().out
+    assert "example:" in shown
+    assert f"flent-aqm {name}" in shown.partition("example:")[2]
+
+
+def test_status_of_the_command_is_passed_on(probe: Path) -> None:
+    """flent-aqm lab ends as its command did."""
+    assert main(["probe", "well"]) == 42
+
+
+def test_expected_error_is_one_line(probe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user's mistake gets one sentence and status 1."""
+    assert main(["probe", "expected"]) == 1
+    assert capsys.readouterr().err == "flent-aqm: rate_mbps: 'x' is not a number\n"
+
+
+def test_defect_leaves_a_log_with_traceback_and_versions(
+        probe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Our own faults are told apart, and can be reported."""
+    assert main(["probe", "defect"]) == 3
+    [log] = (probe / "crashes").iterdir()
+    text = log.read_text()
+    assert "ZeroDivisionError: never" in text
+    assert "flent: 2." in text
+    assert str(log) in capsys.readouterr().err
+
+
+def test_defect_when_the_cache_cannot_be_written_logs_elsewhere(
+        probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """The log isn't lost with a full or forbidden home."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["probe", "defect"]) == 3
+    [log] = tmp_path.glob("flent-aqm-*/crash-*.log")
+    assert str(log) in capsys.readouterr().err
+
+
+def test_interrupt_gives_130(probe: Path) -> None:
+    """As shells expect it after ^C."""
+    assert main(["probe", "interrupt"]) == 130
+
+
+def test_unknown_command_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    """A typing mistake shows what there is."""
+    with pytest.raises(SystemExit) as caught:
+        main(["docter"])
+    assert caught.value.code == 2
+    assert "'doctor'" in capsys.readouterr().err
+
+
+def test_importing_the_command_line_loads_nothing_big() -> None:
+    """Inside the guest each import costs wall time."""
+    code = ("import sys, flent_aqm.cli; "
+            "print(*{'numpy', 'rich', 'flent', 'matplotlib', 'subprocess'} & set(sys.modules))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          cwd=Path(cli.__file__).parents[1])
+    assert done.stdout.strip() == ""
+
+
+def test_reader_that_goes_away_causes_no_traceback() -> None:
+    """flent-aqm doctor --json | head -n 1"""
+    with subprocess.Popen([sys.executable, "-m", "flent_aqm.cli", "doctor", "--json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=Path(cli.__file__).parents[1]) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+        assert process.wait() == 141

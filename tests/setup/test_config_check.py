@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kconfig drops options in silence; the build must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.errors import SetupError
+from flent_aqm.testbed.kernel.config_check import check_config, parse_config
+from flent_aqm.testbed.kernel.recipe import FRAGMENT, fragment_text
+
+GENERATED = """\
+# Automatically generated file; DO NOT EDIT.
+CONFIG_NET=y
+CONFIG_HZ=100
+CONFIG_DEBUG=y
+# CONFIG_RSEQ is not set
+"""
+
+
+@pytest.mark.parametrize(("fragment", "named"), [
+    ("CONFIG_RSEQ=y", r"RSEQ=n \(wanted y\)"),
+    ("CONFIG_ABSENT=y", r"ABSENT=n \(wanted y\)"),
+    ("CONFIG_DEBUG=n", r"DEBUG=y \(wanted n\)"),
+    ("CONFIG_HZ=1000", r"HZ=100 \(wanted 1000\)"),
+], ids=["switched off", "unknown", "switched on", "other value"])
+def test_check_config_when_an_option_differs_names_it(fragment: str, named: str) -> None:
+    """Every way in which kconfig can depart from the fragment is an error."""
+    with pytest.raises(SetupError, match=named):
+        check_config(f"CONFIG_NET=y\n{fragment}\n", GENERATED)
+
+
+def test_check_config_when_two_options_differ_names_both() -> None:
+    """All faults at once: a kernel takes minutes to configure again."""
+    with pytest.raises(SetupError, match=r"RSEQ.*ABSENT"):
+        check_config("CONFIG_RSEQ=y\nCONFIG_ABSENT=y\n", GENERATED)
+
+
+def test_check_config_when_all_is_met_is_silent() -> None:
+    """Off may be written as n or left out."""
+    check_config("# why\n\nCONFIG_NET=y\nCONFIG_HZ=100\nCONFIG_RSEQ=n\n", GENERATED)
+
+
+def test_parse_config_when_a_line_is_no_setting_gives_its_number() -> None:
+    """A slip of the pen in the fragment isn't taken for a comment."""
+    with pytest.raises(SetupError, match="line 2: 'CONFIG_B y'"):
+        parse_config("CONFIG_A=y\nCONFIG_B y\n")
+
+
+def test_lab_config_names_each_option_once() -> None:
+    """Of two settings of one option only the last would count."""
+    lines = [line.split("=")[0] for line in fragment_text().splitlines()
+             if line.startswith("CONFIG_")]
+    assert len(lines) == len(set(lines)), FRAGMENT
+
+
+def test_lab_config_keeps_the_host_out() -> None:
+    """Without these, runs would differ or others could stop the guest."""
+    options = parse_config(fragment_text())
+    assert (options["UML_RANDOM"], options["MCONSOLE"]) == ("n", "n")

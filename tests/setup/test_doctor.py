@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""flent-aqm doctor on machines that lack things."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.doctor import Part, missing
+
+BUILT = "flent-aqm setup"
+
+
+def _doctor(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """doctor with nothing on PATH and an empty cache."""
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    return subprocess.run(
+        [sys.executable, "-m", "flent_aqm.cli", "doctor", *words], env=env, text=True,
+        cwd=Path(__file__).parents[2], capture_output=True, check=False)
+
+
+def test_doctor_when_path_is_empty_lists_what_is_missing(tmp_path: Path) -> None:
+    """Every part is in the table; the programs are missing, and the way to them is shown."""
+    done = _doctor(tmp_path)
+    assert done.returncode == 1
+    rows = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert rows["iperf3"].split()[1] == "missing"
+    assert "make packages" in rows["iperf3"]
+    assert "found" in rows["numpy"]
+    assert "iperf3" in done.stderr
+    assert "run: make packages" in done.stderr
+
+
+def test_doctor_as_json_has_the_same_parts(tmp_path: Path) -> None:
+    """A list of objects for other programs."""
+    parts = {part["name"]: part for part in json.loads(_doctor(tmp_path, "--json").stdout)}
+    assert parts["netperf"] == {
+        "name": "netperf", "group": "run", "found": False, "version": "", "where": "",
+        "how_to_get": "make packages"}
+    assert parts["rich"]["found"]
+    assert parts["lab kernel"]["how_to_get"] == BUILT
+
+
+def test_doctor_when_a_program_prints_garbage_still_lists_it(tmp_path: Path) -> None:
+    """A program without a version is found all the same."""
+    program = tmp_path / "iperf3"
+    program.write_text("#!/bin/sh\nprintf '\\377\\001 no number'; exit 9\n")
+    program.chmod(0o755)
+    parts = {part["name"]: part for part in json.loads(_doctor(tmp_path, "--json").stdout)}
+    assert (parts["iperf3"]["found"], parts["iperf3"]["version"]) == (True, "")
+    assert parts["iperf3"]["where"] == os.fspath(program)
+
+
+@pytest.mark.parametrize(("kernel_found", "wanted"), [(True, []), (False, ["lab kernel", "gcc"])])
+def test_missing_counts_compilers_only_until_the_kernel_is_built(
+        kernel_found: bool, wanted: list[str]) -> None:
+    """A machine with a built kernel needs no compiler, and nobody needs a window."""
+    parts = [
+        Part("lab kernel", "run", kernel_found, "", "", BUILT),
+        Part("gcc", "build", False, "", "", "make packages"),
+        Part("libegl1", "gui", False, "", "", "make packages"),
+    ]
+    assert [part.name for part in missing(parts)] == wanted

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parts get into the cache whole or not at all, by one set-up at a time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.errors import SetupError
+from flent_aqm.setup import install
+
+HOLD_LOCK = """
+import sys
+from pathlib import Path
+from flent_aqm.setup.install import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_staging_when_the_work_fails_leaves_nothing(tmp_path: Path) -> None:
+    """An error in the middle of a build leaves neither a part nor its pieces."""
+
+    def build() -> None:
+        with install.staging(tmp_path) as work:
+            (work / "piece").touch()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        build()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_locked_when_an_earlier_set_up_was_killed_clears_its_pieces(tmp_path: Path) -> None:
+    """What a killed process couldn't remove, the next one does."""
+    left_over = tmp_path / "staging-x" / "tree"
+    left_over.mkdir(parents=True)
+    with install.locked(tmp_path):
+        assert not left_over.parent.exists()
+
+
+def test_locked_when_held_by_another_waits_for_it(
+        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Two set-ups at a time don't mix; the second says why it waits."""
+    waiter_code = HOLD_LOCK.replace("held", "second")
+    with subprocess.Popen([sys.executable, "-c", HOLD_LOCK, tmp_path], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with subprocess.Popen([sys.executable, "-c", waiter_code, tmp_path], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as waiter:
+            assert waiter.stderr is not None
+            assert waiter.stdout is not None
+            # it blocks here until it says that it waits: before the lock is free
+            assert "waiting for another set-up" in waiter.stderr.readline()
+            holder.stdin.close()
+            assert waiter.stdout.read() == "second\n"
+
+
+def test_locked_when_the_cache_cannot_be_made_says_what_to_set(tmp_path: Path) -> None:
+    """One line with the folder and the variable."""
+    (tmp_path / "file").touch()
+    with (pytest.raises(SetupError, match=r"file/cache: .*XDG_CACHE_HOME"),
+          install.locked(tmp_path / "file" / "cache")):
+        pass
+
+
+def test_publish_when_the_part_is_there_already_keeps_it(tmp_path: Path) -> None:
+    """A part in use is never exchanged under its users."""
+    for name in ("fresh", "part"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "program").write_text(name)
+    install.publish(tmp_path / "fresh", tmp_path / "part")
+    assert (tmp_path / "part" / "program").read_text() == "part"
+
+
+def test_link_when_there_is_an_older_one_points_to_the_new_target(tmp_path: Path) -> None:
+    """An update of a tool moves its name over."""
+    for version in ("1", "2"):
+        (tmp_path / f"tool-{version}").write_text(version)
+        install.link(tmp_path / f"tool-{version}", tmp_path / "bin" / "tool")
+    assert (tmp_path / "bin" / "tool").read_text() == "2"
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tool"]
+
+
+def test_require_space_when_there_is_too_little_names_both_sizes(tmp_path: Path) -> None:
+    """Found before the download, not after minutes of compiling."""
+    with pytest.raises(SetupError, match=r"needs 1000000000\.0 GB in .* GB are free"):
+        install.require_space(tmp_path, 10**18, "a build")

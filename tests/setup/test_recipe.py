@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What names a kernel, and which kernel is found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flent_aqm import paths
+from flent_aqm.errors import ToolMissing
+from flent_aqm.testbed.kernel import recipe
+from flent_aqm.testbed.kernel.locate import VARIABLE, find_kernel
+from flent_aqm.testbed.kernel.recipe import Source, recipe_hash
+
+SOURCE = Source("linux-source-7.3", "7.3.4-1")
+BASE = recipe_hash(SOURCE, "CONFIG_A=y\n", [b"one", b"two"])
+
+
+@pytest.mark.parametrize("other", [
+    recipe_hash(Source("linux-source-7.2", "7.3.4-1"), "CONFIG_A=y\n", [b"one", b"two"]),
+    recipe_hash(Source("linux-source-7.3", "7.3.4-2"), "CONFIG_A=y\n", [b"one", b"two"]),
+    recipe_hash(SOURCE, "CONFIG_A=n\n", [b"one", b"two"]),
+    recipe_hash(SOURCE, "CONFIG_A=y\n", [b"one", b"twO"]),
+    recipe_hash(SOURCE, "CONFIG_A=y\n", [b"onetwo"]),
+    recipe_hash(SOURCE, "CONFIG_A=y\n", [b"two", b"one"]),
+], ids=["package", "version", "options", "patch", "patch borders", "patch order"])
+def test_recipe_hash_when_an_input_changes_is_another(other: str) -> None:
+    """Each input of the build is part of the kernel's name."""
+    assert other != BASE
+
+
+def test_recipe_hash_when_nothing_changes_is_the_same() -> None:
+    """The name doesn't depend on the moment or the process."""
+    assert recipe_hash(SOURCE, "CONFIG_A=y\n", [b"one", b"two"]) == BASE
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, the only one there is."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    for module in (paths, recipe):
+        monkeypatch.setattr(module, "SYSTEM_CACHE", tmp_path / "nobody-was-here")
+    return tmp_path / "flent-aqm"
+
+
+def _choose(cache: Path) -> None:
+    choice = cache / recipe.CHOICE
+    choice.parent.mkdir(parents=True)
+    choice.write_text(json.dumps({"package": SOURCE.package, "version": SOURCE.version}))
+
+
+def test_find_kernel_when_nothing_is_built_says_what_to_run(cache: Path) -> None:
+    """The message names the command."""
+    with pytest.raises(ToolMissing, match="not built; run: flent-aqm setup"):
+        find_kernel()
+
+
+def test_find_kernel_when_built_gives_path_version_and_hash(cache: Path) -> None:
+    """A finished kernel is found by the current recipe."""
+    _choose(cache)
+    folder = cache / "kernels" / recipe.current_hash(SOURCE)
+    folder.mkdir()
+    (folder / "linux").touch()
+    (folder / "kernel.json").write_text('{"kernel_version": "7.3.4"}')
+    kernel = find_kernel()
+    assert (kernel.path, kernel.version, kernel.hash) == (folder / "linux", "7.3.4", folder.name)
+
+
+def test_find_kernel_when_options_have_changed_is_missing(
+        cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of other options isn't taken for the current one."""
+    _choose(cache)
+    folder = cache / "kernels" / recipe.current_hash(SOURCE)
+    folder.mkdir()
+    (folder / "linux").touch()
+    find_kernel()
+    monkeypatch.setattr(recipe, "fragment_text", lambda: "CONFIG_OTHER=y\n")
+    with pytest.raises(ToolMissing, match="these options and patches"):
+        find_kernel()
+
+
+def test_find_kernel_when_set_up_was_killed_ignores_half_done_work(cache: Path) -> None:
+    """Neither a staging folder nor a damaged choice counts as a kernel."""
+    _choose(cache)
+    staging = cache / "staging-abcd" / "result"
+    staging.mkdir(parents=True)
+    (staging / "linux").touch()
+    with pytest.raises(ToolMissing):
+        find_kernel()
+    (cache / recipe.CHOICE).write_text('{"package": "linux-so')
+    assert recipe.read_choice() is None
+    with pytest.raises(ToolMissing, match="not built; run: flent-aqm setup"):
+        find_kernel()
+
+
+def test_find_kernel_when_variable_names_no_program_says_so(
+        cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong path isn't passed over in silence."""
+    monkeypatch.setenv(VARIABLE, str(cache / "linux"))
+    with pytest.raises(ToolMissing, match=VARIABLE):
+        find_kernel()
+
+
+def test_find_kernel_when_variable_names_a_program_takes_it(
+        cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of one's own is used, and told apart by its content."""
+    cache.mkdir()
+    program = cache / "linux"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv(VARIABLE, str(program))
+    first = find_kernel()
+    program.write_text("#!/bin/sh\n:\n")
+    assert first.path == program
+    assert find_kernel().hash != first.hash
