@@ -6,11 +6,16 @@
 #   on_router.sh read-back testbed=T [dev_down=D] [dev_up=D]
 #   on_router.sh undo      testbed=T [dev_down=D] [dev_up=D]
 #
-# The router needs none of our files: what it runs arrives on the standard input of
-# its shell. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
+# What runs there is defaults.sh, the scheme of the AQM, and router.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
 set -u
 
-hooks=${FLENT_AQM_HOOKS:-${0%/*}}
+hooks=${FLENT_AQM_HOOKS:-}
+if [ -z "${hooks}" ]; then
+    case $0 in
+        */*) hooks=${0%/*} ;;
+        *) hooks=. ;;
+    esac
+fi
 commands='apply, read-back, undo'
 
 die() {
@@ -27,14 +32,19 @@ known_aqms() {
     printf '%s' "${names}"
 }
 
-# How to start a shell on the router of each testbed.
-shell_on_router() {
+# on_router SCHEME_FILE COMMAND SETTING…: runs the three files on the router, and ends
+# with their status.
+on_router() {
     case ${testbed} in
         virtual | netns)
-            ip netns exec router sh -s -- "$@"
+            # A namespace has our files; reading them there saves the pipe that ssh needs.
+            # shellcheck disable=SC2016 # expanded by the router's shell
+            exec ip netns exec router \
+                sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/router.sh"' "${hooks}" "$@"
             ;;
         ssh://*)
-            # The place for ssh: its remote command line must quote each argument.
+            # The place for ssh: the three files, one after the other, on the standard input
+            # of `sh -s -- COMMAND SETTING…`, with each setting quoted for the remote shell.
             die "testbed=${testbed}: routers behind ssh are not supported yet; use virtual or netns"
             ;;
         *)
@@ -67,7 +77,7 @@ for setting in "$@"; do
 done
 [ -n "${testbed}" ] || die "testbed is missing; give testbed=virtual or testbed=netns"
 
-scheme=
+scheme=/dev/null
 if [ "${command}" = apply ]; then
     scheme=${hooks}/schemes/${aqm}.sh
     case ${aqm} in
@@ -80,5 +90,4 @@ if [ "${command}" = apply ]; then
     fi
 fi
 
-# shellcheck disable=SC2002,SC2312 # cat's failure leaves the shell without a script, seen by its status
-cat "${hooks}/defaults.sh" ${scheme:+"${scheme}"} "${hooks}/router.sh" | shell_on_router "${command}" "$@"
+on_router "${scheme}" "${command}" "$@"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Puts the queue under test on the router, reads it back, takes it away. on_router.sh
-# sends it to the router's shell, after defaults.sh and schemes/NAME.sh:
+# has the router's shell read it after defaults.sh and schemes/NAME.sh:
 #
 #   apply name=value…   aqm, rate_down_mbps, rate_up_mbps, burst_shaping, dev_down, dev_up,
 #                       and aqm_PARAMETER for a parameter of the AQM
@@ -131,6 +131,7 @@ $1
 END
     )
     status=$?
+    [ -n "${said}" ] || return "${status}"
     said=$(
         IFS=${newline}
         set -f
@@ -255,8 +256,8 @@ report() {
 
 # Classes are read as text: tc writes them as JSON only since iproute2 6.2, and only
 # -r tells the bursts exactly, in ticks. `parent 1:` leaves out the flows that sfq and
-# fq_codel show as classes, up to a thousand. One tc for all qdiscs, whose JSON is one
-# line a device; classes may be none or many, hence one tc a device.
+# fq_codel show as classes, up to a thousand. In the text no line tells the device, so
+# the one line about lo's qdisc parts the two devices.
 read_back() {
     qdiscs=$(
         tc -s -d -j -batch - << END
@@ -264,8 +265,25 @@ qdisc show dev ${dev_down}
 qdisc show dev ${dev_up}
 END
     ) || die "tc could not show the qdiscs" 1
-    classes_down=$(tc -s -d -r class show dev "${dev_down}" parent 1:) || die "tc could not show the classes" 1
-    classes_up=$(tc -s -d -r class show dev "${dev_up}" parent 1:) || die "tc could not show the classes" 1
+    classes=$(
+        tc -s -d -r -batch - << END
+class show dev ${dev_down} parent 1:
+qdisc show dev lo
+class show dev ${dev_up} parent 1:
+END
+    ) || die "tc could not show the classes" 1
+    classes=${newline}${classes}${newline}
+    case ${classes} in
+        *"${newline}qdisc "*"${newline}qdisc "*) die "lo has several qdiscs on the router; expected one" 1 ;;
+        *"${newline}qdisc "*) ;;
+        *) die "tc did not show lo's qdisc on the router; is lo there?" 1 ;;
+    esac
+    classes_down=${classes%%"${newline}qdisc "*}
+    classes_up=${classes#*"${newline}qdisc "}
+    case ${classes_up} in # between the line about lo and the first class are lo's counters
+        *"${newline}class "*) classes_up="class ${classes_up#*"${newline}class "}" ;;
+        *) classes_up= ;;
+    esac
     read -r kernel < /proc/sys/kernel/osrelease
     read -r psched < /proc/net/psched
     printf '{"format":1,"kernel":"%s","psched":"%s","directions":{"down":' "${kernel}" "${psched}"

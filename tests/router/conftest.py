@@ -12,18 +12,25 @@ from flent_aqm.scenario import Scenario
 from flent_aqm.testbed.kernel.locate import find_kernel
 from flent_aqm.testbed.virtual import Lab
 
-InGuest = Callable[[str], str]
-
-# hook COMMAND SETTING… calls the hook; tc_router and read_back save words in the tests.
+# For the code of the tests: hook COMMAND SETTING…, on_router PROGRAM ARGUMENT…, $rates, and
+# fake_tc, which puts its standard input in tc's place, with the real one as $real_tc.
 PRELUDE = """
 hook() { verb=$1; shift; sh "$FLENT_AQM_HOOKS/on_router.sh" "$verb" testbed=virtual "$@"; }
-tc_router() { ip netns exec router tc "$@"; }
+on_router() { ip netns exec router "$@"; }
 rates='rate_down_mbps=100 rate_up_mbps=20'
+export real_tc="$(command -v tc)"
+fake_tc() {
+    mkdir -p /tmp/fake
+    { echo '#!/bin/sh'; cat; } >/tmp/fake/tc
+    chmod +x /tmp/fake/tc
+    PATH=/tmp/fake:$PATH
+}
+real_tc_again() { PATH=${PATH#/tmp/fake:}; }
 """
 
 
 @pytest.fixture(scope="session")
-def in_guest() -> InGuest:
+def in_guest() -> Callable[[str], str]:
     """in_guest(code): boots, runs the shell code on the client, gives its output.
 
     The code must end with status 0 and print nothing to standard error.

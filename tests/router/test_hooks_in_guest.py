@@ -3,46 +3,164 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
+from collections.abc import Callable
 from itertools import product
 
 import pytest
 
-from flent_aqm import defaults
+from flent_aqm import defaults, paths
 from flent_aqm.parsers.tc import parse_read_back
-from flent_aqm.router.apply import apply_command, read_back_command
-from flent_aqm.router.metadata import as_metadata
+from flent_aqm.router.apply import apply_command, read_back_command, undo_command
 from flent_aqm.router.proof import differences
 from flent_aqm.scenario import Scenario
 
 pytestmark = pytest.mark.lab
+InGuest = Callable[[str], str]
 
 RATES_MBPS = (0.064, 0.768, 4, 33.333333, 100, 300, 500, 900, 1000, 1234.567891, 10_000, 40_000)
-SHELLS = ("dash", "busybox sh")
+
+SFQ = "apply testbed=virtual aqm=sfq"
+# Name -> arguments, and what the one line must tell.
+REFUSED = {
+    "unknown aqm": ("apply testbed=virtual aqm=fqcodel $rates",
+                    "'fqcodel'; known: codel, fq_codel, no_aqm, sfq"),
+    "aqm that is a path": ("apply testbed=virtual aqm=../router $rates", "'../router'"),
+    "no aqm": ("apply testbed=virtual $rates", "aqm: unknown value ''"),
+    "rate 0": (f"{SFQ} rate_down_mbps=0 rate_up_mbps=1", "rate_down_mbps: '0' Mbit/s is out of"),
+    "rate abc": (f"{SFQ} rate_down_mbps=1 rate_up_mbps=abc", "rate_up_mbps: 'abc' is not a number"),
+    "rate -5": (f"{SFQ} rate_down_mbps=-5 rate_up_mbps=1", "'-5' is not a number"),
+    "rate 1.2.3": (f"{SFQ} rate_down_mbps=1.2.3 rate_up_mbps=1", "'1.2.3' is not a number"),
+    "rate beyond 64 bits": (f"{SFQ} rate_down_mbps=18446744173709.551616 rate_up_mbps=1",
+                            "out of range"),
+    "rate finer than a bit": (f"{SFQ} rate_down_mbps=1.0000001 rate_up_mbps=1", "6 decimals"),
+    "no rate": (f"{SFQ} rate_down_mbps=1", "rate_up_mbps is missing"),
+    "burst shaping maybe": (f"{SFQ} $rates burst_shaping=maybe", "'maybe' is neither"),
+    "variable left unfilled": (f"{SFQ} rate_down_mbps='${{rate}}' rate_up_mbps=1", "unfilled"),
+    "unknown setting": (f"{SFQ} $rates rate=5", "unknown setting 'rate=5'; known: aqm,"),
+    "unknown parameter": (f"{SFQ} $rates aqm_target=5ms", "sfq has no such parameter"),
+    "parameter with tc's words in it": (f"{SFQ} $rates 'aqm_limit=5 perturb 10'", "letters"),
+    "device that isn't there": (f"{SFQ} $rates dev_up=wan0", "no device 'wan0'"),
+    "device that is a path": ("undo testbed=virtual dev_up=../../net/up", "not a name"),
+    "one device twice": (f"{SFQ} $rates dev_up=down", "both 'down'"),
+    "no testbed": ("apply aqm=sfq $rates", "testbed is missing"),
+    "unknown testbed": ("apply testbed=moon aqm=sfq $rates", "'moon'; known: virtual, netns"),
+    "ssh": ("apply testbed=ssh://root@r aqm=sfq $rates", "not supported yet"),
+    "unknown command": ("put testbed=virtual aqm=sfq $rates", "known: apply, read-back, undo"),
+    "no command": ("", "known: apply, read-back, undo"),
+}
 
 
-def with_shell(name: str) -> str:
-    """Shell code after which `sh` is another shell, on the client and on the router."""
-    if not shutil.which(name.split()[0]):
-        pytest.skip(f"{name.split()[0]} is not installed")
-    path = shutil.which(name.split()[0])
-    return f"mkdir -p /tmp/shell; ln -sf {path} /tmp/shell/sh; PATH=/tmp/shell:$PATH; "
+@pytest.fixture(params=["dash", "busybox"])
+def shell(request: pytest.FixtureRequest) -> str:
+    """Code after which `sh` is the shell in question, on the client and on the router."""
+    path = shutil.which(request.param)
+    if path is None:
+        pytest.skip(f"{request.param} is not installed")
+    return f"mkdir /tmp/shell; ln -s {path} /tmp/shell/sh; export PATH=/tmp/shell:$PATH\n"
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_aqm_and_rate_when_applied_is_what_the_kernel_reports(in_guest, shell) -> None:
-    """Each AQM, rate and burst setting, one after the other, reads back as computed."""
+def test_settings_when_applied_one_after_the_other_are_reported_as_computed(
+        in_guest: InGuest, shell: str) -> None:
+    """Each AQM with and without burst shaping at each rate reads back without difference."""
     scenarios = [
         Scenario(aqm=aqm, rate_down_mbps=down, rate_up_mbps=up, burst_shaping=burst)
         for aqm, burst in product(defaults.AQMS, (False, True))
         for down, up in zip(RATES_MBPS[::2], RATES_MBPS[1::2], strict=True)]
-    code = with_shell(shell)
+    code = shell
     for scenario in scenarios:
         code += shlex.join(apply_command(scenario)) + " || exit\n"
         code += shlex.join(read_back_command(scenario)) + " || exit\n"
     reports = [parse_read_back(line) for line in in_guest(code).splitlines()]
-    assert len(reports) == len(scenarios)
-    assert [differences(*pair) for pair in zip(scenarios, reports, strict=True)] == (
-        [[]] * len(scenarios))
+    found = [differences(*pair) for pair in zip(scenarios, reports, strict=True)]
+    assert found == [[]] * len(scenarios)
+
+
+def test_bad_arguments_when_given_are_refused_and_change_nothing(
+        in_guest: InGuest, shell: str) -> None:
+    """Each ends with status 2 and one line that names the fault; the queues stay as they were."""
+    code = shell + 'hook apply aqm=codel $rates; on_router tc -r qdisc >/tmp/before\n'
+    for arguments, _ in REFUSED.values():
+        code += (f'sh "$FLENT_AQM_HOOKS/on_router.sh" {arguments} 2>&1; echo "status $?"\n'
+                 'on_router tc -r qdisc | cmp - /tmp/before && echo unchanged\n')
+    lines = iter(in_guest(code).splitlines())
+    for name, (_, told) in REFUSED.items():
+        said = next(lines)
+        assert said.startswith("router hook: "), name
+        assert told in said, name
+        assert [next(lines), next(lines)] == ["status 2", "unchanged"], name
+    assert list(lines) == []
+
+
+def test_undo_when_queues_are_on_gives_the_default_queues_back(
+        in_guest: InGuest, shell: str) -> None:
+    """After undo, done twice, each device has the queue that it booted with."""
+    undo = shlex.join(undo_command(Scenario()))
+    printed = in_guest(shell + f"""
+        on_router tc qdisc >/tmp/before
+        hook apply aqm=fq_codel $rates; {undo} && {undo} && on_router tc qdisc | cmp - /tmp/before
+        on_router tc qdisc add dev up root handle 1: prio
+        hook apply aqm=sfq $rates && {undo} && on_router tc qdisc | cmp - /tmp/before && echo same
+    """)
+    assert printed == "same\n"
+
+
+def test_apply_when_the_kernel_refuses_takes_back_what_was_done(
+        in_guest: InGuest, shell: str) -> None:
+    """A parameter that only the kernel can refuse: status 1, its reason, default queues."""
+    printed = in_guest(shell + """
+        on_router tc qdisc >/tmp/before
+        hook apply aqm=fq_codel $rates aqm_quantum=2000000 2>&1; echo "status $?"
+        on_router tc qdisc | cmp - /tmp/before && echo same
+    """)
+    told, *rest = printed.splitlines()
+    assert "tc refused fq_codel" in told
+    assert "Invalid quantum" in told
+    assert rest == ["status 1", "same"]
+
+
+def test_apply_when_terminated_takes_back_what_was_done(in_guest: InGuest, shell: str) -> None:
+    """SIGTERM while tc works: the queues are the default ones afterwards, the status tells."""
+    printed = in_guest(shell + """
+        on_router tc qdisc >/tmp/before
+        fake_tc <<'END'
+mv /tmp/fake/tc /tmp/fake/once
+"$real_tc" "$@"
+kill -TERM $PPID
+END
+        hook apply aqm=sfq $rates 2>/dev/null; echo "status $?"; real_tc_again
+        on_router tc qdisc | cmp - /tmp/before && echo same
+    """)
+    assert printed == "status 1\nsame\n"
+
+
+def test_parameters_when_overridden_reach_the_kernel(in_guest: InGuest, shell: str) -> None:
+    """aqm_NAME=value goes to tc as it is; aqm_ecn=no in any case becomes noecn."""
+    report = parse_read_back(in_guest(shell + """
+        hook apply aqm=fq_codel $rates burst_shaping=False aqm_limit=300 aqm_target=20ms aqm_ecn=NO
+        hook read-back
+    """))
+    parameters = report.directions["up"].qdiscs[1].parameters
+    assert (parameters["limit"], parameters["target"]) == (300, 19_999)
+    assert "ecn" not in parameters
+
+
+def test_proof_when_called_in_the_guest_reads_back_without_heavy_imports(
+        in_guest: InGuest) -> None:
+    """read_back() starts the hook itself; neither it nor what it imports needs numpy."""
+    printed = in_guest(f"""
+        hook apply aqm=sfq $rates
+        export PYTHONPATH={shlex.quote(str(paths.PACKAGE.parent))}
+        exec "$PYTHON" - <<'END'
+import sys
+from flent_aqm.router import proof
+from flent_aqm.scenario import Scenario
+
+asked = Scenario(aqm="sfq", rate_down_mbps=100, rate_up_mbps=20)
+report = proof.read_back(asked)
+proof.prove(asked, report)
+print(proof.as_metadata(report)["applied"]["up"]["rate_mbps"], "numpy" in sys.modules)
+END
+    """)
+    assert printed == "20.0 False\n"

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The comparison of a scenario with captured read-backs, and what is stored of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from flent_aqm import defaults
+from flent_aqm.parsers.tc import ReadBack, parse_psched, parse_read_back
+from flent_aqm.paths import resource_dir
+from flent_aqm.router.expected import LEAVES, burst_bytes, rate_text, ticks
+from flent_aqm.router.metadata import as_metadata
+from flent_aqm.router.proof import differences, prove
+from flent_aqm.scenario import Scenario
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
+ASKED = Scenario(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20, burst_shaping=True)
+
+
+@pytest.fixture
+def report() -> ReadBack:
+    """fq_codel with burst shaping, after a load."""
+    return parse_read_back((GOLDEN / "read_back_fq_codel_after_load.json").read_text())
+
+
+@pytest.mark.parametrize(("file", "aqm", "burst"), [
+    ("read_back_fq_codel_after_load.json", "fq_codel", True),
+    ("read_back_codel_after_load.json", "codel", True),
+    ("read_back_sfq_under_load.json", "sfq", False),
+])
+def test_proof_when_the_router_obeyed_finds_no_difference_under_load(
+        file: str, aqm: str, burst: bool) -> None:
+    """Counters, queued packets and negative tokens are no settings."""
+    scenario = replace(ASKED, aqm=aqm, burst_shaping=burst)
+    obeyed = parse_read_back((GOLDEN / file).read_text())
+    assert differences(scenario, obeyed) == []
+    prove(scenario, obeyed)
+
+
+@pytest.mark.parametrize(("change", "named"), [
+    ({"aqm": "codel"}, {"down: qdiscs", "up: qdiscs"}),
+    ({"rate_down_mbps": 101.0}, {"down: rate", "down: ceil", "down: burst", "down: cburst"}),
+    ({"rate_up_mbps": 19.99}, {"up: rate", "up: ceil", "up: burst", "up: cburst"}),
+    ({"burst_shaping": False}, {f"{device}: {what}" for device in ("down", "up")
+                                for what in ("ceil", "burst", "cburst")}),
+])
+def test_proof_when_one_setting_differs_names_it_and_what_depends_on_it(
+        report: ReadBack, change: dict[str, object], named: set[str]) -> None:
+    """Each field of the scenario that the router knows is compared."""
+    asked = Scenario.from_settings({**ASKED.as_dict(), **change})
+    found = {": ".join(line.split(": ")[:2]) for line in differences(asked, report)}
+    assert found == named
+
+
+def test_default_bursts_when_the_clock_is_coarse_are_expected_larger(report: ReadBack) -> None:
+    """A tick of 10 ms adds what 100 Mbit/s sends in it, 125000 bytes, to tc's 1600."""
+    coarse = replace(report, clock=parse_psched("000003e8 00000040 000f4240 00000064"))
+    [line] = [line for line in differences(replace(ASKED, burst_shaping=False), coarse)
+              if line.startswith("down: burst")]
+    assert "asked for 158250 ticks (126600 bytes)" in line
+
+
+def test_ticks_when_microseconds_are_not_whole_allow_old_and_new_tc() -> None:
+    """15 KB take 1228.8 us at 100 Mbit/s: 1228 us by tc 6.1 (captured), 19200 ticks since 6.16."""
+    clock = parse_psched("000003e8 00000040 000f4240 3b9aca00")
+    assert ticks(15 * 1024, 12_500_000, clock) == {19_187, 19_200}
+    assert burst_bytes(19_200, 12_500_000, clock) == 15 * 1024
+
+
+@pytest.mark.parametrize(("bytes_per_s", "text"), [
+    (8, "64bit"), (125, "1Kbit"), (96_000, "768Kbit"), (153_600, "1228Kbit"),
+    (12_500_000, "100Mbit"), (12_288_000, "98304Kbit"), (125_000_000, "1Gbit"),
+    (154_320_986, "1234Mbit"), (5_000_000_000, "40Gbit"), (187_500_000, "1500Mbit"),
+])
+def test_rate_text_when_digits_do_not_fit_drops_them_as_tc_does(
+        bytes_per_s: int, text: str) -> None:
+    """What tc 6.1 prints for these rates."""
+    assert rate_text(bytes_per_s) == text
+
+
+def test_metadata_when_stored_has_units_in_its_names_and_plain_values(report: ReadBack) -> None:
+    """Settings and counters by direction, in dicts, and JSON gives them back unchanged."""
+    stored = as_metadata(report)
+    assert json.loads(json.dumps(stored)) == stored
+    assert stored["applied"]["up"] == {  # type: ignore[index]
+        "shaper": "htb",
+        "shaper_parameters": {"r2q": 10, "default": "0x1", "ver": "3.17",
+                              "direct_qlen_packets": 1000},
+        "qdisc": "fq_codel",
+        "qdisc_parameters": {
+            "limit_packets": 10_240, "flows": 1024, "quantum_bytes": 1514, "target_us": 4999,
+            "interval_us": 99_999, "memory_limit_bytes": 33_554_432, "ecn": True,
+            "drop_batch": 64},
+        "rate_mbps": 20.0, "ceil_mbps": 32.0, "burst_bytes": 15_360, "cburst_bytes": 30_720,
+        "htb_quantum_bytes": 1514,
+    }
+    counters = stored["counters"]["up"]  # type: ignore[index]
+    assert (counters["qdisc"]["drops"], counters["qdisc"]["backlog"]) == (144, 30_479)
+    assert counters["class"]["tokens"] == -4163
+    assert counters["shaper"]["direct_packets_stat"] == 0
+
+
+def test_metadata_when_there_is_no_aqm_tells_the_queue_that_is_there() -> None:
+    """Before anything is applied: the default queue, no class."""
+    untouched = parse_read_back((GOLDEN / "read_back_untouched.json").read_text())
+    applied = as_metadata(untouched)["applied"]
+    assert applied == {name: {"shaper": "noqueue", "shaper_parameters": {}}
+                       for name in ("down", "up")}
+
+
+def test_aqms_when_listed_are_the_same_in_defaults_schemes_and_expectations() -> None:
+    """Each name that a user may type has a scheme on the router and an expectation here."""
+    schemes = {path.stem for path in (resource_dir("router_hooks") / "schemes").glob("*.sh")}
+    assert schemes == set(defaults.AQMS) == LEAVES.keys()

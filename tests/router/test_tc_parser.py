@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parser of read-backs on captured output and on damaged output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.errors import ParseError
+from flent_aqm.parsers.tc import bit_per_s, parse_classes, parse_psched, parse_read_back
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
+TEXT = (GOLDEN / "read_back_fq_codel_after_load.json").read_text()
+
+
+def test_read_back_when_captured_gives_typed_records() -> None:
+    """Hierarchy, parameters, exact bursts, counters and offloads of one direction."""
+    report = parse_read_back(TEXT)
+    up = report.directions["up"]
+    assert report.kernel == "7.3.4"
+    assert (report.clock.ticks_per_us, report.clock.hz) == (15.625, 10**9)
+    assert [(q.kind, q.handle, q.parent) for q in up.qdiscs] == [
+        ("htb", "1:", "root"), ("fq_codel", "10:", "1:1")]
+    assert up.qdiscs[1].parameters["ecn"] is True
+    assert up.qdiscs[1].counters["new_flow_count"] == 13
+    [htb] = up.classes
+    assert (htb.handle, htb.parent, htb.leaf, htb.rate, htb.ceil) == (
+        "1:1", "root", "10:", "20Mbit", "32Mbit")
+    assert (htb.burst_ticks, htb.cburst_ticks) == (96_000, 120_000)
+    assert (htb.counters["packets"], htb.counters["tokens"]) == (4990, -4163)
+    assert (up.device, up.txqueuelen, up.offloads) == (
+        "up", 1000, {"tso": False, "gso": False, "gro": False})
+
+
+@pytest.mark.parametrize("text", [
+    "", "{", "[]", "null", "router hook: tc failed", TEXT[:-40], TEXT[:500], TEXT + TEXT,
+    TEXT.replace('"format":1', '"format":2'),
+    TEXT.replace('"down":{', '"sideways":{', 1),
+    TEXT.replace('"kernel":"7.3.4",', ""),
+    TEXT.replace("3b9aca00", "0"),
+    TEXT.replace("00000040 ", "00000000 "),
+    TEXT.replace('"txqueuelen":1000', '"txqueuelen":"many"', 1),
+    TEXT.replace('"gso":false', '"gso":"off"', 1),
+    TEXT.replace('"drops":144', '"drops":1.5', 1),
+    TEXT.replace('"flows":1024', '"flows":[1024]', 1),
+    TEXT.replace('"kind":"fq_codel"', '"kind":7', 1),
+    TEXT.replace('"parent":"1:1",', "", 1),
+    TEXT.replace("rate 20Mbit", "rate fast"),
+    TEXT.replace("buffer [00017700]", "buffer [00017"),
+    TEXT.replace(" tokens: -4163 ctokens: 117394", ""),
+    TEXT.replace("class htb", "klass htb"),
+    TEXT.replace("class htb", "class hfsc"),
+], ids=range(24))
+def test_read_back_when_damaged_is_refused(text: str) -> None:
+    """Whatever is cut off, renamed or of another type: ParseError of one line."""
+    assert text != TEXT
+    with pytest.raises(ParseError) as raised:
+        parse_read_back(text)
+    assert "\n" not in str(raised.value)
+
+
+def test_offloads_when_ethtool_is_missing_are_unknown() -> None:
+    """null stays None, which is neither on nor off."""
+    whole: dict[str, Any] = json.loads(TEXT)
+    whole["directions"]["up"]["offloads"] = {"tso": None, "gso": None, "gro": True}
+    up = parse_read_back(json.dumps(whole)).directions["up"]
+    assert up.offloads == {"tso": None, "gso": None, "gro": True}
+
+
+def test_classes_when_there_are_none_or_several_are_counted_right() -> None:
+    """Empty text has none; a second class's counters are its own."""
+    text = json.loads(TEXT)["directions"]["up"]["classes"]
+    other = text.replace("1:1", "1:2").replace("Sent 7518202", "Sent 5")
+    assert parse_classes("") == parse_classes("\n") == ()
+    first, second = parse_classes(text + "\n" + other)
+    assert (first.handle, first.counters["bytes"]) == ("1:1", 7_518_202)
+    assert (second.handle, second.counters["bytes"]) == ("1:2", 5)
+
+
+def test_psched_when_ticks_are_nanoseconds_ignores_the_hack_for_old_tc() -> None:
+    """A clock of 10^9 a second says 1000 in its first word, and has 1000 ticks a microsecond."""
+    assert parse_psched("000003e8 00000001 3b9aca00 000000fa").ticks_per_us == 1000
+
+
+@pytest.mark.parametrize(("text", "rate"), [
+    ("64bit", 64), ("768Kbit", 768_000), ("100Mbit", 10**8), ("40Gbit", 4 * 10**10)])
+def test_rate_when_printed_with_a_unit_is_read_in_bit_per_s(text: str, rate: int) -> None:
+    """tc's units are powers of 1000."""
+    assert bit_per_s(text) == rate
