@@ -24,7 +24,7 @@ from flent_aqm.parsers.pcap import (
     read_capture,
     snap_length,
 )
-from flent_aqm.runners.process import Parsed, SupervisedRunner
+from flent_aqm.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.shell import find_program, run
 
 STEP_S = 0.1
@@ -90,7 +90,7 @@ class AqmCaptureRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        counts = parse_tcpdump_counts(error.read())
+        counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
             cast(BinaryIO, cast(Any, output).buffer), self.ip_version,
             FlowClasses(self.ports, self.segment_bytes), STEP_S)
@@ -117,7 +117,9 @@ class AqmCaptureRunner(SupervisedRunner):
     def _keep(self, output: IO[str]) -> str:
         """Copy the capture to the data folder; gives its file name."""
         settings = self.settings
-        stem = settings.DATA_FILENAME or f"{settings.NAME}-{settings.TIME:%Y-%m-%dT%H%M%S}"
+        # Flent's name for the data file where a batch gives none starts the same way.
+        own = f"{settings.NAME}-{settings.TIME.isoformat().replace(':', '')}"
+        stem = getattr(settings, "DATA_FILENAME", None) or own
         target = Path(settings.DATA_DIR) / f"{stem.removesuffix('.flent.gz')}.pcap"
         source = cast(Any, output).buffer
         source.seek(0)

@@ -10,7 +10,7 @@ from flent_aqm import defaults
 from flent_aqm.bridge.flent_api import NullRunner, RunnerCheckError, normalise_host
 from flent_aqm.errors import BadResult
 from flent_aqm.parsers.iperf3 import Interval, Report, parse_iperf3
-from flent_aqm.runners.process import Parsed, SupervisedRunner
+from flent_aqm.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.shell import find_program
 
 INTERVAL_S = 0.2
@@ -67,7 +67,7 @@ class AqmIperf3Runner(SupervisedRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        report = parse_iperf3(output.read())
+        report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
         shown = "upload" if self.direction == "both" else self.direction
@@ -126,14 +126,14 @@ def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
                    "cpu_client_pct": report.cpu_client_pct,
                    "cpu_server_pct": report.cpu_server_pct},
     }
-    total = report.totals.get(direction)
+    # A client that was stopped has not heard what the server counted.
+    total = None if report.error else report.totals.get(direction)
     if total is not None:
         metadata["IPERF3"] |= {
             "sent_mbps": total.sent_mbps, "received_mbps": total.received_mbps,
             "sent_bytes": total.sent_bytes, "received_bytes": total.received_bytes,
             "retransmits": total.retransmits}
-    # A client that was stopped has not heard how much arrived.
-    metadata["MEAN_VALUE"] = total.received_mbps if total and total.received_bytes else (
+    metadata["MEAN_VALUE"] = total.received_mbps if total else (
         sum(one["val"] * one["dur"] for one in seen_by_client)
         / sum(one["dur"] for one in seen_by_client))
     return [[one["t"], one["val"]] for one in seen_by_client], raw, metadata

@@ -11,7 +11,7 @@ from flent_aqm.bridge.flent_api import RunnerCheckError, lookup_host, normalise_
 from flent_aqm.errors import BadResult
 from flent_aqm.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
 from flent_aqm.paths import find_cached
-from flent_aqm.runners.process import Parsed, SupervisedRunner
+from flent_aqm.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.shell import find_program
 
 PROGRAM = "ndt7-client"
@@ -73,7 +73,7 @@ class AqmNdt7Runner(SupervisedRunner):
                 f"-{other}=false"]
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        report = parse_ndt7(output.read())
+        report = parse_ndt7(text_of(output))
         subtest = report.subtests.get(self.direction)
         if subtest is None or not subtest.complete:
             raise BadResult(f"the NDT7 client did not complete the {self.direction}")

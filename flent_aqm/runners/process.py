@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from flent_aqm.bridge.flent_api import ProcessRunner, get_logger
 from flent_aqm.errors import AqmError, BadResult
@@ -64,11 +64,14 @@ class SupervisedRunner(ProcessRunner):
 
         This one leaves it to the parse() of a runner of Flent's.
         """
-        parsed: Parsed | None = self.parse(output, error)
+        parsed: Parsed | None
+        try:
+            parsed = self.parse(output, error)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            parsed = None
         if not parsed or not parsed[0]:
-            output.seek(0)
             raise BadResult(f"{self.args[0]} gave no measurement; its output starts with "
-                            f"{output.read(60)!r}")
+                            f"{text_of(output)[:60]!r}")
         return parsed
 
     # Below: what Flent calls.
@@ -104,11 +107,12 @@ class SupervisedRunner(ProcessRunner):
             self.stdout.seek(0)
             self.stderr.seek(0)
             return self.read(self.stdout, self.stderr)
-        except AqmError as fault:
+        except (AqmError, OSError) as fault:
             return [], [], {"ERROR": [str(fault)]}
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as fault:
-            # Flent's own parsers stumble over output that they don't know.
-            return [], [], {"ERROR": [f"{self.args[0]} printed something unexpected: {fault!r}"]}
+        except Exception as fault:
+            # A defect of ours. Flent would go on as if there were no such series.
+            logger.exception("%s: defect in %s", self.runner_name, type(self).__name__)
+            return [], [], {"ERROR": [f"defect in {type(self).__name__}: {fault!r}"]}
 
     def recv_result(self, res: Parsed) -> None:
         self.result, self.raw_values, metadata = res
@@ -178,8 +182,14 @@ class SupervisedRunner(ProcessRunner):
                             f"{last_line(error)}")
 
 
+def text_of(stream: IO[str]) -> str:
+    """All that a tool wrote, whatever bytes those are."""
+    stream.seek(0)
+    raw: bytes = cast(Any, stream).buffer.read()
+    return raw.decode("utf-8", "replace")
+
+
 def last_line(stream: IO[str]) -> str:
     """The last line with something in it, which is where tools say what went wrong."""
-    stream.seek(0)
-    lines = stream.read().split("\n")
+    lines = text_of(stream).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")
