@@ -4,6 +4,7 @@
 # The interpreter that .venv is made with; needs 3.11 or newer.
 PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
+NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
 .PHONY: help setup packages venv sweep demo test lint bench clean
 .DEFAULT_GOAL := help
@@ -38,8 +39,10 @@ test: setup lint
 lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@# shell scripts are known by their first line: some have no .sh
-	git grep -lE '^#!/bin/(ba)?sh' | xargs shellcheck
+	@# by name, and by first line: programs have no .sh, and parts to source no first line
+	{ find . $(NOT_OURS) -o -name '*.sh' -print; \
+	  find . $(NOT_OURS) -o -type f -exec awk 'FNR == 1 && /^#!\/bin\/sh/ { print FILENAME } \
+	      { nextfile }' {} +; } | sort -u | xargs shellcheck -x -P SCRIPTDIR
 
 bench: setup
 	$(BIN)/python bench/run.py
