@@ -5,6 +5,7 @@
 #   on_router.sh apply     testbed=T aqm=NAME rate_down_mbps=R rate_up_mbps=R [burst_shaping=yes] …
 #   on_router.sh read-back testbed=T [dev_down=D] [dev_up=D]
 #   on_router.sh undo      testbed=T [dev_down=D] [dev_up=D]
+#   on_router.sh help      lists the AQMs and their parameters; needs no router
 #
 # What runs there is defaults.sh, the scheme of the AQM, and router.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
 set -u
@@ -16,7 +17,7 @@ if [ -z "${hooks}" ]; then
         *) hooks=. ;;
     esac
 fi
-commands='apply, read-back, undo'
+commands='apply, read-back, undo, help'
 
 die() {
     printf 'router hook: %s\n' "$1" >&2
@@ -30,6 +31,18 @@ known_aqms() {
         names="${names:+${names}, }${name%.sh}"
     done
     printf '%s' "${names}"
+}
+
+help() {
+    for file in "${hooks}"/schemes/*.sh; do
+        name=${file##*/}
+        printf 'aqm=%s: ' "${name%.sh}"
+        (
+            # shellcheck source=/dev/null # each scheme in turn, apart from the others
+            . "${file}"
+            scheme_help
+        )
+    done
 }
 
 # on_router SCHEME_FILE COMMAND SETTING…: runs the three files on the router, and ends
@@ -58,6 +71,10 @@ command=$1
 shift
 case ${command} in
     apply | read-back | undo) ;;
+    help)
+        help
+        exit
+        ;;
     *) die "unknown command '${command}'; known: ${commands}" ;;
 esac
 

@@ -46,3 +46,12 @@ def test_schemes_when_compared_define_the_same_functions(scheme: Path) -> None:
         "scheme_help", "scheme_requires", "scheme_qdisc"]
     outside = re.sub(r"^\w+\(\) \{\n(?: .*\n)*\}$|^#.*$", "", text, flags=re.MULTILINE)
     assert outside.strip() == ""
+
+
+@pytest.mark.parametrize("shell", [["dash"], ["busybox", "sh"]], ids=" ".join)
+def test_help_when_asked_for_lists_every_scheme(shell: list[str]) -> None:
+    """One line a scheme, with the name that a user types."""
+    done = run(*shell, "on_router.sh", "help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split(": ")[0] for line in done.stdout.splitlines()] == [
+        f"aqm={scheme.stem}" for scheme in SCHEMES]
