@@ -108,7 +108,7 @@ def _outcome(client: Client, session: Session, load: Download | Upload, asked: U
         return f"protocol violation: {violation.reason}"
     except (ClientGone, OSError) as error:
         return f"connection lost: {_in_words(client, error)}"
-    return "complete" if not client.cut_off else client.cut_off
+    return "complete"
 
 
 def _connection_info(client: Client, uuid: str) -> dict[str, str]:

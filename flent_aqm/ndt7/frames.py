@@ -105,7 +105,7 @@ class FrameReader:
         header = self._header
         wanted = 2
         while True:
-            piece = data[at : at + wanted - len(header)]
+            piece = data[at : at + max(0, wanted - len(header))]
             header += piece
             at += len(piece)
             if len(header) < wanted:

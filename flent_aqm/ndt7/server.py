@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flent_aqm.ndt7.log import log
-from flent_aqm.ndt7.spec import HANDSHAKE_TIMEOUT_S, Settings
+from flent_aqm.ndt7.spec import CUT_OFF_AFTER_END_S, HANDSHAKE_TIMEOUT_S, Settings
 
 if TYPE_CHECKING:
     import ssl
@@ -37,7 +37,9 @@ class Client:
         self.uuid_prefix = prefix
         self.address = address_text(sock.getpeername())
         self.server_address = address_text(sock.getsockname())
-        self.deadline_s = time.monotonic() + HANDSHAKE_TIMEOUT_S
+        # Only ever moved to later: serve() waits for the first one that it knows of.
+        longest_s = min(HANDSHAKE_TIMEOUT_S, settings.duration_s + CUT_OFF_AFTER_END_S)
+        self.deadline_s = time.monotonic() + longest_s
         self.cut_off = ""  # why the main thread ended it, if it did
         self.thread: threading.Thread | None = None
 
@@ -70,15 +72,17 @@ class Server:
         self._clients: set[Client] = set()
         self._lock = threading.Lock()
         self._wake_read, self._wake_write = os.pipe()
-        log(
-            "listening",
-            cleartext=[address_text(sock.getsockname()) for sock in plain],
-            tls=[address_text(sock.getsockname()) for sock in secure],
-        )
+        self._addresses = {
+            "cleartext": [address_text(sock.getsockname()) for sock in plain],
+            "tls": [address_text(sock.getsockname()) for sock in secure],
+        }
 
     def stop(self) -> None:
         """Make serve() return; fit for signal handlers and other threads."""
-        os.write(self._wake_write, b"x")
+        try:
+            os.write(self._wake_write, b"x")
+        except OSError:
+            pass  # it has stopped already
 
     def stop_on_signals(self) -> None:
         """SIGTERM and SIGINT stop this server."""
@@ -91,6 +95,7 @@ class Server:
         poll.register(self._wake_read, select.POLLIN)
         for number in self._listeners:
             poll.register(number, select.POLLIN)
+        log("listening", **self._addresses)
         try:
             while True:
                 ready = [number for number, _ in poll.poll(self._wait_ms())]

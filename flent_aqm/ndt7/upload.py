@@ -9,11 +9,18 @@ from flent_aqm.ndt7.spec import MEASUREMENT_INTERVAL_S
 
 
 class Upload:
-    """Receives a load; bytes counts its payload."""
+    """Receives a load."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.bytes = 0
+        self._measured_bytes: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Payload that came during the test, or so far."""
+        if self._measured_bytes is None:
+            return self._session.reader.binary_bytes
+        return self._measured_bytes
 
     def run(self) -> None:
         """The whole test with its end; raises as Session.receive does."""
@@ -25,18 +32,16 @@ class Upload:
         mark = LowWaterMark(sock)
         buffer = memoryview(bytearray(RECEIVE_BYTES))
         reported_s, reported_bytes = 0.0, 0
-        try:
-            while True:
-                session.receive(buffer)
-                elapsed_s = session.elapsed_s()
-                if elapsed_s < min(session.next_report_s, duration_s):
-                    continue
-                session.report(elapsed_s, reader.binary_bytes)
-                if elapsed_s >= duration_s:
-                    break
-                mark.follow(reader.binary_bytes - reported_bytes, elapsed_s - reported_s)
-                reported_s, reported_bytes = elapsed_s, reader.binary_bytes
-        finally:
-            self.bytes = reader.binary_bytes
+        while True:
+            session.receive(buffer)
+            elapsed_s = session.elapsed_s()
+            if elapsed_s < min(session.next_report_s, duration_s):
+                continue
+            session.report(elapsed_s, reader.binary_bytes)
+            if elapsed_s >= duration_s:
+                break
+            mark.follow(reader.binary_bytes - reported_bytes, elapsed_s - reported_s)
+            reported_s, reported_bytes = elapsed_s, reader.binary_bytes
+        self._measured_bytes = reader.binary_bytes
         mark.clear()
         session.finish(elapsed_s, buffer)
