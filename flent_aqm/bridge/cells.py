@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flent_aqm.scenario import Scenario
-from flent_aqm.sweep.cell import Cell, flent_keys, refuse_unexpanded
+from flent_aqm.sweep.cell import Cell, derive_seed, flent_keys, refuse_unexpanded
 
 # Settings of Flent's command line that shape a run, and so go along into the guest.
 PASSED_ON = (
@@ -33,6 +34,9 @@ def make_cell(
     """
     where = f"batch {settings.BATCH_NAME}"
     scenario = Scenario.from_settings(section)
+    if scenario.seed is None:
+        scenario = replace(scenario, seed=derive_seed(
+            settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
     hooks = {}
     for number, command in enumerate(commands, 1):

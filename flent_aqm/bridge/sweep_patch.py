@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.bridge.cells import make_cell
+from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.overrides import restrict
 from flent_aqm.sweep.sweep import Sweep
 
@@ -74,9 +75,16 @@ def _plan_while_expanding(runner: Any, module: Any) -> None:
                     section, settings, self.commands_for(section, settings), Path(folder),
                     module.SETTINGS_PARSER)
                 _sweep(self).plan(settings.AQM_CELL, section)
+                # Flent loads the test once more before it runs; then host names are looked
+                # up, which only the guest knows.
+                settings.load_test = _loaded_in_guest
             yield section, settings
 
     runner.expand_argsets = expand_argsets
+
+
+def _loaded_in_guest(*args: Any, **kwargs: Any) -> None:
+    """Stands in for Settings.load_test() of a run that goes into a guest."""
 
 
 def _run_in_guests(runner: Any, module: Any) -> None:
@@ -94,7 +102,8 @@ def _run_in_guests(runner: Any, module: Any) -> None:
     def run_batch(self: Any, batch_name: str) -> Any:
         sweep = _sweep(self)
         if not self.settings.BATCH_DRY:
-            sweep.start(resume=self.settings.BATCH_RESUME is not None)
+            with reported():  # as Flent's run() takes other exceptions for its own defects
+                sweep.start(resume=self.settings.BATCH_RESUME is not None)
             if sweep.planned and not self.settings.BATCH_VERBOSE:
                 # Flent's line per run would tear up the progress bar.
                 module.loggers.set_console_level(module.loggers.WARNING)

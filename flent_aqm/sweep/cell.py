@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,6 +56,16 @@ def flent_keys(section: Mapping[str, object]) -> dict[str, str]:
     """The keys of an expanded batch section that the run itself needs, as text."""
     return {key: str(value) for key, value in section.items()
             if key not in _OF_THE_MATRIX and not key.startswith("for_")}
+
+
+def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
+    """A seed for a run that was given none: the same for the same run anywhere.
+
+    Below 2^53, so that every JSON reader keeps it exactly.
+    """
+    identity = json.dumps([test_name, {**scenario.as_dict(), "seed": None}, str(repetition)],
+                          sort_keys=True)
+    return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
 
 
 def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,7 @@ def write(
     env: further variables for the command.
     """
     cwd = cwd or Path.cwd()
+    shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
     (folder / "etc").mkdir()
     (folder / "results").mkdir()
     (folder / "uml").mkdir()
@@ -55,7 +57,7 @@ def write(
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
             "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT")},
         **_command_environment(scenario),
-        "GUEST_DIR": str(GUEST_DIR),
+        "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": sys.executable,
         "SERVERS": " ".join(servers),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),

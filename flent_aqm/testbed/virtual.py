@@ -79,6 +79,7 @@ class Lab:
         wall_limit_s: float = defaults.WALL_LIMIT_S,
     ) -> None:
         self._kernel = find_kernel()
+        self._scenario = scenario
         self._wall_limit_s = wall_limit_s
         self._interactive = interactive
         self._process: subprocess.Popen[bytes] | None = None
@@ -113,6 +114,7 @@ class Lab:
             stdout=None if self._interactive else console,
             stderr=console,
             env={"PATH": os.defpath, "HOME": str(self.folder), "TMPDIR": str(self._memory_folder())},
+            cwd=self.folder,
             start_new_session=not self._interactive,
         )
         console.close()
@@ -170,7 +172,10 @@ class Lab:
         return self._read("console")
 
     def _command_line(self) -> list[str]:
+        # The kernel mixes its command line into its random pool. So that runs repeat
+        # anywhere, no path may be in it: the lab's folder is the working folder.
         console = "fd:0,fd:1" if self._interactive else "null,fd:1"
+        scenario = self._scenario
         return [
             # The guest must not outlive us, even if we are killed by force.
             "setpriv", "--pdeathsig", "KILL", "--",
@@ -178,13 +183,15 @@ class Lab:
             f"mem={defaults.GUEST_MEMORY_MB}M",
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
             "init=/bin/sh",
-            f"LAB={self.folder}",
             "con=null", f"con0={console}", "quiet",
+            f"lab_seed={defaults.LAB_SEED if scenario.seed is None else scenario.seed}",
+            f"sch_api.watchdog_latency_ns={defaults.ROUTER_MODELS[scenario.router_model]}",
             "ifb.numifbs=0", "dummy.numdummies=0",
-            f"uml_dir={self.folder / 'uml'}",
+            "uml_dir=uml",
             "time-travel=inf-cpu", "seccomp=on",
             f"time-travel-start={defaults.CLOCK_START_NS}",
-            "--", str(guest_files.GUEST_DIR / "init.sh"),
+            # Symbolic links of the host's /proc lead to this process's working folder.
+            "--", "/proc/self/cwd/guest/init.sh",
         ]
 
     def _memory_folder(self) -> Path:

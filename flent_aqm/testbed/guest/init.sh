@@ -5,11 +5,13 @@
 #   client (this namespace)      netns router          netns server
 #     eth0 ------------------- down      up ------------------- eth0
 #
-# The host hands over one writable folder, LAB (a word of the kernel's command line):
-#   LAB/settings.sh   read     the variables in capitals, written by virtual.py
-#   LAB/command.sh    read     what to run on the client
-#   LAB/etc/          read     files to stand in for those of the host's /etc
-#   LAB/stdout, stderr, status, uptime, results/   written
+# The host hands over one writable folder, the working folder of the guest's process on
+# the host, which is /run/lab in here:
+#   settings.sh   read     the variables in capitals, written by guest_files.py
+#   command.sh    read     what to run on the client
+#   etc/          read     files to stand in for those of the host's /etc
+#   guest/        read     the scripts of this folder
+#   stdout, stderr, status, uptime, results/   written
 # The root file system is the host's, read-only. What this script prints is the
 # console, which the host keeps for when something goes wrong.
 
@@ -38,7 +40,7 @@ mount_file_systems() {
     mount -t tmpfs run /run
     mkdir -p /run/lab /run/home /run/netns
     # sync: the host shows the command's output while it runs.
-    mount -t hostfs -o "sync,$LAB" lab /run/lab || fail "can't mount $LAB"
+    mount -t hostfs -o sync,/proc/self/cwd lab /run/lab || fail "can't mount the lab's folder"
 }
 
 # Folders that the mounts on /tmp, /run and /dev/shm hide, but that are needed inside.
