@@ -77,11 +77,8 @@ class AqmCaptureRunner(SupervisedRunner):
         super().check()
 
     def fork(self) -> int:
-        super().fork()
-        self.stdout.close()
         # Ubuntu's AppArmor profile lets tcpdump write to files of this name only.
-        self.stdout = tempfile.NamedTemporaryFile(
-            mode="w+", prefix="flent-aqm-", suffix=".pcap")
+        self.stdout, self.stderr = self.open_output(".pcap"), self.open_output()
         return 0
 
     @property

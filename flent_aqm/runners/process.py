@@ -52,7 +52,8 @@ class SupervisedRunner(ProcessRunner):
     # Seconds after which it is stopped, as it is meant to be.
     run_for_s: float | None = None
     # Exit statuses of a tool that did its work.
-    success_return = (0,)
+    success_return: tuple[int, ...] = (0,)
+    watchdog_timer: float | None
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -77,9 +78,13 @@ class SupervisedRunner(ProcessRunner):
     # Below: what Flent calls.
 
     def fork(self) -> int:
-        self.stdout = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")
-        self.stderr = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")
+        self.stdout, self.stderr = self.open_output(), self.open_output()
         return 0
+
+    def open_output(self, suffix: str = "") -> IO[str]:
+        """A file that is gone when it is closed, which Flent does after the test."""
+        return tempfile.NamedTemporaryFile(
+            mode="w+", encoding="utf-8", prefix="flent-aqm-", suffix=suffix)
 
     def start(self) -> int:
         self._thread = threading.Thread(target=self.run)
