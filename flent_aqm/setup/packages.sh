@@ -10,7 +10,6 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
 list=$here/packages.txt
 added=/etc/apt/sources.list.d/flent-aqm  # plus .list or .sources
 # ndt7-client 0.3.1 declares this version of Rust as its oldest.
@@ -217,7 +216,8 @@ if [ "$mode" = --check ]; then
 elif [ "$(id -u)" -ne 0 ]; then
     say "missing: $missing"
     say 'they need root to install; nothing was changed. Type:'
-    printf '    sudo make -C %s packages\n' "$root" >&2
+    # not by make, which may be among the missing
+    printf "    sudo '%s/packages.sh'\n" "$here" >&2
     exit 1
 fi
 install_all
