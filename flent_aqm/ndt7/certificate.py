@@ -9,14 +9,13 @@ import socket
 import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from flent_aqm.errors import ConfigError
 
 _VALID_DAYS = 3650
 
 
-def context_from_files(cert: Path, key: Path) -> ssl.SSLContext:
+def context_from_files(cert: str, key: str) -> ssl.SSLContext:
     """A context with a certificate (and its chain) and its private key, both PEM.
 
     Raises ConfigError when they can't be read or don't belong together.
@@ -43,7 +42,7 @@ def self_signed_context(addresses: Sequence[str]) -> ssl.SSLContext:
     handle = os.memfd_create("ndt7-certificate")
     try:
         os.write(handle, pem)
-        path = Path(f"/proc/self/fd/{handle}")
+        path = f"/proc/self/fd/{handle}"
         return context_from_files(path, path)
     finally:
         os.close(handle)

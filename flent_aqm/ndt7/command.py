@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.defaults import NDT7_PORT, NDT7_TLS_PORT
@@ -43,10 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-tls", action="store_true", help="serve cleartext only")
     parser.add_argument(
-        "--cert", type=Path, metavar="FILE",
+        "--cert", metavar="FILE",
         help="certificate, PEM (default: a self-signed one, made at each start)",
     )
-    parser.add_argument("--key", type=Path, metavar="FILE", help="its private key, PEM")
+    parser.add_argument("--key", metavar="FILE", help="its private key, PEM")
     parser.add_argument(
         "--congestion-control", default="bbr", metavar="NAME",
         help="TCP congestion control; without it the kernel's default is used "

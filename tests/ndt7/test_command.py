@@ -86,13 +86,15 @@ def test_self_signed_certificate_is_valid_for_this_host(tls_server: RunningServe
             assert tls.version() in ("TLSv1.2", "TLSv1.3")
 
 
+HEAVY = {"ssl", "websockets", "cryptography", "numpy", "rich", "logging", "asyncio", "dataclasses"}
+
+
 def test_server_without_tls_imports_neither_ssl_nor_websockets() -> None:
     """Each import costs in the guest, whose runs often need no NDT7 at all."""
     code = (
         "import sys\n"
         "import flent_aqm.ndt7.command, flent_aqm.ndt7.listeners, flent_aqm.ndt7.server\n"
-        "heavy = {'ssl', 'websockets', 'cryptography', 'numpy', 'rich', 'logging', 'asyncio'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
+        f"print(sorted({HEAVY} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
