@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from flent_aqm import defaults
 from flent_aqm.bridge.flent_api import RunnerCheckError, lookup_host
-from flent_aqm.errors import AqmError
+from flent_aqm.errors import AqmError, BadResult
 from flent_aqm.parsers.pcap import (
     FILE_HEADER_BYTES,
     RECORD_HEADER_BYTES,
@@ -54,6 +54,7 @@ class AqmCaptureRunner(SupervisedRunner):
         self.run_for_s = length
         self.keep = keep
         self.ports = {port: "", cross_port: "cross_"}
+        self.device = ""
         self.ip_version = 4
         self.segment_bytes = 0
         self.max_packets = 0
@@ -64,16 +65,17 @@ class AqmCaptureRunner(SupervisedRunner):
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
         address = str(lookup_host(self.host, self.settings.IP_VERSION)[4][0])
         self.ip_version = ipaddress.ip_address(address).version
-        device = _egress_device(address)
+        self.device = _egress_device(address)
         headers = 40 if self.ip_version == 4 else 60
-        self.segment_bytes = _mtu(device) - headers
+        self.segment_bytes = _mtu(self.device) - headers
         snap = KEPT_SNAP_BYTES if self.keep else snap_length(self.ip_version)
         room = min(MAX_CAPTURE_BYTES, shutil.disk_usage(tempfile.gettempdir()).free // 2)
         self.max_packets = (room - FILE_HEADER_BYTES) // (RECORD_HEADER_BYTES + snap)
         ports = " or ".join(f"port {port}" for port in self.ports)
         self.command = shlex.join([
-            str(program), "-i", device, "-n", "-p", "-s", str(snap), "-B", str(KERNEL_BUFFER_KIB),
-            "-c", str(self.max_packets), "-w", "-", f"tcp and host {address} and ({ports})"])
+            str(program), "-i", self.device, "-n", "-p", "-s", str(snap),
+            "-B", str(KERNEL_BUFFER_KIB), "-c", str(self.max_packets), "-w", "-",
+            f"tcp and host {address} and ({ports})"])
         super().check()
 
     def fork(self) -> int:
@@ -101,8 +103,11 @@ class AqmCaptureRunner(SupervisedRunner):
                              "the series end before the load does")
         if self.keep:
             about["file"] = self._keep(output)
+        if not capture.steps:
+            raise BadResult(f"no packet of the test on {self.device}: "
+                            "its load did not start, or takes another way")
         raw = _raw_values(capture)
-        names = [name for name in raw[0] if name not in ("t", "dur", "val")] if raw else []
+        names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}
         return series, raw, {"CAPTURE": about}
 

@@ -96,10 +96,10 @@ def test_tool_that_prints_any_bytes_is_read() -> None:
     assert result(runner)["LINES"] == ["\ufffd\ufffd"]
 
 
-def test_defect_in_a_reader_marks_the_series() -> None:
+def test_defect_in_a_reader_marks_the_series(monkeypatch: pytest.MonkeyPatch) -> None:
     """Flent would leave out the series and count no failure."""
     runner = prepared("echo one")
-    runner.read = lambda output, error: {}["missing"]  # type: ignore[method-assign]
+    monkeypatch.setattr(runner, "read", lambda output, error: dict[str, Parsed]()["missing"])
     assert result(runner)["ERROR"] == ["defect in LineRunner: KeyError('missing')"]
 
 
