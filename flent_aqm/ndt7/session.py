@@ -47,6 +47,7 @@ class Session:
         self.client_measurements: list[dict[str, Any]] = []
         self.unreadable_texts = 0
         self.next_report_s = MEASUREMENT_INTERVAL_S
+        self._interval = 1  # which one of them ends at next_report_s
         self.measured_s: float | None = None  # set when the test ran to its end
         self._connection_info = connection_info
         self._started_s = time.monotonic()
@@ -71,8 +72,9 @@ class Session:
             measurement["BBRInfo"] = {**bbr_info, "ElapsedTime": elapsed_us}
         self.transport.send(text_frame(json.dumps(measurement, separators=(",", ":"))))
         # On a fixed grid: intervals that were missed don't come back in a burst.
-        intervals = int(elapsed_s / MEASUREMENT_INTERVAL_S) + 1
-        self.next_report_s = intervals * MEASUREMENT_INTERVAL_S
+        # max, because a quotient may be rounded to just below the interval reported here.
+        self._interval = max(self._interval, int(elapsed_s / MEASUREMENT_INTERVAL_S)) + 1
+        self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
 
     def last_client_measurement(self) -> dict[str, Any] | None:
         """The client's own view of the whole test, if it sent one."""
