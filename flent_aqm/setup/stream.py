@@ -43,15 +43,17 @@ def run_watched(
     last: deque[str] = deque(maxlen=KEPT_LINES)
     try:
         assert process.stdout is not None
-        with process, open(log or os.devnull, "w", encoding="utf-8") as copy:
+        with process, open(log or os.devnull, "w", buffering=1,
+                           encoding="utf-8") as copy:
             for line in process.stdout:
                 copy.write(line)
                 last.append(line)
                 on_line(line.rstrip("\n"))
     except BaseException:
-        # its own process group: compilers that make has started end with it
+        # Its own process group: compilers that make has started end with it. Killed, as
+        # what they were writing is thrown away.
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
     if process.returncode:

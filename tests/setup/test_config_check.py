@@ -7,7 +7,7 @@ import pytest
 
 from flent_aqm.errors import SetupError
 from flent_aqm.testbed.kernel.config_check import check_config, parse_config
-from flent_aqm.testbed.kernel.recipe import FRAGMENT, fragment_text
+from flent_aqm.testbed.kernel.recipe import FRAGMENT
 
 GENERATED = """\
 # Automatically generated file; DO NOT EDIT.
@@ -49,12 +49,12 @@ def test_parse_config_when_a_line_is_no_setting_gives_its_number() -> None:
 
 def test_lab_config_names_each_option_once() -> None:
     """Of two settings of one option only the last would count."""
-    lines = [line.split("=")[0] for line in fragment_text().splitlines()
+    lines = [line.split("=")[0] for line in FRAGMENT.read_text().splitlines()
              if line.startswith("CONFIG_")]
     assert len(lines) == len(set(lines)), FRAGMENT
 
 
 def test_lab_config_keeps_the_host_out() -> None:
     """Without these, runs would differ or others could stop the guest."""
-    options = parse_config(fragment_text())
+    options = parse_config(FRAGMENT.read_text())
     assert (options["UML_RANDOM"], options["MCONSOLE"]) == ("n", "n")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,28 +13,37 @@ from flent_aqm import paths
 from flent_aqm.errors import ToolMissing
 from flent_aqm.testbed.kernel import recipe
 from flent_aqm.testbed.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.testbed.kernel.recipe import Source, recipe_hash
+from flent_aqm.testbed.kernel.recipe import Recipe, Source
 
 SOURCE = Source("linux-source-7.3", "7.3.4-1")
-BASE = recipe_hash(SOURCE, "CONFIG_A=y\n", [b"one", b"two"])
+PATCHES = (("0001-a.patch", b"one"), ("0002-b.patch", b"two"))
+BASE = Recipe(SOURCE, "CONFIG_A=y\n", PATCHES)
 
 
 @pytest.mark.parametrize("other", [
-    recipe_hash(Source("linux-source-7.2", "7.3.4-1"), "CONFIG_A=y\n", [b"one", b"two"]),
-    recipe_hash(Source("linux-source-7.3", "7.3.4-2"), "CONFIG_A=y\n", [b"one", b"two"]),
-    recipe_hash(SOURCE, "CONFIG_A=n\n", [b"one", b"two"]),
-    recipe_hash(SOURCE, "CONFIG_A=y\n", [b"one", b"twO"]),
-    recipe_hash(SOURCE, "CONFIG_A=y\n", [b"onetwo"]),
-    recipe_hash(SOURCE, "CONFIG_A=y\n", [b"two", b"one"]),
+    replace(BASE, source=Source("linux-source-7.2", "7.3.4-1")),
+    replace(BASE, source=Source("linux-source-7.3", "7.3.4-2")),
+    replace(BASE, fragment="CONFIG_A=n\n"),
+    replace(BASE, patches=(PATCHES[0], ("0002-b.patch", b"twO"))),
+    replace(BASE, patches=(("0001-a.patch", b"onetwo"),)),
+    replace(BASE, patches=PATCHES[::-1]),
 ], ids=["package", "version", "options", "patch", "patch borders", "patch order"])
-def test_recipe_hash_when_an_input_changes_is_another(other: str) -> None:
+def test_hash_when_an_input_changes_is_another(other: Recipe) -> None:
     """Each input of the build is part of the kernel's name."""
-    assert other != BASE
+    assert other.hash != BASE.hash
 
 
-def test_recipe_hash_when_nothing_changes_is_the_same() -> None:
+def test_hash_when_the_same_inputs_come_again_is_the_same() -> None:
     """The name doesn't depend on the moment or the process."""
-    assert recipe_hash(SOURCE, "CONFIG_A=y\n", [b"one", b"two"]) == BASE
+    assert replace(BASE, fragment="CONFIG_A=y\n").hash == BASE.hash
+
+
+def test_current_recipe_reads_fragment_and_patches_of_the_package() -> None:
+    """What is built is what lies beside the code."""
+    current = recipe.current_recipe(SOURCE)
+    assert "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in current.fragment
+    assert [name for name, _content in current.patches] == sorted(
+        path.name for path in (Path(recipe.__file__).parent / "patches").iterdir())
 
 
 @pytest.fixture
@@ -61,7 +71,7 @@ def test_find_kernel_when_nothing_is_built_says_what_to_run(cache: Path) -> None
 def test_find_kernel_when_built_gives_path_version_and_hash(cache: Path) -> None:
     """A finished kernel is found by the current recipe."""
     _choose(cache)
-    folder = cache / "kernels" / recipe.current_hash(SOURCE)
+    folder = cache / "kernels" / recipe.current_recipe(SOURCE).hash
     folder.mkdir()
     (folder / "linux").touch()
     (folder / "kernel.json").write_text('{"kernel_version": "7.3.4"}')
@@ -73,11 +83,13 @@ def test_find_kernel_when_options_have_changed_is_missing(
         cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel of other options isn't taken for the current one."""
     _choose(cache)
-    folder = cache / "kernels" / recipe.current_hash(SOURCE)
+    folder = cache / "kernels" / recipe.current_recipe(SOURCE).hash
     folder.mkdir()
     (folder / "linux").touch()
     find_kernel()
-    monkeypatch.setattr(recipe, "fragment_text", lambda: "CONFIG_OTHER=y\n")
+    fragment = cache / "other.config"
+    fragment.write_text("CONFIG_OTHER=y\n")
+    monkeypatch.setattr(recipe, "FRAGMENT", fragment)
     with pytest.raises(ToolMissing, match="these options and patches"):
         find_kernel()
 

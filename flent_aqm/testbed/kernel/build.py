@@ -18,7 +18,7 @@ from flent_aqm.setup.stream import run_watched
 from flent_aqm.shell import run
 from flent_aqm.testbed.kernel import recipe
 from flent_aqm.testbed.kernel.config_check import check_config
-from flent_aqm.testbed.kernel.recipe import Source
+from flent_aqm.testbed.kernel.recipe import Recipe, Source
 
 SOURCE_PATTERN = r"linux-source-\d+\.\d+"
 
@@ -48,54 +48,49 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
     cache's lock. Raises SetupError, CommandFailed, ToolMissing.
     """
     source = None if update else recipe.read_choice()
-    if source is not None and _is_built(source):
+    if source is not None and _is_built(recipe.current_recipe(source)):
         return
     if source is None or _cached_archive(cache, source) is None:
         newest = archive.newest(SOURCE_PATTERN)
         source = Source(newest.name, newest.version)
-    if not _is_built(source):
-        _build(cache, archive, source)
+    wanted = recipe.current_recipe(source)
+    if not _is_built(wanted):
+        _build(cache, archive, wanted)
     install.write_whole(cache / recipe.CHOICE, json.dumps(asdict(source)) + "\n")
 
 
 def kernel_is_there() -> bool:
     """Whether the kernel of the current recipe is built."""
     source = recipe.read_choice()
-    return source is not None and _is_built(source)
+    return source is not None and _is_built(recipe.current_recipe(source))
 
 
-def _is_built(source: Source) -> bool:
-    return find_cached("kernels", recipe.current_hash(source), "linux") is not None
+def _is_built(wanted: Recipe) -> bool:
+    return find_cached("kernels", wanted.hash, "linux") is not None
 
 
 def _cached_archive(cache: Path, source: Source) -> Path | None:
     return next((cache / "debs").glob(f"{source.package}_{source.version}_*.deb"), None)
 
 
-def _build(cache: Path, archive: DebianArchive, source: Source) -> None:
+def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
     progress = Progress("lab kernel")
+    source = wanted.source
     install.require_space(cache, BYTES_NEEDED, "building the lab kernel")
-    name = recipe.current_hash(source)
     with install.staging(cache) as work:
         deb = _cached_archive(cache, source)
         if deb is None:
             progress.step(f"downloading {source.package} {source.version} (about 165 MB)")
-            fresh = archive.download(Package(source.package, source.version),
-                                     work / "download")
-            deb = cache / "debs" / fresh.name
-            deb.parent.mkdir(exist_ok=True)
-            for older in deb.parent.glob("linux-source-*.deb"):
-                older.unlink()
-            fresh.replace(deb)
+            deb = _download(cache, archive, source, work / "download")
         tree = work / "tree"
         tree.mkdir()
         progress.step(f"unpacking {source.package} {source.version}")
         _unpack(deb, source, tree)
-        for patch in recipe.patch_files():
-            progress.step(f"applying {patch.name}")
-            run(["patch", "-p1", "--forward", "--fuzz=0", "--batch", "-i", patch], cwd=tree)
+        for name, content in wanted.patches:
+            progress.step(f"applying {name}")
+            _apply(tree, name, content)
         progress.step("choosing its options")
-        _configure(tree)
+        _configure(tree, wanted.fragment)
         progress.step("compiling (about 4 minutes on 2 cores)")
         _compile(tree, cache / "kernel-build.log", progress)
         result = work / "result"
@@ -104,12 +99,31 @@ def _build(cache: Path, archive: DebianArchive, source: Source) -> None:
         (result / "config").write_bytes((tree / ".config").read_bytes())
         version = _make(tree, "-s", "kernelversion").strip()
         (result / "kernel.json").write_text(json.dumps({
-            **asdict(source), "kernel_version": version, "hash": name,
+            **asdict(source), "kernel_version": version, "hash": wanted.hash,
             "gcc": run(["gcc", "--version"]).splitlines()[0],
-            "patches": [patch.name for patch in recipe.patch_files()],
+            "patches": [name for name, _content in wanted.patches],
         }, indent=1) + "\n", encoding="utf-8")
-        install.publish(result, cache / "kernels" / name)
+        install.publish(result, cache / "kernels" / wanted.hash)
     progress.finish(f"version {version} built")
+
+
+def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path) -> Path:
+    """The package file, kept in the cache in place of earlier ones."""
+    fresh = archive.download(Package(source.package, source.version), folder)
+    deb = cache / "debs" / fresh.name
+    deb.parent.mkdir(exist_ok=True)
+    for older in deb.parent.glob("linux-source-*.deb"):
+        older.unlink()
+    return fresh.replace(deb)
+
+
+def _apply(tree: Path, name: str, content: bytes) -> None:
+    try:
+        run(["patch", "-p1", "--forward", "--fuzz=0", "--batch"], cwd=tree,
+            stdin=content.decode("utf-8"))
+    except CommandFailed as error:
+        raise SetupError(f"{name} doesn't fit this kernel version: "
+                         f"{' '.join(error.stdout.split())}") from None
 
 
 def _unpack(deb: Path, source: Source, tree: Path) -> None:
@@ -146,9 +160,8 @@ def _unpack(deb: Path, source: Source, tree: Path) -> None:
                          "run flent-aqm setup again")
 
 
-def _configure(tree: Path) -> None:
+def _configure(tree: Path, fragment: str) -> None:
     """allnoconfig plus the fragment; the result is checked against it."""
-    fragment = recipe.fragment_text()
     (tree / "lab.config").write_text(fragment, encoding="utf-8")
     _make(tree, "KCONFIG_ALLCONFIG=lab.config", "allnoconfig")
     check_config(fragment, (tree / ".config").read_text(encoding="utf-8"))

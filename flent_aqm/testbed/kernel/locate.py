@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flent_aqm.errors import ToolMissing
 from flent_aqm.paths import find_cached
-from flent_aqm.testbed.kernel.recipe import current_hash, read_choice
+from flent_aqm.testbed.kernel.recipe import current_recipe, read_choice
 
 # A kernel of one's own instead of the built one: the path of a `linux` program.
 VARIABLE = "FLENT_AQM_KERNEL"
@@ -37,7 +37,7 @@ def find_kernel() -> Kernel:
     source = read_choice()
     if source is None:
         raise ToolMissing("the lab kernel is not built; run: flent-aqm setup")
-    name = current_hash(source)
+    name = current_recipe(source).hash
     path = find_cached("kernels", name, "linux")
     if path is None:
         raise ToolMissing("the lab kernel is not built for these options and patches; "

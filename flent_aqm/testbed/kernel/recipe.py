@@ -27,29 +27,35 @@ class Source:
     version: str
 
 
-def fragment_text() -> str:
-    """The options wanted."""
-    return FRAGMENT.read_text(encoding="utf-8")
+@dataclass(frozen=True)
+class Recipe:
+    """All inputs of a build, read at one moment: files may change during the minutes it takes.
+
+    patches: (file name, content), in the order of application.
+    """
+
+    source: Source
+    fragment: str
+    patches: tuple[tuple[str, bytes], ...]
+
+    @property
+    def hash(self) -> str:
+        """16 hex digits that change with each of the inputs."""
+        digest = hashlib.sha256()
+        parts = (self.source.package.encode(), self.source.version.encode(),
+                 self.fragment.encode(), *(content for _name, content in self.patches))
+        for part in parts:
+            # the length keeps two parts from looking like two others joined
+            digest.update(len(part).to_bytes(8, "big"))
+            digest.update(part)
+        return digest.hexdigest()[:16]
 
 
-def patch_files() -> list[Path]:
-    """Our patches, in the order of their names."""
-    return sorted(PATCHES.glob("*.patch"))
-
-
-def recipe_hash(source: Source, fragment: str, patches: list[bytes]) -> str:
-    """16 hex digits that change with each of the inputs."""
-    digest = hashlib.sha256()
-    for part in (source.package.encode(), source.version.encode(), fragment.encode(), *patches):
-        # the length keeps two parts from looking like two others joined
-        digest.update(len(part).to_bytes(8, "big"))
-        digest.update(part)
-    return digest.hexdigest()[:16]
-
-
-def current_hash(source: Source) -> str:
-    """The hash for this source with our options and patches as they are now."""
-    return recipe_hash(source, fragment_text(), [path.read_bytes() for path in patch_files()])
+def current_recipe(source: Source) -> Recipe:
+    """This source with our options and patches as they are now."""
+    patches = sorted(PATCHES.glob("*.patch"))
+    return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),
+                  tuple((path.name, path.read_bytes()) for path in patches))
 
 
 def read_choice() -> Source | None:
