@@ -7,9 +7,11 @@ import configparser
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.bridge import sweep_patch
 from flent_aqm.bridge.exit_status import reported
 from flent_aqm.errors import ConfigError
 
@@ -18,12 +20,15 @@ _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 
 def patch(module: Any) -> None:
     """Patch flent.batch."""
+    sweep_patch.patch(module)
     stock_init, stock_run = module.BatchRunner.__init__, module.BatchRunner.run
 
+    @wraps(stock_init)
     def init(self: Any, settings: Any) -> None:
         with _reported(settings):
             stock_init(self, settings)
 
+    @wraps(stock_run)
     def run(self: Any) -> Any:
         with _reported(self.settings):
             _name_batches(self, module.logger)
@@ -64,10 +69,14 @@ def uses_testbed(settings: Any) -> bool:
 
 
 def _names_testbed(file: str) -> bool:
-    try:
-        return bool(_TESTBED_KEY.search(Path(file).read_text("utf-8", errors="replace")))
-    except OSError:
-        return False  # Flent says so
+    # base.batch beside a batch file is read with it.
+    for path in (Path(file), Path(file).with_name("base.batch")):
+        try:
+            if _TESTBED_KEY.search(path.read_text("utf-8", errors="replace")):
+                return True
+        except OSError:
+            pass  # Flent reports a file that can't be read; the base may be missing
+    return False
 
 
 def _reported(settings: Any) -> AbstractContextManager[None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 from flent_aqm.errors import AqmError
@@ -25,10 +26,11 @@ def reported(*also: type[Exception]) -> Iterator[None]:
     ERROR: before it (and with --debug-error the traceback); the exit status will be 1.
     """
     global _failed
-    expected = (AqmError, *also)
     try:
         yield
-    except expected as error:
+    except Exception as error:
+        if not isinstance(error, (AqmError, *also)):
+            raise
         _failed = True
         raise RuntimeError(" ".join(str(error).split())) from error
 
@@ -37,6 +39,7 @@ def patch(module: Any) -> None:
     """Patch flent itself, where the command's entry points are."""
     stock = module.run_flent
 
+    @wraps(stock)
     def run_flent(gui: bool = False) -> int:
         global _failed
         _failed = False

@@ -10,6 +10,7 @@ could name the file that the next plot overwrites.
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
@@ -27,6 +28,7 @@ def patch(module: Any) -> None:
         key for key in ALSO_RECORDED if key not in module.RECORDED_SETTINGS)
     stock = module.ResultSet.load_file.__func__
 
+    @wraps(stock)
     def load_file(cls: Any, filename: str, absolute: bool = False) -> Any:
         results = stock(cls, filename, absolute)
         for key in NEVER_FROM_DATA:

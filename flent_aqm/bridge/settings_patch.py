@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 from flent_aqm.bridge.test_files import is_only_ours, our_tests
@@ -18,6 +19,7 @@ def _patch_words(module: Any) -> None:
     """Words of the command line that are no file: a test's name, or else a host's."""
     stock = module.Settings.load_test_or_host
 
+    @wraps(stock)
     def load_test_or_host(self: Any, test_name: str) -> None:
         if not is_only_ours(test_name, module.TEST_PATH):
             stock(self, test_name)
@@ -33,6 +35,7 @@ def _patch_list(module: Any) -> None:
     """--list-tests, and the list in the GUI's dialog for a new test."""
     stock = module.ListTests.get_tests.__func__
 
+    @wraps(stock)
     def get_tests(cls: Any, settings: Any) -> list[tuple[str, str]]:
         tests: list[tuple[str, str]] = stock(cls, settings)
         for name in our_tests():

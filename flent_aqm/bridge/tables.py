@@ -9,6 +9,7 @@ a run of a stock test imports none of them, and a runner's module may import Fle
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -36,6 +37,7 @@ def extend_lookup(module: ModuleType, function: str, kind: str) -> None:
     """
     stock: Callable[[str], type] = getattr(module, function)
 
+    @wraps(stock)  # by whose name it is pickled
     def lookup(name: str) -> type:
         try:
             return stock(name)

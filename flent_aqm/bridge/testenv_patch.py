@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 from flent_aqm.bridge.test_files import locate
@@ -12,6 +13,7 @@ def patch(module: Any) -> None:
     """Patch flent.testenv: execute() is the only function that opens a definition."""
     stock = module.TestEnvironment.execute
 
+    @wraps(stock)
     def execute(self: Any, filename: str) -> Any:
         return stock(self, locate(filename, module.TEST_PATH))
 

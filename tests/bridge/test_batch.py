@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent -B FILE`: which batches run, and with what status it ends.
+
+The runs are Flent's own, as inside the lab (FLENT_AQM_IN_LAB): no guest is started.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .conftest import Ended, Env
+
+IN_LAB = {"FLENT_AQM_IN_LAB": "1"}
+
+OURS = """\
+[Arg::one]
+text = 1
+
+[Batch::base]
+abstract = yes
+testbed = virtual
+test_name = aqm_probe
+hosts = localhost
+length = 1
+
+[Batch::study]
+inherits = base
+for_number = one
+
+[Batch::other]
+inherits = base
+
+[Batch::off]
+inherits = base
+disabled = yes
+
+[Batch::never]
+inherits = base
+enabled = no
+"""
+STOCK = OURS.replace("testbed = virtual\n", "")
+
+
+def flent(env: Env, folder: Path, *words: str | Path) -> Ended:
+    return env.run("flent", *words, "--batch-dry-run", cwd=folder, environ=IN_LAB)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def ran(ended: Ended) -> list[str]:
+    """The batches that a dry run went through, in order."""
+    return re.findall(r"^Running batch '(.*)'\.$", ended.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("text", [OURS, STOCK], ids=["ours", "stock"])
+@pytest.mark.parametrize(("file", "expected"), [
+    ("study.batch", ["study"]), ("Study.batch", ["study"]), ("some.batch", ["study", "other"]),
+    ("base.batch", ["study", "other"]), ("off.batch", ["study", "other"]),
+])
+def test_batch_file_without_b_runs_its_namesake_or_else_all(
+    file: str, expected: list[str], text: str, installed: Env, tmp_path: Path
+) -> None:
+    """The batch named like the file; without one, all that are neither abstract nor disabled."""
+    ended = flent(installed, tmp_path, "-B", write(tmp_path / file, text))
+    assert (ended.status, ended.err, ran(ended)) == (0, "", expected)
+    assert f"No -b given, running: {', '.join(expected)}." in ended.out
+
+
+def test_batch_file_without_b_runs_in_editable_and_as_module(
+    editable: Env, tmp_path: Path
+) -> None:
+    """An editable install and `python -m flent` do the same."""
+    file = write(tmp_path / "study.batch", OURS)
+    ended = editable.run("python", "-m", "flent", "-B", file, "--batch-dry-run", cwd=tmp_path,
+                         environ=IN_LAB)
+    assert (ended.status, ended.err, ran(ended)) == (0, "", ["study"])
+
+
+def test_two_batch_files_without_b_run_the_namesake_of_either(
+    installed: Env, tmp_path: Path
+) -> None:
+    """A file with the base of the batches may stand before the file with the study."""
+    base, study = OURS.split("[Batch::study]")
+    ended = flent(installed, tmp_path, "-B", write(tmp_path / "base.batch", base),
+                  "-B", write(tmp_path / "study.batch", "[Batch::study]" + study))
+    assert (ended.status, ended.err, ran(ended)) == (0, "", ["study"])
+
+
+def test_named_batch_when_given_with_b_runs_alone(installed: Env, tmp_path: Path) -> None:
+    """-b keeps its meaning, ALL included, which tries the others and says why not."""
+    file = write(tmp_path / "study.batch", OURS)
+    assert ran(flent(installed, tmp_path, "-B", file, "-b", "other")) == ["other"]
+    everything = flent(installed, tmp_path, "-B", file, "-b", "ALL")
+    assert ran(everything) == ["base", "study", "other", "off", "never"]
+    assert everything.status == 0
+
+
+def test_batch_file_when_a_test_is_named_is_stock(
+    installed: Env, stock: Env, tmp_path: Path
+) -> None:
+    """`flent -B FILE TEST` runs the test, as it ever did (here it fails for lack of a host)."""
+    file = write(tmp_path / "study.batch", STOCK)
+    ended, theirs = (flent(env, tmp_path, "-B", file, "ping") for env in (installed, stock))
+    assert ended == theirs
+    assert "Must specify host" in ended.err
+
+
+def test_override_when_it_enables_a_batch_counts(installed: Env, tmp_path: Path) -> None:
+    """--batch-override disabled=no is honoured before the batches are chosen."""
+    file = write(tmp_path / "off.batch", OURS)
+    ended = flent(installed, tmp_path, "-B", file, "--batch-override", "disabled=no")
+    assert (ended.status, ended.err, ran(ended)) == (0, "", ["off"])
+
+
+BAD = {
+    "unknown batch": (OURS, ("-b", "nosuch"), "unknown batch nosuch; batches: base, study"),
+    "unknown arg": (OURS.replace("for_number = one", "for_number = two"), (),
+                    "No matches for arg: 'two'."),
+    "unknown parent": (OURS.replace("inherits = base", "inherits = bose", 1), (),
+                       "study inherits from non-existent parent bose."),
+    "no test name": (OURS.replace("test_name", "name_test"), (), "Missing test name."),
+    "unknown section": (OURS + "[Batsh::x]\n", (), "Unknown section type: 'Batsh'."),
+    "section without type": (OURS + "[x]\n", (), "Missing '::' delimiter in section name 'x'"),
+    "section twice": (OURS + "[Batch::study]\n", (), "section 'Batch::study' already exists"),
+    "line without meaning": (OURS + "what is this\n", (), "what is this"),
+    "all abstract": ("[Batch::a]\nabstract = yes\ntestbed = virtual\n", (),
+                     "no batch to run: none is there that is neither abstract nor disabled"),
+    "unknown test": (OURS.replace("aqm_probe", "aqm_prube"), (),
+                     "Error loading test 'aqm_prube'"),
+    "hostile test": (OURS.replace("aqm_probe", "/etc/passwd"), (), "is a path; expected"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_batch_of_ours_when_wrong_ends_with_one_line_and_status_1(
+    case: str, installed: Env, tmp_path: Path
+) -> None:
+    """A user's mistake in a batch file of ours is one line on standard error, and status 1."""
+    text, words, message = BAD[case]
+    ended = flent(installed, tmp_path, "-B", write(tmp_path / "study.batch", text), *words)
+    assert ended.status == 1
+    assert len(ended.err.splitlines()) == 1, ended.err
+    assert ended.err.startswith("ERROR: ")
+    assert message in ended.err
+
+
+def test_essential_command_of_ours_when_failing_ends_with_one_line_and_status_1(
+    installed: Env, tmp_path: Path
+) -> None:
+    """A hook that fails ends the run; what it printed over several lines is one line."""
+    text = OURS.replace("[Batch::base]", "[Command::hook]\ntype = pre\nessential = yes\n"
+                        "exec = echo first; echo second; false\n\n[Batch::base]\n"
+                        "commands = hook")
+    file = write(tmp_path / "study.batch", text)
+    ended = installed.run("flent", "-B", file, cwd=tmp_path, environ=IN_LAB)
+    assert ended.status == 1
+    assert len(ended.err.splitlines()) == 1, ended.err
+    assert re.match(r"ERROR: Essential command .* failed\..* first second\.$", ended.err)
+
+
+def test_debug_error_when_asked_for_shows_where_it_came_from(
+    installed: Env, tmp_path: Path
+) -> None:
+    """--debug-error keeps its meaning."""
+    file = write(tmp_path / "study.batch", OURS)
+    ended = flent(installed, tmp_path, "--debug-error", "-B", file, "-b", "nosuch")
+    assert ended.status == 1
+    assert "Traceback (most recent call last)" in ended.err
+
+
+@pytest.mark.parametrize("case", ["unknown batch", "unknown arg", "unknown parent",
+                                  "unknown section", "section twice"])
+def test_batch_of_others_when_wrong_ends_as_in_stock_flent(
+    case: str, installed: Env, stock: Env, tmp_path: Path
+) -> None:
+    """A batch file without the key `testbed` fails exactly as it does without us."""
+    text, words, _ = BAD[case]
+    file = write(tmp_path / "study.batch", text.replace("testbed = virtual\n", ""))
+    words = words or ("-b", "study")
+    ended, theirs = (flent(env, tmp_path, "-B", file, *words) for env in (installed, stock))
+    assert ended.status == theirs.status
+    assert ended.err.splitlines()[-1] == theirs.err.splitlines()[-1]
+
+
+def test_testbed_override_when_given_makes_any_batch_ours(
+    installed: Env, tmp_path: Path
+) -> None:
+    """--batch-override testbed=… on a plain batch file asks for our way of ending, too."""
+    file = write(tmp_path / "study.batch", STOCK)
+    ended = flent(installed, tmp_path, "-B", file, "-b", "nosuch",
+                  "--batch-override", "testbed=virtual")
+    assert ended.status == 1
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_error_in_a_process_of_the_gui_is_logged_and_its_status_stays(
+    installed: Env, tmp_path: Path
+) -> None:
+    """fork_and_run, with which the GUI starts tests, logs the error and exits with 0."""
+    file = write(tmp_path / "study.batch", OURS)
+    script = tmp_path / "fork.py"
+    script.write_text(
+        "import os, sys\nfrom multiprocessing import Queue\n"
+        "from flent import batch\nfrom flent.settings import load\n"
+        "queue = Queue(); settings = load(sys.argv[1:]); settings.BATCH_NAMES = ['nosuch']\n"
+        "pid = batch.new(settings).fork_and_run(queue)\n"
+        "print(queue.get(timeout=30).getMessage(), os.waitpid(pid, 0)[1])\n")
+    ended = installed.run("python", script, "-B", file, cwd=tmp_path, environ=IN_LAB)
+    assert ended.status == 0, ended.err
+    assert "unknown batch nosuch" in ended.out
+    assert ended.out.endswith(" 0\n")
+
+
+def test_study_when_its_base_names_the_testbed_is_ours(installed: Env, tmp_path: Path) -> None:
+    """The key may stand in base.batch beside the file that was given."""
+    write(tmp_path / "base.batch", OURS)
+    file = write(tmp_path / "study.batch", "[Batsh::study]\n")
+    ended = flent(installed, tmp_path, "-B", file)
+    assert (ended.status, ended.err) == (1, "ERROR: Unknown section type: 'Batsh'.\n")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The start-up hook: in Flent it works, everywhere else it can't be noticed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .conftest import Env
+
+MODULES = "import sys; print(*sorted(sys.modules))"
+HOOK = {"flent_aqm", "flent_aqm.bridge", "flent_aqm.bridge.hook"}
+HAS_RUNNER = "import flent.runners as r; print(r.get('aqm_probe').__name__)"
+
+
+def test_other_program_when_started_loads_the_hook_and_nothing_else(
+    stock: Env, either: Env
+) -> None:
+    """A Python program that isn't Flent gets three tiny modules, not one of the library."""
+    without, with_us = stock.code(MODULES).split(), either.code(MODULES).split()
+    # An editable install leaves nothing else at start-up either.
+    assert set(with_us) - set(without) == HOOK
+
+
+def test_other_program_when_importing_numpy_loads_nothing_more_of_ours(either: Env) -> None:
+    """The finder lets all other imports pass."""
+    printed = either.code(f"import numpy, json; {MODULES}").split()
+    assert {name for name in printed if name.startswith("flent")} == HOOK
+
+
+def test_stock_test_when_run_imports_no_runner_of_ours(installed: Env) -> None:
+    """A look-up of one of Flent's own runners doesn't load our table."""
+    printed = installed.code(f"import flent.runners as r; r.get('ping'); {MODULES}").split()
+    assert "flent.runners" in printed
+    assert not [name for name in printed if name.startswith("flent_aqm.runners")]
+
+
+def test_disable_switch_when_set_gives_stock_flent(stock: Env, installed: Env) -> None:
+    """With FLENT_AQM_DISABLE=1 the list of tests is the stock one, with 0 it is ours."""
+    lists = {value: installed.run("flent", "--list-tests", environ={"FLENT_AQM_DISABLE": value}).out
+             for value in ("1", "0")}
+    assert lists["1"] == stock.run("flent", "--list-tests").out
+    assert "aqm_probe" in lists["0"]
+
+
+def test_start_file_when_package_is_gone_is_silent(fresh: Env, wheel: Path) -> None:
+    """A left-over flent_aqm.pth harms neither Python nor Flent."""
+    fresh.install(wheel)
+    shutil.rmtree(fresh.site / "flent_aqm")
+    assert "flent_aqm" not in fresh.code(MODULES)
+    ended = fresh.run("flent", "--list-tests")
+    assert (ended.status, ended.err) == (0, "")
+
+
+def test_start_file_when_editable_checkout_is_gone_is_silent(
+    fresh: Env, own_checkout: Path
+) -> None:
+    """A deleted checkout harms neither Python nor Flent."""
+    fresh.install(own_checkout, "-e")
+    shutil.rmtree(own_checkout)
+    assert "flent_aqm" not in fresh.code(MODULES)
+    ended = fresh.run("flent", "--list-tests")
+    assert (ended.status, ended.err) == (0, "")
+
+
+def test_start_file_entry_when_resolved_as_python_3_15_does_installs(installed: Env) -> None:
+    """The .start file names a function that exists and puts the finder in place once."""
+    printed = installed.code(
+        "import sys, pkgutil, pathlib, flent_aqm\n"
+        "start = pathlib.Path(flent_aqm.__file__).parents[1] / 'flent_aqm.start'\n"
+        "sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != '_Finder']\n"
+        "for _ in range(2): pkgutil.resolve_name(start.read_text().strip())()\n"
+        "print([type(f).__name__ for f in sys.meta_path].count('_Finder'))\n"
+        + HAS_RUNNER)
+    assert printed.split() == ["1", "AqmProbeRunner"]
+
+
+def test_install_when_flent_is_loaded_already_patches_it(installed: Env) -> None:
+    """Programs that call install() late get the same as those started with it."""
+    printed = installed.code(
+        "import os, flent.batch; del os.environ['FLENT_AQM_DISABLE']\n"
+        "from flent_aqm.bridge.hook import install; install()\n" + HAS_RUNNER,
+        environ={"FLENT_AQM_DISABLE": "1"})
+    assert printed.strip() == "AqmProbeRunner"
+
+
+def test_patch_when_it_fails_gives_one_warning_and_flent_goes_on(
+    fresh: Env, wheel: Path
+) -> None:
+    """A defect of ours costs the user our features, not Flent."""
+    fresh.install(wheel)
+    (fresh.site / "flent_aqm/bridge/settings_patch.py").write_text("1 / 0\n")
+    ended = fresh.run("flent", "--list-tests")
+    assert ended.status == 0
+    assert "  rrul " in ended.out
+    assert len(ended.err.splitlines()) == 1
+    assert "flent.settings stays as it is: ZeroDivisionError" in ended.err
+
+
+def test_patched_module_when_inspected_looks_untouched(installed: Env) -> None:
+    """Source, loader and reload of a patched module are what they are in stock Flent."""
+    printed = installed.code(
+        "import importlib, inspect, flent.batch as b\n"
+        "print(type(b.__loader__).__name__, type(b.__spec__.loader).__name__)\n"
+        "print(len(inspect.getsource(b)) > 1000)\n"
+        "import flent.runners as r; importlib.reload(r); print(r.get('aqm_probe').__name__)")
+    assert printed.split() == [
+        "SourceFileLoader", "SourceFileLoader", "True", "AqmProbeRunner"]
+
+
+def test_child_process_when_spawned_knows_our_runners(installed: Env, tmp_path: Path) -> None:
+    """Flent hands runners to worker processes, which newer Pythons don't fork."""
+    script = tmp_path / "spawn.py"
+    script.write_text(
+        "import multiprocessing as m, flent.runners as r\n"
+        "if __name__ == '__main__':\n"
+        "    with m.get_context('spawn').Pool(1) as pool:\n"
+        "        print(pool.apply(r.get, ('aqm_probe',)).__name__)\n")
+    ended = installed.run("python", script)
+    assert (ended.status, ended.out.strip()) == (0, "AqmProbeRunner"), ended.err
+
+
+def test_runner_when_nobody_knows_it_is_refused_as_by_flent(installed: Env, stock: Env) -> None:
+    """The message of an unknown runner is Flent's."""
+    code = ("import flent.runners as r\ntry: r.get('nosuch')\n"
+            "except RuntimeError as e: print(e)")
+    assert installed.code(code) == stock.code(code) == "Runner not found: 'nosuch'\n"
+
+
+def test_runner_when_its_module_is_imported_first_is_found(installed: Env) -> None:
+    """Our runners import Flent and Flent finds our runners: installed may come first."""
+    printed = installed.code(f"import flent_aqm.runners.aqm_probe\n{HAS_RUNNER}")
+    assert printed.strip() == "AqmProbeRunner"
+
+
+def test_tables_when_missing_are_empty(fresh: Env, wheel: Path) -> None:
+    """Without a table of runners Flent has its own ones."""
+    fresh.install(wheel)
+    (fresh.site / "flent_aqm/runners/all_runners.py").unlink()
+    printed = fresh.code(
+        "from flent_aqm.bridge.tables import table; import flent.runners as r\n"
+        "print(table('runner'), r.get('ping').__name__)")
+    assert printed == "{} PingRunner\n"
