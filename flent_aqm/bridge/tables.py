@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 
 # Kind -> package and module of the table, and its name: dict[str, type].
@@ -24,9 +23,13 @@ TABLES = {
 def table(kind: str) -> dict[str, type]:
     """All our classes of a kind by name; empty while the table's module isn't there."""
     package, module, name = TABLES[kind]
-    if find_spec(package) is None or find_spec(f"{package}.{module}") is None:
+    path = f"{package}.{module}"
+    try:
+        found: dict[str, type] = getattr(import_module(path), name)
+    except ModuleNotFoundError as error:
+        if error.name not in (package, path):
+            raise
         return {}
-    found: dict[str, type] = getattr(import_module(f"{package}.{module}"), name)
     return found
 
 

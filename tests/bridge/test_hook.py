@@ -35,6 +35,13 @@ def test_stock_test_when_run_imports_no_runner_of_ours(installed: Env) -> None:
     assert not [name for name in printed if name.startswith("flent_aqm.runners")]
 
 
+def test_guest_when_flent_is_loaded_imports_nothing_of_the_sweep(installed: Env) -> None:
+    """Inside the lab, where imports cost wall time, the host's half stays away."""
+    printed = installed.code(f"import flent.batch; {MODULES}", {"FLENT_AQM_IN_LAB": "1"}).split()
+    assert "flent_aqm.bridge.batch_patch" in printed
+    assert not [name for name in printed if name.startswith(("flent_aqm.sweep", "rich"))]
+
+
 def test_disable_switch_when_set_gives_stock_flent(stock: Env, installed: Env) -> None:
     """With FLENT_AQM_DISABLE=1 the list of tests is the stock one, with 0 it is ours."""
     lists = {value: installed.run("flent", "--list-tests", environ={"FLENT_AQM_DISABLE": value}).out
