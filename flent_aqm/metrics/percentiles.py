@@ -14,11 +14,11 @@ SAMPLES_BEYOND = 10
 def percentile(samples: ArrayLike, percent: float) -> float | None:
     """The percentile of samples, in their unit, by linear interpolation.
 
-    percent: 0 to 100. None when there are fewer than 10 samples beyond it, on its nearer
-    side; so the median wants 20 samples, and p99 wants 1000.
+    percent: 0 to 100. None when fewer than 10 samples lie beyond it, on its nearer side,
+    in round numbers; so p99 wants some 1000 samples.
     """
     values = numpy.asarray(samples, dtype=float)
-    beyond = min(percent, 100 - percent) / 100 * values.size
-    if values.size == 0 or beyond < SAMPLES_BEYOND - 1e-9:
+    # Rounded, as 10 s of a probe every 10 ms give 999 samples as often as 1000.
+    if round(min(percent, 100 - percent) / 100 * values.size) < SAMPLES_BEYOND:
         return None
     return float(numpy.percentile(values, percent))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from types import TracebackType
@@ -21,7 +22,9 @@ class SweepProgress:
     """Counts runs and shows them. A context manager; its methods may be called by threads."""
 
     def __init__(self, total: int, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True, highlight=False)
+        self.console = console or Console(stderr=True, highlight=False,
+                                          # Rich takes 80 columns where there is no terminal.
+                                          width=None if sys.stderr.isatty() else 120)
         self.done = 0
         self.failed = 0
         self._total = total

@@ -58,9 +58,11 @@ def show(
         groups.setdefault(tuple(_KEYS[key][1](cell) for key in group_by), []).append(cell)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for key in group_by:
-        table.add_column(_KEYS[key][0], justify="right" if key == "rate_mbps" else "left")
-    for heading in ("runs", "failed", "throughput\nMbit/s", "loaded RTT\nmedian ms", "p99 ms"):
-        table.add_column(heading, justify="right")
+        table.add_column("\n" + _KEYS[key][0], no_wrap=True,
+                         justify="right" if key == "rate_mbps" else "left")
+    for heading in ("\nruns", "\nfailed", "throughput\nMbit/s", "loaded RTT\nmedian ms",
+                    "\np99 ms"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for values, members in groups.items():
         done = [_scores(cell, known) for cell in members if cell.data_file.exists()]
         failed = sum(cell.data_file in failures for cell in members)

@@ -69,9 +69,10 @@ ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router'
 ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server's network"
 
 # Until the first tick of virtual time has passed, /proc/net/psched says 100 Hz and
-# tc computes wrong default bursts from it. By the end of this second every server has
-# started, too: computing takes no virtual time, so whatever isn't waiting is done.
-sleep 1
+# tc computes wrong default bursts from it. The kernel takes notice of links once a
+# second, and only then are IPv6 addresses in use. And by the end of this time every
+# server has started: computing takes no virtual time, so whatever isn't waiting is done.
+sleep 3
 grep -q 3b9aca00 /proc/net/psched || fail "the packet scheduler's clock is not ready"
 
 cd "$COMMAND_DIR" || fail "can't enter $COMMAND_DIR"
