@@ -12,7 +12,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 list=$here/packages.txt
 added=/etc/apt/sources.list.d/flent-aqm  # plus .list or .sources
-# ndt7-client 0.3.1 declares this version of Rust as its oldest.
+# As in flent_aqm/setup/ndt7_client.py: the version, and the oldest Rust that it declares.
+client=ndt7-client-0.3.1
 rust_oldest=1.88
 LC_ALL=C
 export LC_ALL
@@ -52,8 +53,12 @@ at_least() {
 
 # What cargo is needed for may have been built already, by root for everybody.
 client_is_built() {
-    [ -x /var/cache/flent-aqm/bin/ndt7-client ] ||
-        [ -x "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/flent-aqm/bin/ndt7-client" ]
+    for base in /var/cache "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}"; do
+        if [ -x "$base/flent-aqm/tools/$client/ndt7-client" ]; then
+            return 0
+        fi
+    done
+    return 1
 }
 
 rust_is_there() {

@@ -41,10 +41,15 @@ if [ "${old% *}" != "$base" ]; then
     rm -rf .venv
     "$python" -m venv .venv
 fi
+quiet=--quiet
+if [ -t 1 ]; then
+    quiet=  # its bars on a terminal, nothing but its warnings in a log
+fi
 say 'installing flent and what it needs into .venv (about a minute)'
 # Qt for flent-gui: its essential half, which is all that Flent uses, and 170 MB less than
 # PySide6 whole. The constraints hold for the build of our own package too.
-PIP_CONSTRAINT=$root/constraints.txt .venv/bin/python -m pip install --quiet \
+# shellcheck disable=SC2086 # $quiet is a word or nothing
+PIP_CONSTRAINT=$root/constraints.txt .venv/bin/python -m pip install $quiet \
     --disable-pip-version-check --editable '.[test]' PySide6-Essentials qtpy
 printf '%s' "$base $inputs" > "$stamp"
 say "ready: $(.venv/bin/python -m pip --disable-pip-version-check list | grep -c '[0-9]$') packages"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.setup.ndt7_client import FOLDER, OLDEST_RUST
 from flent_aqm.setup.package_list import LIST, read_packages
 
 NOBODY = 65534
@@ -78,3 +79,10 @@ def test_package_list_is_read_alike_by_the_script_and_by_doctor(run_script: Run)
     # the script sees the same number of lines: with every name made unknown, it misses all
     unknown = "".join(f"flent-aqm-absent-{number} run - x\n" for number in range(len(packages)))
     assert run_script(unknown, "--check").stderr.count("flent-aqm-absent-") == len(packages)
+
+
+def test_script_and_builder_agree_on_client_and_rust() -> None:
+    """The version stands in both: the script runs before any Python of ours does."""
+    script = LIST.with_name("packages.sh").read_text()
+    assert f"client={FOLDER}\n" in script
+    assert "rust_oldest={}.{}\n".format(*OLDEST_RUST) in script
