@@ -28,8 +28,10 @@ from flent_aqm.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.shell import find_program, run
 
 STEP_S = 0.1
-# Room for 3.8 million packets over IPv4. The lab's guest keeps the capture in memory.
-MAX_CAPTURE_BYTES = 256 << 20
+# Room for 7.6 million packets over IPv4: 25 s of 1 Gbit/s both ways, with the ACKs. Less
+# where the temporary folder is small, which in the lab's guest is memory.
+MAX_CAPTURE_BYTES = 512 << 20
+SHARE_OF_FREE_ROOM = 0.75
 # The kernel keeps packets here until tcpdump reads them: 0.2 s of full-sized packets
 # at 10 Gbit/s.
 KERNEL_BUFFER_KIB = 16384
@@ -69,7 +71,8 @@ class AqmCaptureRunner(SupervisedRunner):
         headers = 40 if self.ip_version == 4 else 60
         self.segment_bytes = _mtu(self.device) - headers
         snap = KEPT_SNAP_BYTES if self.keep else snap_length(self.ip_version)
-        room = min(MAX_CAPTURE_BYTES, shutil.disk_usage(tempfile.gettempdir()).free // 2)
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        room = min(MAX_CAPTURE_BYTES, int(free * SHARE_OF_FREE_ROOM))
         self.max_packets = (room - FILE_HEADER_BYTES) // (RECORD_HEADER_BYTES + snap)
         ports = " or ".join(f"port {port}" for port in self.ports)
         self.command = shlex.join([
