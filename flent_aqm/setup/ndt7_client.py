@@ -19,8 +19,8 @@ FOLDER = f"ndt7-client-{VERSION}"
 # The oldest compiler that this version declares (packages.sh has it too).
 OLDEST_RUST = (1, 88)
 
-# Lines of cargo's output up to the end; only for the progress shown.
-EXPECTED_LINES = 142
+# Crates that cargo compiles for it; only for the progress shown.
+EXPECTED_CRATES = 134
 
 
 def set_up_ndt7_client(cache: Path) -> None:
@@ -30,12 +30,13 @@ def set_up_ndt7_client(cache: Path) -> None:
     progress = Progress("ndt7-client")
     cargo = find_cargo()
     progress.step(f"compiling version {VERSION} (about 2 minutes on 2 cores)")
-    lines = 0
+    crates = 0
 
-    def count(_line: str) -> None:
-        nonlocal lines
-        lines += 1
-        progress.count("compiling", lines, EXPECTED_LINES)
+    def count(line: str) -> None:
+        nonlocal crates
+        if line.lstrip().startswith("Compiling "):
+            crates += 1
+            progress.count("compiling", crates, EXPECTED_CRATES)
 
     log = cache / "ndt7-client-build.log"
     with install.staging(cache) as work:
