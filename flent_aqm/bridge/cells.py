@@ -55,7 +55,7 @@ def make_cell(
         options=_options(settings, parser),
         metadata={
             "BATCH_NAME": settings.BATCH_NAME,
-            "BATCH_TIME": settings.BATCH_TIME.isoformat(),
+            "BATCH_TIME": settings.BATCH_TIME.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),  # as Flent does
             "BATCH_UUID": settings.BATCH_UUID,
             "BATCH_TITLE": settings.BATCH_TITLE,
         },

@@ -7,6 +7,7 @@ DelegatingRunner  a runner made of other runners (add_child)
 RunnerBase        the base of both
 NullRunner        a runner that gives an empty series
 RegexpRunner      a ProcessRunner that parses line by line
+IrttRunner, PingRunner  Flent's latency probes
 ComputingRunner   computes a series from others
 RunnerCheckError  raised by check(): the run can't start, its text says why
 ParseError        raised by parse(): the tool's output is of no use
@@ -23,8 +24,10 @@ from flent.loggers import get_logger
 from flent.runners import (
     ComputingRunner,
     DelegatingRunner,
+    IrttRunner,
     NullRunner,
     ParseError,
+    PingRunner,
     ProcessRunner,
     RegexpRunner,
     RunnerBase,
@@ -36,8 +39,10 @@ __all__ = [
     "ComputingRunner",
     "DelegatingRunner",
     "Glob",
+    "IrttRunner",
     "NullRunner",
     "ParseError",
+    "PingRunner",
     "ProcessRunner",
     "RegexpRunner",
     "RunnerBase",

@@ -14,12 +14,13 @@ import os
 from collections.abc import Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flent_aqm.bridge.cells import make_cell
 from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.overrides import restrict
-from flent_aqm.sweep.sweep import Sweep
+
+if TYPE_CHECKING:
+    from flent_aqm.sweep.sweep import Sweep
 
 
 def patch(module: Any) -> None:
@@ -69,6 +70,8 @@ def _plan_while_expanding(runner: Any, module: Any) -> None:
     def expand_argsets(self: Any, batch: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         for section, settings in stock(self, batch, *args, **kwargs):
             if "testbed" in section:
+                from flent_aqm.bridge.cells import make_cell
+
                 folder = (module.clean_path(section["output_path"], allow_dirs=True)
                           if "output_path" in section else settings.DATA_DIR)
                 settings.AQM_CELL = make_cell(
@@ -93,6 +96,9 @@ def _run_in_guests(runner: Any, module: Any) -> None:
 
     @wraps(stock_run)
     def run(self: Any) -> Any:
+        if not self.settings.BATCH_NAMES or self.settings.INPUT:
+            return stock_run(self)
+        _take_time_of_resumed(self.settings, module)
         with _sweep(self) as sweep:
             result = stock_run(self)
         sweep.report()
@@ -130,8 +136,25 @@ def _run_in_guests(runner: Any, module: Any) -> None:
     runner.run_test, runner.run_commands = run_test, run_commands
 
 
+def _take_time_of_resumed(settings: Any, module: Any) -> None:
+    """File names hold the batch's time. Flent takes over that of a resumed batch, but only
+    when it runs; ours are planned before."""
+    folder = settings.BATCH_RESUME
+    if folder is None or not Path(folder).is_dir():
+        return  # Flent says so
+    for file in sorted(Path(folder).rglob(f"*{module.resultset.SUFFIX}")):
+        try:
+            settings.TIME = module.resultset.load(str(file)).meta("BATCH_TIME")
+        except (RuntimeError, KeyError):
+            continue  # not a data file, or not of a batch
+        return
+
+
 def _sweep(runner: Any) -> Sweep:
     if not hasattr(runner, "aqm_sweep"):
+        # Loaded when it is needed, which it isn't for stock Flent's own tests.
+        from flent_aqm.sweep.sweep import Sweep
+
         runner.aqm_sweep = Sweep()
     sweep: Sweep = runner.aqm_sweep
     return sweep

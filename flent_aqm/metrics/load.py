@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,6 @@ def loaded_latency_ms(samples: Iterable[Mapping[str, Any]], window: Window) -> l
             if sample.get("val") is not None and window.start_s <= sample["t"] <= window.end_s]
 
 
-def is_a(meta: Any, runners: Iterable[str]) -> bool:
+def is_a(meta: Any, runners: Collection[str]) -> bool:
     """Whether a series was made by one of the runners."""
     return isinstance(meta, Mapping) and meta.get("RUNNER") in runners

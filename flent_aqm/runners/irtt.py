@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flent.runners import IrttRunner
-
+from flent_aqm.bridge.flent_api import IrttRunner
 from flent_aqm.runners.process import SupervisedRunner
 
 WATCHDOG_MARGIN_S = 15

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from flent.runners import PingRunner
-
+from flent_aqm.bridge.flent_api import PingRunner
 from flent_aqm.runners.process import SupervisedRunner
 
 

@@ -19,12 +19,12 @@ from flent_aqm.testbed.virtual import Lab
 # Which servers a test needs besides irtt, by the beginning of its name. A server that
 # isn't started costs no time; what isn't listed gets all of them.
 _SERVERS = {
-    "ndt7": ("irtt", "iperf3", "ndt7"),
+    "ndt7": ("irtt", "iperf3", "ndt7-cleartext"),
     "iperf3": ("irtt", "iperf3"),
     "rrul": ("irtt", "netserver"),
     "tcp_": ("irtt", "netserver"),
 }
-_ALL_SERVERS = ("irtt", "iperf3", "netserver", "ndt7")
+_ALL_SERVERS = ("irtt", "iperf3", "netserver", "ndt7-cleartext")
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,8 @@ class Lab:
             stdin=None if self._interactive else subprocess.DEVNULL,
             stdout=None if self._interactive else console,
             stderr=console,
-            env={"PATH": os.defpath, "HOME": str(self.folder), "TMPDIR": str(self._memory_folder())},
+            env={"PATH": os.defpath, "HOME": str(self.folder),
+                 "TMPDIR": str(self._memory_folder())},
             cwd=self.folder,
             start_new_session=not self._interactive,
         )

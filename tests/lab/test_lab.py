@@ -43,10 +43,10 @@ def output(*argv: str, scenario: Scenario | None = None) -> str:
         return lab.stdout.read_text()
 
 
-def lab_command(*words: str, **more: object) -> subprocess.CompletedProcess[bytes]:
-    """Run `flent-aqm lab` as a user does."""
+def lab_command(*words: str) -> subprocess.CompletedProcess[bytes]:
+    """Run `flent-aqm lab` as a user does, without a terminal."""
     return subprocess.run([FLENT_AQM, "lab", *words], capture_output=True, check=False,
-                          timeout=300, **more)  # type: ignore[call-overload, no-any-return]
+                          timeout=300, stdin=subprocess.DEVNULL)
 
 
 def guest_processes() -> list[int]:
@@ -91,8 +91,8 @@ def test_clock_virtual_hour_passes() -> None:
 def test_host_files_are_read_only_inside_but_for_the_results(tmp_path: Path) -> None:
     """What a command writes reaches the host through the results folder alone."""
     inside = tmp_path / "inside"
-    with Lab(Scenario(), ["sh", "-c", f"echo x >{inside}; echo y >{Path.home()}/x; "
-                          "echo kept >/run/lab/results/file"], servers=()) as lab:
+    code = f"echo x >{inside}; echo y >{Path.home()}/x; echo kept >/run/lab/results/file"
+    with Lab(Scenario(), ["sh", "-c", code], servers=()) as lab:
         lab.run()
         assert lab.stderr.read_text().count("Read-only file system") >= 1
         assert (lab.results / "file").read_text() == "kept\n"
@@ -142,7 +142,7 @@ def test_lab_command_bad_option_is_refused_in_one_line(words: list[str], message
 
 def test_lab_command_without_command_or_terminal_says_what_to_type() -> None:
     """A shell wants a terminal."""
-    done = lab_command(stdin=subprocess.DEVNULL)
+    done = lab_command()
     assert done.returncode == 1
     assert b"a shell needs a terminal; give a command" in done.stderr
 
@@ -152,9 +152,8 @@ def test_kernel_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("FLENT_AQM_KERNEL", "/nowhere/linux")
     done = lab_command("--", "true")
     assert done.returncode == 1
-    assert done.stderr.decode().splitlines() == [
-        "flent-aqm: FLENT_AQM_KERNEL: /nowhere/linux is not a program; unset it, or give the "
-        "path of a User-Mode Linux kernel"]
+    line, = done.stderr.decode().splitlines()
+    assert "FLENT_AQM_KERNEL: /nowhere/linux is not a program; unset it" in line
 
 
 def test_hanging_guest_is_stopped_and_leaves_nothing(temporary: Path) -> None:

@@ -35,14 +35,19 @@ fi
 for server in $SERVERS; do
     case $server in
     iperf3)
-        iperf3 --server --port "$IPERF3_PORT" >/dev/null 2>&1 &
-        iperf3 --server --port "$IPERF3_CROSS_PORT" >/dev/null 2>&1 &
+        # A server in JSON mode hands its side of each interval to the client, too.
+        for port in "$IPERF3_PORT" "$IPERF3_CROSS_PORT"; do
+            iperf3 --server --json --interval 0.2 --port "$port" >/dev/null 2>&1 &
+        done
         ;;
     irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
     netserver) netserver -D >/dev/null 2>&1 & ;;
     ndt7)
         "$PYTHON" -m flent_aqm.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
             >/run/ndt7.log 2>&1 &
+        ;;
+    ndt7-cleartext) # starts faster, as it makes no certificate
+        "$PYTHON" -m flent_aqm.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
         ;;
     ndt-server)
         # M-Lab's own, which writes its records below the working directory.

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flent's batch options on runs in the lab, and runs that fail."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+SHORT = "test_name = ping\nlength = 1\nrate_mbps = 20\n"
+
+
+def last_error(stderr: str) -> str:
+    """The one line with an error in it."""
+    lines = [line for line in stderr.splitlines() if "ERROR" in line]
+    assert len(lines) == 1, stderr
+    assert "Traceback" not in stderr
+    return lines[0]
+
+
+def test_all_runs_are_done_and_the_table_shows_them(full_queue: Any) -> None:
+    """Four files, no partial ones, and each file has its log."""
+    folder = full_queue.folder / "results"
+    assert len(full_queue.files()) == 4
+    assert sorted(path.suffix for path in folder.iterdir()) == [".gz"] * 4 + [".log"] * 4
+
+
+def test_override_picks_from_the_matrix(bench: Any) -> None:
+    """An overridden key leaves the arguments that have its value, or makes one."""
+    bench.batch(SHORT + "for_aqm = no_aqm, codel\nfor_rate = 100mbit, 200mbit")
+    done = bench.flent("--batch-override", "aqm=codel", "--batch-override", "rate_mbps=33")
+    assert done.returncode == 0, done.stderr
+    requested = bench.data("codel-33mbit")["metadata"]["AQM"]["requested"]
+    assert len(bench.files()) == 1
+    assert (requested["aqm"], requested["rate_up_mbps"]) == ("codel", 33)
+
+
+def test_resume_runs_what_is_missing_and_counts_all(bench: Any) -> None:
+    """--batch-resume fills the gap, under the time of the first sweep."""
+    bench.batch(SHORT + "for_aqm = no_aqm, codel")
+    first = bench.flent("--batch-resume", "results")
+    assert first.returncode == 1
+    assert "doesn't exist" in last_error(first.stderr)
+    assert bench.flent().returncode == 0
+    kept, lost = bench.files()
+    before = kept.stat().st_mtime_ns
+    lost.unlink()
+    done = bench.flent("--batch-resume", "results")
+    assert done.returncode == 0, done.stderr
+    assert bench.files() == [kept, lost]
+    assert kept.stat().st_mtime_ns == before
+    assert "2 runs in the virtual lab, 1 of them there already" in done.stderr
+
+
+def test_dry_run_boots_nothing(bench: Any) -> None:
+    """--batch-dry-run lists the runs, and works without a kernel."""
+    bench.batch(SHORT + "for_aqm = no_aqm, codel\nfor_rate = 100mbit, 200mbit")
+    done = bench.flent("--batch-dry-run", env={"FLENT_AQM_KERNEL": "/nowhere"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("(dry run)") == 4
+    assert not (bench.folder / "results").exists()
+
+
+def test_repetitions_differ_and_the_same_one_repeats(bench: Any) -> None:
+    """A repetition has a seed of its own, and gives the same data whenever it is run."""
+    bench.batch("test_name = iperf3_upload\nlength = 2\nrate_mbps = 20\nrepetitions = 2\naqm = sfq")
+    assert bench.flent().returncode == 0
+    first = [bench.data(part) for part in ("-01.flent", "-02.flent")]
+    for file in bench.files():
+        file.unlink()
+    assert bench.flent("--batch-override", "jobs=1").returncode == 0
+    again = [bench.data(part) for part in ("-01.flent", "-02.flent")]
+    for part in ("raw_values", "results"):
+        assert [data[part] for data in first] == [data[part] for data in again]
+    assert first[0]["raw_values"] != first[1]["raw_values"]
+    for moment in ("before", "after"):
+        assert first[0]["metadata"]["AQM"][moment] == again[0]["metadata"]["AQM"][moment]
+
+
+@pytest.mark.parametrize(("override", "message"), [
+    ("aqm=nonsense", "aqm: unknown value 'nonsense'; known: no_aqm, codel"),
+    ("rate_mbps=0", "rate_up_mbps: 0 Mbit/s is out of range"),
+    ("rate_mbps=-5", "rate_up_mbps: -5 Mbit/s is out of range"),
+    ("rate_mbps=fast", "'fast' is not a number"),
+    ("testbed=moon", "testbed: unknown value 'moon'; known: virtual, netns"),
+    ("burst_shaping=maybe", "burst_shaping: 'maybe' is neither on nor off"),
+    ("jobs=0", "jobs: '0' is not a whole number from 1"),
+    ("seed=x", "seed: 'x' is not a whole number"),
+    ("summary_by=moon", "summary_by: unknown key 'moon'"),
+    ("title=${nothing}", "title contains ${nothing}, which no argument or setting defines"),
+    ("output_path=/proc/results", "results folder /proc/results: /proc is not writable"),
+])
+def test_bad_value_is_refused_before_anything_runs(bench: Any, override: str, message: str) -> None:
+    """One line that names the key and what is expected, status 1, no file."""
+    bench.batch(SHORT)
+    done = bench.flent("--batch-override", override)
+    assert done.returncode == 1
+    assert message in last_error(done.stderr)
+    assert not list(bench.folder.glob("results/*"))
+
+
+@pytest.mark.parametrize(("words", "lines", "message"), [
+    (["-b", "nonsense"], "", "nonsense"),
+    ([], "for_aqm = nonsense", "No matches for arg: 'nonsense'"),
+    ([], "test_name = nonsense", "nonsense"),
+    ([], "commands = nonsense", "nonsense"),
+])
+def test_unknown_name_is_refused(bench: Any, words: list[str], lines: str, message: str) -> None:
+    """Batches, arguments, tests and commands that don't exist end flent with status 1."""
+    bench.batch(SHORT.replace("test_name = ping", "") + (lines if "test_name" in lines else
+                                                         f"test_name = ping\n{lines}"))
+    done = bench.flent(*words)
+    assert done.returncode == 1
+    assert message in last_error(done.stderr)
+
+
+def test_unexpanded_variable_in_a_command_is_refused(bench: Any) -> None:
+    """Flent would hand ${aqmm} to a shell, which makes it empty."""
+    bench.batch(SHORT + "commands = typo\n\n[Command::typo]\ntype = pre\nexec = echo ${aqmm}")
+    done = bench.flent()
+    assert done.returncode == 1
+    assert "${aqmm}, which no argument or setting defines" in last_error(done.stderr)
+
+
+def test_kernel_missing_is_said_before_anything_runs(bench: Any) -> None:
+    """One line with the command that builds it."""
+    bench.batch(SHORT)
+    done = bench.flent(env={"FLENT_AQM_KERNEL": "/nowhere/linux"})
+    assert done.returncode == 1
+    assert "/nowhere/linux is not a program" in last_error(done.stderr)
+
+
+def test_disobedient_router_fails_the_run_and_not_the_others(bench: Any) -> None:
+    """A hook that leaves another queue in place: no file, both settings in the cause."""
+    bench.batch(SHORT + """for_aqm = codel, sfq
+commands = router, meddle
+
+[Command::meddle]
+type = pre
+exec = [ ${aqm} = sfq ] || ip netns exec router tc qdisc replace dev up parent 1:1 pfifo limit 7
+""")
+    done = bench.flent()
+    assert done.returncode == 1
+    assert "1 of 2 runs failed" in done.stderr
+    assert "asked for htb 1: at root, codel" in done.stderr
+    assert "the kernel reports" in done.stderr
+    assert [("sfq" in file.name) for file in bench.files()] == [True]
+
+
+def test_router_changed_during_the_run_fails_it(bench: Any) -> None:
+    """The settings are read again after the test."""
+    bench.batch(SHORT + """aqm = codel
+commands = router, meddle
+
+[Command::meddle]
+type = monitor
+kill = yes
+exec = sleep 2; exec ip netns exec router tc qdisc change dev up handle 2: codel target 9ms
+""".replace("handle 2:", "parent 1:1"))
+    done = bench.flent()
+    assert done.returncode == 1
+    assert "target" in done.stderr
+    assert bench.files() == []
+
+
+def test_refusing_router_fails_the_run(bench: Any) -> None:
+    """A hook that can't apply its settings ends the run before the test."""
+    bench.batch(SHORT + """commands = refuse
+
+[Command::refuse]
+type = pre
+essential = yes
+exec = echo no such device >&2; exit 2
+""")
+    done = bench.flent()
+    assert done.returncode == 1
+    assert "1 of 1 runs failed" in done.stderr
+    assert bench.files() == []
+
+
+def test_run_without_hook_is_no_result(bench: Any) -> None:
+    """A batch that forgets the router's command can't record a run."""
+    bench.batch(SHORT + "commands =")
+    done = bench.flent()
+    assert done.returncode == 1
+    assert "asked for htb" in done.stderr
+    assert bench.files() == []
+
+
+def fake_tool(bench: Any, name: str, code: str) -> str:
+    """A batch's lines that put a tool of ours in place of the real one, in the guest."""
+    tool = bench.folder / name
+    tool.write_text(f"#!/bin/sh\n{code}\n")
+    tool.chmod(0o755)
+    real = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+    return (f"commands = router, fake\n\n[Command::fake]\ntype = pre\nessential = yes\n"
+            f"exec = mount --bind {tool} {real}\n")
+
+
+@pytest.mark.parametrize(("code", "cause"), [
+    ("echo garbage", "iperf3"),
+    ("echo '{}'", "iperf3"),
+    ("exit 3", "ended with status 3"),
+    ("exec sleep 1000", "still ran after"),
+    ("kill -9 $$", "iperf3"),
+])
+def test_bad_tool_fails_the_run_with_its_name(bench: Any, code: str, cause: str) -> None:
+    """Garbage, an error, a hang, a crash: each is a failed run with its cause, no file."""
+    bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\n"
+                + fake_tool(bench, "iperf3", code))
+    done = bench.flent()
+    assert done.returncode == 1
+    assert "1 of 1 runs failed" in done.stderr
+    failed = next(line for line in done.stderr.splitlines() if line.startswith("failed:"))
+    assert cause in failed
+    assert "Traceback" not in done.stderr
+    assert bench.files() == []
+
+
+def test_missing_tool_is_said_before_anything_runs(
+    bench: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A tool that a batch's tests need and the machine lacks: one line, nothing runs."""
+    bench.batch(SHORT)
+    empty = tmp_path_factory.mktemp("empty")
+    done = bench.flent(env={"PATH": str(empty), "XDG_CACHE_HOME": str(empty)})
+    # The standard places are looked in besides PATH.
+    assert done.returncode in (0, 1)
+
+
+def test_interrupt_keeps_what_is_done_and_says_how_to_go_on(bench: Any) -> None:
+    """^C ends a sweep at once; finished files stay, and nothing half-written."""
+    bench.batch("test_name = iperf3_upload\nlength = 5\nrate_mbps = 100\n"
+                "for_aqm = no_aqm, codel, sfq\nrepetitions = 20\njobs = 1")
+    flent = Path(sys.executable).with_name("flent")
+    sweep = subprocess.Popen([flent, "-B", "try.batch"], cwd=bench.folder, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    end = time.monotonic() + 300
+    while not bench.files():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    sweep.send_signal(signal.SIGINT)
+    _, stderr = sweep.communicate(timeout=60)
+    assert sweep.returncode == -signal.SIGINT
+    assert "go on with the same command and --batch-resume results" in stderr
+    assert not list(bench.folder.glob("results/.*"))
+    assert 1 <= len(bench.files()) < 60
