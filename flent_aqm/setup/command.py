@@ -27,9 +27,10 @@ def main(args: argparse.Namespace) -> int:
         return 0
     cache = cache_to_write()
     archive = DebianArchive(cache)
+    progress = Progress("set-up")
     with locked(cache):
         set_up_irtt(cache, archive, update=args.update)
         set_up_kernel(cache, archive, update=args.update)
         set_up_ndt7_client(cache)
-    Progress("set-up").finish("complete")
+    progress.finish("complete")
     return 0
