@@ -21,6 +21,12 @@ MIN_RATE_MBPS = 0.064
 MAX_RATE_MBPS = 40_000.0
 MAX_DELAY_MS = 10_000.0
 
+# The study's burst shaping: ceil as a factor of rate, and burst and cburst in bytes (tc
+# reads 15KB as 15 x 1024). router_hooks/defaults.sh has the same for the router.
+BURST_CEIL_FACTOR = 1.6
+BURST_BYTES = 15 * 1024
+CBURST_BYTES = 30 * 1024
+
 # Latency probes run this long before and after the load, in seconds.
 PROBE_MARGIN_S = 5
 IRTT_INTERVAL_S = 0.01

@@ -13,6 +13,17 @@ from collections.abc import Mapping, MutableMapping, Sequence
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
 
+# Keys whose value is a number. Flent makes False of an override with 0.
+_NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "seed", "jobs")
+
+
+def restore_zeros(overrides: MutableMapping[str, object]) -> None:
+    """Make 0 again of what Flent took for a no."""
+    for key in _NUMBERS:
+        if overrides.get(key) is False:
+            overrides[key] = "0"
+
+
 def restrict(
     argsets: Sequence[Sequence[str]],
     args: MutableMapping[str, MutableMapping[str, object]],

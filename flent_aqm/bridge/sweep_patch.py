@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flent_aqm.bridge.exit_status import reported
-from flent_aqm.bridge.overrides import restrict
+from flent_aqm.bridge.overrides import restore_zeros, restrict
 
 if TYPE_CHECKING:
     from flent_aqm.sweep.sweep import Sweep
@@ -98,6 +98,7 @@ def _run_in_guests(runner: Any, module: Any) -> None:
     def run(self: Any) -> Any:
         if not self.settings.BATCH_NAMES or self.settings.INPUT:
             return stock_run(self)
+        restore_zeros(self.settings.BATCH_OVERRIDE)
         _take_time_of_resumed(self.settings, module)
         with _sweep(self) as sweep:
             result = stock_run(self)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -33,13 +33,10 @@ def check(cells: Iterable[Cell]) -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    existing = folder.absolute()
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.is_dir():
-        raise ConfigError(f"results folder {folder}: {existing} is a file; "
-                          "choose another one with output_path or -D")
-    # access() says yes to root even where a read-only mount says no; that is found by doing.
-    if not os.access(existing, os.W_OK | os.X_OK) or os.statvfs(existing).f_flag & os.ST_RDONLY:
-        raise ConfigError(f"results folder {folder}: {existing} is not writable; "
-                          "choose another one with output_path or -D")
+    """Make the folder and write into it: permission bits don't tell root the truth."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise ConfigError(f"results folder {folder} is not writable: {error.strerror}; "
+                          "choose another one with output_path or -D") from None

@@ -95,7 +95,7 @@ def test_repetitions_differ_and_the_same_one_repeats(bench: Any) -> None:
     ("seed=x", "seed: 'x' is not a whole number"),
     ("summary_by=moon", "summary_by: unknown key 'moon'"),
     ("title=${nothing}", "title contains ${nothing}, which no argument or setting defines"),
-    ("output_path=/proc/results", "results folder /proc/results: /proc is not writable"),
+    ("output_path=/proc/results", "results folder /proc/results is not writable"),
 ])
 def test_bad_value_is_refused_before_anything_runs(bench: Any, override: str, message: str) -> None:
     """One line that names the key and what is expected, status 1, no file."""
@@ -162,7 +162,7 @@ commands = router, meddle
 [Command::meddle]
 type = monitor
 kill = yes
-exec = sleep 2; exec ip netns exec router tc qdisc change dev up handle 2: codel target 9ms
+exec = sleep 0.5; exec ip netns exec router tc qdisc change dev up handle 2: codel target 9ms
 """.replace("handle 2:", "parent 1:1"))
     done = bench.flent()
     assert done.returncode == 1
