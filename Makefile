@@ -45,7 +45,7 @@ lint: venv
 	      { nextfile }' {} +; } | sort -u | xargs shellcheck -x -P SCRIPTDIR
 
 bench: setup
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

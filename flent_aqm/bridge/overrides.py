@@ -9,6 +9,7 @@ none has it, makes one that does.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
 
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
@@ -26,7 +27,7 @@ def restore_zeros(overrides: MutableMapping[str, object]) -> None:
 
 def restrict(
     argsets: Sequence[Sequence[str]],
-    args: MutableMapping[str, MutableMapping[str, object]],
+    args: MutableMapping[str, Any],
     overrides: Mapping[str, object],
 ) -> list[list[str]]:
     """The lists of argument names, each cut down to what the overrides leave of it.
@@ -39,7 +40,7 @@ def restrict(
 
 def _restrict_one(
     names: list[str],
-    args: MutableMapping[str, MutableMapping[str, object]],
+    args: MutableMapping[str, Any],
     overrides: Mapping[str, object],
 ) -> list[str]:
     for key, value in overrides.items():

@@ -46,8 +46,8 @@ mount_file_systems() {
 # Folders that the mounts on /tmp, /run and /dev/shm hide, but that are needed inside.
 show_again() {
     for folder in $KEEP_VISIBLE; do
-        mkdir -p "$folder" && mount -t hostfs -o "ro,$folder" keep "$folder" ||
-            fail "can't mount $folder"
+        mkdir -p "$folder"
+        mount -t hostfs -o "ro,$folder" keep "$folder" || fail "can't mount $folder"
     done
 }
 
@@ -59,6 +59,7 @@ replace_etc() {
 }
 
 mount_file_systems
+# shellcheck source=/dev/null
 . /run/lab/settings.sh || fail "can't read settings.sh"
 mount -t tmpfs tmp /tmp
 show_again
