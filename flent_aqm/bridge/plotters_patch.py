@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plotters of ours by the name that a plot gives under the key 'type'."""
+"""Plotters of ours by the name that a plot gives under the key 'type', and a mend of Flent's.
+
+Plots with two value axes put one pair of axes over the other. When room is made for
+the legend, matplotlib before 3.7 moved both; newer ones move only those that have a
+place in the grid of subplots, so the second axis' curves are shifted in time against
+the first one's. With the same place in the grid for both they move together.
+"""
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 from flent_aqm.bridge.tables import extend_lookup
@@ -11,3 +18,14 @@ from flent_aqm.bridge.tables import extend_lookup
 def patch(module: Any) -> None:
     """Patch flent.plotters."""
     extend_lookup(module, "get_plotter", "plotter")
+    stock = module.TimeseriesPlotter.init
+
+    @wraps(stock)
+    def init(self: Any, config: Any = None, axis: Any = None) -> None:
+        stock(self, config, axis)
+        first, *others = (self.config if config is None else config)["axes"]
+        for other in others:
+            if first.get_subplotspec() is not None:
+                other.set_subplotspec(first.get_subplotspec())
+
+    module.TimeseriesPlotter.init = init

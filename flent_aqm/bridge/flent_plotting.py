@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What our plotters use of Flent. Apart from flent_api, as it imports matplotlib."""
+
+from __future__ import annotations
+
+from flent.plotters import (
+    BoxCombinePlotter,
+    BoxPlotter,
+    CdfCombinePlotter,
+    CdfPlotter,
+    TimeseriesPlotter,
+)
+
+__all__ = [
+    "BoxCombinePlotter",
+    "BoxPlotter",
+    "CdfCombinePlotter",
+    "CdfPlotter",
+    "TimeseriesPlotter",
+]
