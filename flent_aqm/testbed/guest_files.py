@@ -60,6 +60,7 @@ def write(
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": sys.executable,
         "SERVERS": " ".join(servers),
+        "NDT_SERVER": shutil.which("ndt-server") or "",  # M-Lab's, wherever the user has it
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
         "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd)),
         "COMMAND_DIR": str(cwd),

@@ -52,7 +52,7 @@ for server in $SERVERS; do
     ndt-server)
         # M-Lab's own, which writes its records below the working directory.
         mkdir -p /run/ndt-server && cd /run/ndt-server
-        ndt-server -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server \
+        "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server \
             >/run/ndt7.log 2>&1 &
         ;;
     *)
