@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flent_aqm.errors import ToolMissing
 from flent_aqm.scenario import Scenario
-from flent_aqm.testbed.kernel.locate import find_kernel
 from flent_aqm.testbed.virtual import Lab
 
 # For the code of the tests: hook COMMAND SETTING…, on_router PROGRAM ARGUMENT…, $rates, and
@@ -35,11 +33,6 @@ def in_guest() -> Callable[[str], str]:
 
     The code must end with status 0 and print nothing to standard error.
     """
-    try:
-        find_kernel()
-    except ToolMissing as missing:
-        pytest.skip(str(missing))
-
     def run(code: str) -> str:
         with Lab(Scenario(), ["sh", "-c", PRELUDE + code], servers=()) as lab:
             outcome = lab.run()

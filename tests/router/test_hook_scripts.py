@@ -18,9 +18,9 @@ SCHEMES = sorted((HOOKS / "schemes").glob("*.sh"))
 
 
 def run(*argv: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a checker; skips when it isn't installed."""
+    """Run a checker, which must be installed."""
     if not shutil.which(argv[0]):
-        pytest.skip(f"{argv[0]} is not installed")
+        pytest.fail(f"{argv[0]} is not installed; run make packages")
     return subprocess.run(argv, cwd=HOOKS, capture_output=True, text=True, check=False)
 
 

@@ -57,7 +57,7 @@ def shell(request: pytest.FixtureRequest) -> str:
     """Code after which `sh` is the shell in question, on the client and on the router."""
     path = shutil.which(request.param)
     if path is None:
-        pytest.skip(f"{request.param} is not installed")
+        pytest.fail(f"{request.param} is not installed; run make packages")
     return f"mkdir /tmp/shell; ln -s {path} /tmp/shell/sh; export PATH=/tmp/shell:$PATH\n"
 
 

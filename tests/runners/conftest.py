@@ -39,7 +39,7 @@ class Namespaces:
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A PATH with all tools on it; skips where one is missing."""
+    """A PATH with all tools on it; fails where one is missing."""
     folder = tmp_path_factory.mktemp("bin")
     missing = []
     for name in ("flent", "irtt", "fping", "tcpdump", "iperf3", "ndt7-client", "tc"):
@@ -51,7 +51,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> str:
         else:
             (folder / name).symlink_to(path)
     if missing:
-        pytest.skip(f"needs {', '.join(missing)}; see flent-aqm doctor")
+        pytest.fail(f"needs {', '.join(missing)}; see flent-aqm doctor")
     return f"{folder}:{os.environ['PATH']}"
 
 
