@@ -32,6 +32,7 @@ sweep: setup
 
 demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
+	@$(BIN)/flent-aqm demo-picture
 
 test: setup lint
 	$(BIN)/pytest

@@ -28,6 +28,9 @@ class Command:
 
 # Modules are imported only when their command runs: start-up counts inside the guest.
 COMMANDS = {
+    "demo-picture": Command(
+        "flent_aqm.demo", "draw latency and throughput of a batch, queue by queue",
+        "flent-aqm demo-picture results/quick-2026-01-31T120000 -o demo.png"),
     "doctor": Command(
         "flent_aqm.doctor", "list every part: found or missing, version, how to get it",
         "flent-aqm doctor"),

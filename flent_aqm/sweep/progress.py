@@ -57,13 +57,14 @@ class SweepProgress:
         """Say what is about to be done."""
         old = f", {there} of them there already" if there else ""
         side = f", {jobs} side by side" if jobs > 1 else ""
-        self.console.print(f"{total} runs in the virtual lab{old}{side}.", markup=False)
+        runs = "1 run" if total == 1 else f"{total} runs"
+        self.console.print(f"{runs} in the virtual lab{old}{side}.", markup=False)
 
     def say_total(self) -> None:
         """Say what was done."""
         wall_s = time.monotonic() - self._began_at
         self.console.print(
-            f"{self.done} runs done, {self.failed} failed: {self._virtual_s:.0f} virtual seconds "
+            f"{self.done} done, {self.failed} failed: {self._virtual_s:.0f} virtual seconds "
             f"in {wall_s:.0f} s ({self._virtual_s / max(wall_s, 1e-9):.1f} virtual s/s).",
             markup=False)
 
