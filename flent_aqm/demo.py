@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One picture of a batch: latency under load of each queue, beside its throughput."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flent_aqm.errors import BadResult, ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RESULTS = Path("results")
+BATCH = "quick-*"
+SUFFIX = ".flent.gz"
+PICTURE = "demo.png"
+
+# Okabe and Ito's colours, which the colour-blind can tell apart, and a line style each,
+# for prints without colour. Queues that nobody thought of take the rest in turn.
+STYLES: dict[str, tuple[str, Any]] = {
+    "no_aqm": ("#D55E00", "-"),
+    "codel": ("#E69F00", (0, (5, 1.5))),
+    "fq_codel": ("#0072B2", "-."),
+    "sfq": ("#CC79A7", (0, (1, 1.2))),
+}
+MORE_STYLES: list[tuple[str, Any]] = [
+    ("#009E73", (0, (7, 2, 1, 2, 1, 2))), ("#56B4E9", (0, (3, 3))), ("#000000", (0, (9, 3)))]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the picture needs of one data file: rates in Mbit/s, latencies in ms."""
+
+    test: str
+    aqm: str
+    link_mbps: tuple[float, float]
+    throughput_mbps: float
+    latencies_ms: Sequence[float]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER",
+        help=f"folder of data files (default: the newest {RESULTS / BATCH})")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE",
+        help=f"picture to write: .png, .svg or .pdf (default: {PICTURE} in the folder)")
+
+
+def main(args: argparse.Namespace) -> int:
+    folder = args.folder or newest_batch(RESULTS)
+    picture = args.output or folder / PICTURE
+    if picture.suffix not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"{picture}: unknown kind of picture; known: .png, .svg, .pdf")
+    runs = load_runs(folder)
+    try:
+        draw(runs, picture)
+    except OSError as error:
+        raise ConfigError(f"{picture}: can't be written: {error.strerror or error}") from None
+    print(f"picture of {len(runs)} runs: {picture}")
+    return 0
+
+
+def newest_batch(results: Path) -> Path:
+    """The latest folder of batch `quick` that has data files. Raises ConfigError."""
+    folders = [folder for folder in results.glob(BATCH) if any(folder.glob(f"*{SUFFIX}"))]
+    if not folders:
+        raise ConfigError(f"no data files in {results / BATCH}; make some with 'make demo', "
+                          "or name a folder that has some")
+    return max(folders, key=lambda folder: folder.name)  # names end with the time
+
+
+def load_runs(folder: Path) -> list[Run]:
+    """Every data file of a folder. Raises ConfigError without one, BadResult for a bad one."""
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    if not files:
+        raise ConfigError(f"{folder}: no data files (*{SUFFIX}) there")
+    return [load_run(path) for path in files]
+
+
+def load_run(path: Path) -> Run:
+    """Read a data file. Raises BadResult when it is damaged, or lacks what is drawn."""
+    from flent_aqm.metrics.load import load_window, loaded_latency_ms, probe_series
+    from flent_aqm.metrics.scores import scores
+
+    try:
+        data = json.loads(gzip.decompress(path.read_bytes()))
+        metadata, raw_values = data["metadata"], data["raw_values"]
+        requested = metadata.get("AQM", {}).get("requested")
+        window, probe = load_window(metadata), probe_series(metadata)
+        throughput = scores(metadata, raw_values).throughput_mbps
+        if not requested or window is None or probe is None or throughput is None:
+            raise BadResult(f"{path}: not a run of ours; expected one of a speed test in the "
+                            "lab, with its queue, its throughput and a latency probe")
+        latencies = loaded_latency_ms(raw_values[probe], window)
+        link = (float(requested["rate_down_mbps"]), float(requested["rate_up_mbps"]))
+        name, aqm = str(metadata["NAME"]), str(requested["aqm"])
+    except OSError as error:
+        raise BadResult(f"{path}: {error.strerror or error}; expected a data file "
+                        "of Flent; delete it and run its batch again") from None
+    except (EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        raise BadResult(f"{path}: damaged ({type(error).__name__}: {error}); expected a data "
+                        "file of Flent; delete it and run its batch again") from None
+    if not latencies:
+        raise BadResult(f"{path}: no answer to the latency probe while the link was loaded")
+    return Run(name, aqm, link, throughput, latencies)
+
+
+def draw(runs: Sequence[Run], picture: Path) -> None:
+    """Write the picture: a row per test; left latencies, right throughput. Raises OSError."""
+    # Without pyplot: no window system is asked for.
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    tests = sorted({run.test for run in runs})
+    styles = styles_for({run.aqm for run in runs})
+    figure = Figure(figsize=(9.6, 1.2 + 2.6 * len(tests)), layout="constrained")
+    axes = figure.subplots(len(tests), 2, squeeze=False, width_ratios=(2.6, 1), sharex="col")
+    counts = []
+    for test, (left, right) in zip(tests, axes, strict=True):
+        grouped = {aqm: [run for run in runs if (run.test, run.aqm) == (test, aqm)]
+                   for aqm in styles}
+        present = {aqm: members for aqm, members in grouped.items() if members}
+        draw_latencies(left, present, styles)
+        draw_throughput(right, present, styles)
+        left.set_title(test, loc="left", fontweight="bold")
+        counts.append(f"{test} " + span([sum(len(run.latencies_ms) for run in members)
+                                         for members in present.values()]))
+    axes[-1][0].set_xlabel("round-trip time under load (ms, logarithmic)")
+    axes[-1][1].set_xlabel("throughput (Mbit/s)")
+    # A line for each, also of queues that not every test has.
+    figure.legend(
+        handles=[Line2D([], [], color=colour, linestyle=line, linewidth=2.6, label=aqm)
+                 for aqm, (colour, line) in styles.items()],
+        loc="outside upper center", ncols=len(styles), handlelength=4, frameon=False,
+        title=f"Latency while a speed test loads {links(runs)}", title_fontsize="large")
+    figure.supxlabel(
+        f"{len(runs)} runs. Samples per line: {'; '.join(counts)}.", fontsize="small",
+        color="#444444")
+    figure.savefig(picture, dpi=110)
+
+
+def draw_latencies(
+    axis: Axes, present: Mapping[str, Sequence[Run]], styles: Mapping[str, tuple[str, Any]]
+) -> None:
+    """One line per queue: the share of samples that are at most so long."""
+    import numpy
+    from matplotlib.ticker import NullFormatter, PercentFormatter, StrMethodFormatter
+
+    # Each thinner than the one below: equal latencies lie on top of each other.
+    for width, (aqm, members) in zip(numpy.linspace(3.6, 2, len(present)), present.items(),
+                                     strict=True):
+        colour, line = styles[aqm]
+        samples = numpy.sort(numpy.concatenate([run.latencies_ms for run in members]))
+        share = numpy.arange(1, samples.size + 1) / samples.size
+        axis.step(samples, share, where="post", color=colour, linestyle=line, label=aqm,
+                  linewidth=width)
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_ylim(0, 1.02)
+    axis.set_ylabel("share of samples")
+    axis.yaxis.set_major_formatter(PercentFormatter(1))
+    axis.grid(alpha=0.3)
+
+
+def draw_throughput(
+    axis: Axes, present: Mapping[str, Sequence[Run]], styles: Mapping[str, tuple[str, Any]]
+) -> None:
+    """One bar per queue: the mean over its runs of what the tool reported. Beside it, where
+    the line on the left ends."""
+    from flent_aqm.metrics.percentiles import percentile
+
+    labels = []
+    for place, (aqm, members) in enumerate(present.items()):
+        mean = sum(run.throughput_mbps for run in members) / len(members)
+        tail = percentile([ms for run in members for ms in run.latencies_ms], 99)
+        labels.append(aqm if tail is None else f"{aqm}\np99 {tail:.3g} ms")
+        axis.barh(place, mean, color=styles[aqm][0], height=0.7)
+        axis.text(mean * 0.96, place, f"{mean:.1f}", ha="right", va="center", color="white",
+                  fontweight="bold", fontsize="small")
+    axis.set_yticks(range(len(present)), labels, fontsize="small")
+    axis.invert_yaxis()
+    axis.set_xlim(left=0)
+    axis.grid(axis="x", alpha=0.3)
+    axis.set_axisbelow(True)
+
+
+def styles_for(aqms: set[str]) -> dict[str, tuple[str, Any]]:
+    """A colour and a line style for each queue, in the order of the picture."""
+    known = [aqm for aqm in STYLES if aqm in aqms]
+    others = sorted(aqms - set(known))
+    return {aqm: STYLES[aqm] for aqm in known} | {
+        aqm: MORE_STYLES[place % len(MORE_STYLES)] for place, aqm in enumerate(others)}
+
+
+def links(runs: Sequence[Run]) -> str:
+    """The link's rates as words."""
+    rates = {run.link_mbps for run in runs}
+    if len(rates) > 1:
+        return f"links of {min(map(min, rates)):g} to {max(map(max, rates)):g} Mbit/s"
+    (down, up), = rates
+    return (f"a link of {up:g} Mbit/s" if up == down
+            else f"a link of {down:g} Mbit/s down, {up:g} Mbit/s up")
+
+
+def span(counts: Sequence[int]) -> str:
+    """The lowest and highest of some counts."""
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
