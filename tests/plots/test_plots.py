@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every plot of every test definition, drawn by the real Flent from data files of real runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = ROOT / "tests" / "golden" / "runs"
+TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
+
+# One Flent after the other in one process: its start costs more than its plots. What goes
+# wrong ends the process (an error), or is printed (Flent's log, Python's warnings).
+DRAW_ALL = """\
+import os, sys
+import flent
+from flent import batch, resultset, settings
+import matplotlib
+matplotlib.use("svg")
+import matplotlib.backends.backend_svg, matplotlib.pyplot
+
+folder, *files = sys.argv[1:]
+loaded = settings.load([files[0]])
+loaded.update(resultset.ResultSet.load_file(files[0]).meta())
+loaded.load_test(informational=True)
+for plot in loaded.PLOTS:
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
+        status = flent.run_flent()
+        sys.stdout.flush()
+        os._exit(status or 0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"plot {plot} failed")
+print("plots:", *loaded.PLOTS)
+"""
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def draw_all(files: list[Path], folder: Path) -> list[Path]:
+    """Draw every plot that the files' test has; gives the pictures."""
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-W", "default", "-c", DRAW_ALL, folder, *files], cwd=folder,
+        capture_output=True, text=True, check=False, timeout=300,
+        env={**os.environ, "HOME": str(folder)})
+    assert (done.returncode, done.stderr) == (0, "")
+    names = done.stdout.splitlines()[-1].split()[1:]
+    assert len(names) > 10
+    return [folder / f"{name}.svg" for name in names]
+
+
+def curves(picture: Path) -> int:
+    """How many curves, bars and boxes of data a picture has."""
+    axes = [group for group in ET.parse(picture).iter(f"{SVG}g")
+            if group.get("id", "").startswith("axes_")]
+    return sum(part.get("id", "").startswith(("line2d_", "patch_"))
+               and any("clip-path" in path.attrib for path in part.iter(f"{SVG}path"))
+               for group in axes for part in group)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_every_plot_of_one_file_draws(test: str, tmp_path: Path) -> None:
+    """Each plot has curves, and neither Flent nor matplotlib complains."""
+    pictures = draw_all([RUNS / f"{test}.flent.gz"], tmp_path / "plots")
+    assert [path.name for path in pictures if not curves(path)] == []
+
+
+@pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
+def test_every_plot_of_two_files_draws(test: str, tmp_path: Path) -> None:
+    """With a second file there are more curves, except in those that say less of more."""
+    run = RUNS / f"{test}.flent.gz"
+    one = draw_all([run], tmp_path / "one")
+    two = draw_all([run, run], tmp_path / "two")
+    assert [path.name for path in two if not curves(path)] == []
+    grown = {a.stem for a, b in zip(one, two, strict=True) if curves(b) > curves(a)}
+    assert {"totals", "throughput", "ping", "ping_cdf", "ping_cdf_log", "box_totals",
+            "tcp_rtt", "all"} <= grown
