@@ -83,3 +83,27 @@ def test_every_plot_of_two_files_draws(test: str, tmp_path: Path) -> None:
     grown = {a.stem for a, b in zip(one, two, strict=True) if curves(b) > curves(a)}
     assert {"totals", "throughput", "ping", "ping_cdf", "ping_cdf_log", "box_totals",
             "tcp_rtt", "all"} <= grown
+
+
+def test_two_value_axes_when_saved_cover_each_other(tmp_path: Path) -> None:
+    """What is drawn against the right axis stands at its time on the axis below."""
+    code = """\
+import sys
+import flent
+from flent import plotters, resultset, settings
+loaded = settings.load([sys.argv[1], "-p", "totals", "-o", "totals.png"])
+results = resultset.ResultSet.load_file(sys.argv[1])
+loaded.update(results.meta())
+loaded.load_test(informational=True)
+plotters.init_matplotlib("totals.png", False, True)
+plotter = plotters.draw_worker(loaded, [results])
+for axes in plotter.config["axes"]:
+    print(axes.get_position().bounds)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, RUNS / "ndt7_upload.flent.gz"], cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=60,
+        env={**os.environ, "HOME": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    left, right = [line for line in done.stdout.splitlines() if line.startswith("(")]
+    assert left == right
