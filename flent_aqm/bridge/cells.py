@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.errors import ConfigError
+from flent_aqm.paths import resource_dir
 from flent_aqm.scenario import Scenario
 from flent_aqm.sweep.cell import Cell, derive_seed, flent_keys, refuse_unexpanded
 
@@ -38,6 +40,7 @@ def make_cell(
         scenario = replace(scenario, seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
+    _check_cross_traffic(where, scenario, settings)
     hooks = {}
     for number, command in enumerate(commands, 1):
         # A command comes with the keys of its batch section, and without its name.
@@ -60,6 +63,19 @@ def make_cell(
             "BATCH_TITLE": settings.BATCH_TITLE,
         },
     )
+
+
+def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
+    """Our tests take cross traffic from a test parameter; both must say the same."""
+    definition = resource_dir("tests_defs") / f"{settings.NAME}.conf"
+    if scenario.cross_traffic and not definition.exists():
+        raise ConfigError(f"{where}: test {settings.NAME} can't run cross traffic; "
+                          "leave cross_traffic off")
+    parameter = str(settings.TEST_PARAMETERS.get("cross_traffic", "no")).lower()
+    if scenario.cross_traffic != (parameter in ("1", "yes", "true", "on")):
+        raise ConfigError(f"{where}: cross_traffic is {scenario.cross_traffic}, but "
+                          f"test_parameters says {parameter}; add cross_traffic=${{cross_traffic}} "
+                          "to test_parameters")
 
 
 def _options(settings: Any, parser: Any) -> list[str]:

@@ -77,6 +77,7 @@ def _plan_while_expanding(runner: Any, module: Any) -> None:
                 settings.AQM_CELL = make_cell(
                     section, settings, self.commands_for(section, settings), Path(folder),
                     module.SETTINGS_PARSER)
+                section["debug_log"] = False  # the guest's Flent writes it
                 _sweep(self).plan(settings.AQM_CELL, section)
                 # Flent loads the test once more before it runs; then host names are looked
                 # up, which only the guest knows.
@@ -108,9 +109,11 @@ def _run_in_guests(runner: Any, module: Any) -> None:
     @wraps(stock_run_batch)
     def run_batch(self: Any, batch_name: str) -> Any:
         sweep = _sweep(self)
-        if not self.settings.BATCH_DRY:
+        resume = self.settings.BATCH_RESUME
+        # A folder to resume that isn't there is for Flent to refuse, not for us to make.
+        if not self.settings.BATCH_DRY and (resume is None or Path(resume).is_dir()):
             with reported():  # as Flent's run() takes other exceptions for its own defects
-                sweep.start(resume=self.settings.BATCH_RESUME is not None)
+                sweep.start(resume=resume is not None)
             if sweep.planned and not self.settings.BATCH_VERBOSE:
                 # Flent's line per run would tear up the progress bar.
                 module.loggers.set_console_level(module.loggers.WARNING)

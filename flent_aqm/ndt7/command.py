@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     import argparse
     import ssl
 
-_HIDDEN = "==SUPPRESS=="  # argparse.SUPPRESS
 _LONGEST_CC_NAME = 15
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this command's options."""
+    from argparse import SUPPRESS  # here, as a start without options needs no argparse
+
     parser.description = (
         "Serve NDT7 speed tests (ndt7 protocol 0.11) until SIGINT or SIGTERM. "
         "One JSON object a line on standard error: when it listens, and for each test."
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     # Tests of this server needn't last as long as the protocol's.
-    parser.add_argument("--duration", type=float, default=TEST_DURATION_S, help=_HIDDEN)
+    parser.add_argument("--duration", type=float, default=TEST_DURATION_S, help=SUPPRESS)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from flent_aqm.scenario import Scenario
 # Keys of a batch section that shape the matrix or the files, and say nothing of the run.
 _OF_THE_MATRIX = {
     "abstract", "disabled", "enabled", "inherits", "filename_extra", "output_path", "pause",
-    "repetitions", "repetition", "batch_time", "commands", "test_name", "debug_log",
+    "repetitions", "repetition", "batch_time", "commands", "test_name",
 }
 _UNEXPANDED = re.compile(r"\$\{[^}]*\}?")
 
@@ -48,8 +48,13 @@ class Cell:
 
     @property
     def log_file(self) -> Path:
-        """What the run's programs had to say."""
+        """What Flent and the guest had to say."""
         return self.folder / f"{self.name}.log"
+
+    @property
+    def tools_log_file(self) -> Path:
+        """All that the run's tools have printed."""
+        return self.folder / f"{self.name}.debug.log.gz"
 
 
 def flent_keys(section: Mapping[str, object]) -> dict[str, str]:

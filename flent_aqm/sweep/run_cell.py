@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from flent_aqm.errors import LabError
 from flent_aqm.metrics.scores import Scores
 from flent_aqm.sweep import finish
 from flent_aqm.sweep.cell import Cell, as_batch_file
-from flent_aqm.testbed.guest_files import IN_GUEST
+from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.testbed.virtual import Lab
 
 # Which servers a test needs besides irtt, by the beginning of its name. A server that
@@ -47,7 +49,7 @@ def run_cell(cell: Cell, facts: finish.HostFacts) -> Done:
     lab = Lab(
         cell.scenario,
         ["flent", "-B", f"{IN_GUEST}/cell.batch", "-b", cell.batch_name,
-         "-D", f"{IN_GUEST}/results", *cell.options],
+         "-D", RESULTS_IN_GUEST, *cell.options],
         servers=servers_for(cell.test_name),
         wall_limit_s=defaults.WALL_LIMIT_S,
     )
@@ -58,6 +60,8 @@ def run_cell(cell: Cell, facts: finish.HostFacts) -> Done:
         if len(files) != 1:
             raise LabError(_cause(lab))
         scores = finish.finish(files[0], cell, facts, outcome)
+        for capture in lab.results.glob("*.pcap"):  # of a test with keep_pcap
+            shutil.copyfile(capture, cell.folder / f"{cell.name}.pcap")
     return Done(cell, scores, outcome.virtual_s, time.monotonic() - started)
 
 
@@ -82,13 +86,19 @@ def _cause(lab: Lab) -> str:
 
 @contextlib.contextmanager
 def _log_kept(cell: Cell, lab: Lab) -> Iterator[None]:
+    """Keep what Flent and the guest said in the cell's log, and, packed, what the tools
+    printed in full, which is Flent's debug log."""
     try:
         yield
     finally:
+        tools = next(lab.results.glob("*.debug.log"), lab.results / "none")
+        if tools.exists():
+            with tools.open("rb") as plain, gzip.open(cell.tools_log_file, "wb", 6) as packed:
+                shutil.copyfileobj(plain, packed)
         with contextlib.suppress(OSError), cell.log_file.open("a", errors="replace") as log:
             for title, path in (("flent", lab.stdout), ("flent, errors", lab.stderr),
                                 ("guest's console", lab.folder / "console")):
                 if path.exists() and (text := path.read_text(errors="replace").strip()):
                     log.write(f"--- {title}\n{text}\n")
-            for path in sorted(lab.results.glob("*.log")):
+            for path in sorted(set(lab.results.glob("*.log")) - {tools}):
                 log.write(f"--- {path.name}\n{path.read_text(errors='replace').strip()}\n")

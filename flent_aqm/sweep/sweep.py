@@ -63,7 +63,10 @@ class Sweep:
         self._jobs = section.get("jobs")
         parse_jobs(self._jobs)
         self._group_by = summary.parse_group_by(section.get("summary_by"))
-        self.planned[cell.data_file] = cell
+        other = self.planned.setdefault(cell.data_file, cell)
+        if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
+            raise ConfigError(f"two different runs would be written to {cell.data_file.name}; "
+                              "add what differs to filename_extra, such as ${base_delay_ms}")
 
     def start(self, *, resume: bool = False) -> None:
         """Check what all runs need and get ready. Raises an AqmError before anything runs."""

@@ -19,6 +19,7 @@ from flent_aqm.scenario import Scenario
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
+RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 # The guest mounts its own file systems here, over what the host has there.
 HIDDEN_BY_MOUNTS = ("/tmp", "/run", "/dev", "/proc", "/sys")
@@ -34,12 +35,14 @@ def write(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     interactive: bool = False,
+    writable_cwd: bool = False,
 ) -> None:
     """Write settings.sh, command.sh and etc/ for one boot into folder.
 
     argv: the command for the client; prelude: commands before it, whose failure ends
     the run with their status; cwd: the command's working directory (the host's path);
-    env: further variables for the command.
+    env: further variables for the command; writable_cwd: what the command writes into cwd
+    comes out as results, where else it is refused.
     """
     cwd = cwd or Path.cwd()
     shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
@@ -65,6 +68,8 @@ def write(
         "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd)),
         "COMMAND_DIR": str(cwd),
         "INTERACTIVE": "yes" if interactive else "no",
+        "WRITABLE_DIR": "yes" if writable_cwd else "no",
+        "RESULTS": RESULTS_IN_GUEST,
         **(env or {}),
     }
     _refuse_odd_paths(cwd)

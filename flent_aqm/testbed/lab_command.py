@@ -37,9 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="round-trip delay added at the server")
     parser.add_argument("--router-model", default="ideal",
                         help=f"one of {', '.join(defaults.ROUTER_MODELS)}")
-    parser.add_argument("--seed", metavar="N", help="recorded with the run")
+    parser.add_argument("--seed", metavar="N",
+                        help="what all randomness inside follows from (default: "
+                        f"{defaults.LAB_SEED})")
     parser.add_argument("--results", metavar="DIR", type=Path,
-                        help="copy files that COMMAND writes into $RESULTS to this folder")
+                        help="where files end up that COMMAND writes into its current folder "
+                        "(default: into yours); all else is read-only")
     parser.add_argument("--mlab-server", action="store_true",
                         help="run M-Lab's ndt-server, which must be on PATH, instead of ours")
     parser.add_argument("--wall-limit", metavar="S", type=float, default=defaults.WALL_LIMIT_S,
@@ -60,22 +63,23 @@ def main(args: argparse.Namespace) -> int:
     interactive = not command
     if interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("a shell needs a terminal; give a command: " + EXAMPLE)
+    here = Path.cwd()
     results = _results_folder(args.results)
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=_servers(args.mlab_server),
         prelude=[apply_command(scenario)],
-        env={"RESULTS": "/run/lab/results", **({"PS1": r"client:\w\$ "} if interactive else {})},
+        env={"PS1": r"client:\w\$ "} if interactive else {},
         interactive=interactive,
+        writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
         wall_limit_s=args.wall_limit if not interactive else float("inf"),
     ) as lab:
         if interactive:
             status = lab.run().status
         else:
             status = _run_and_show(lab)
-        if results:
-            shutil.copytree(lab.results, results, dirs_exist_ok=True)
+        _copy_out(lab.results, results or here)
         return status
 
 
@@ -86,6 +90,23 @@ def _servers(mlab: bool) -> list[str]:
         raise ConfigError("--mlab-server: there is no ndt-server on PATH; "
                           "leave the option out to use this package's own")
     return ["ndt-server" if name == "ndt7" else name for name in SERVERS]
+
+
+def _copy_out(made: Path, results: Path) -> None:
+    """Copy what the command made. Nothing but files and folders: what a guest's root can
+    make besides (devices, links to anywhere) stays inside."""
+    try:
+        for path in sorted(made.rglob("*")):
+            target = results / path.relative_to(made)
+            if path.is_symlink():
+                continue
+            if path.is_dir():
+                target.mkdir(exist_ok=True)
+            elif path.is_file():
+                shutil.copyfile(path, target)
+    except OSError as error:
+        raise ConfigError(f"the command's files can't be kept: {results}: {error.strerror}; "
+                          "name a writable folder with --results") from None
 
 
 def _results_folder(folder: Path | None) -> Path | None:

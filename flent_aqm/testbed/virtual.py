@@ -62,8 +62,8 @@ class Lab:
             outcome = lab.run()
             text = lab.stdout.read_text()
 
-    stdout, stderr: what the command printed; results: the folder it may write into;
-    console(): what the guest's kernel and its first process printed.
+    stdout, stderr: what the command printed; results: what it wrote into /run/results,
+    once it has ended; console(): what the guest's kernel and its first process printed.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Lab:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         interactive: bool = False,
+        writable_cwd: bool = False,
         wall_limit_s: float = defaults.WALL_LIMIT_S,
     ) -> None:
         self._kernel = find_kernel()
@@ -89,7 +90,8 @@ class Lab:
                 raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
                                   "a blank or a comma in its path; set TMPDIR to another one")
             guest_files.write(self.folder, scenario, argv, servers=servers, prelude=prelude,
-                              env=env, cwd=cwd, interactive=interactive)
+                              env=env, cwd=cwd, interactive=interactive,
+                              writable_cwd=writable_cwd)
         except BaseException:
             self.close()
             raise

@@ -12,6 +12,7 @@
 #   etc/          read     files to stand in for those of the host's /etc
 #   guest/        read     the scripts of this folder
 #   stdout, stderr, status, uptime, results/   written
+# What the command writes into /run/results is copied to results/ when it has ended.
 # The root file system is the host's, read-only. What this script prints is the
 # console, which the host keeps for when something goes wrong.
 
@@ -38,7 +39,7 @@ mount_file_systems() {
     mount -t devpts -o newinstance,ptmxmode=0666 pts /dev/pts && ln -sf pts/ptmx /dev/ptmx
     mount -t tmpfs shm /dev/shm
     mount -t tmpfs run /run
-    mkdir -p /run/lab /run/home /run/netns
+    mkdir -p /run/lab /run/home /run/netns /run/results /run/work
     # sync: the host shows the command's output while it runs.
     mount -t hostfs -o sync,/proc/self/cwd lab /run/lab || fail "can't mount the lab's folder"
 }
@@ -76,6 +77,12 @@ ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server'
 sleep 3
 grep -q 3b9aca00 /proc/net/psched || fail "the packet scheduler's clock is not ready"
 
+# In the current folder of whoever calls, the command may write: into an overlay, whose
+# upper layer is the results folder.
+if [ "$WRITABLE_DIR" = yes ]; then
+    mount -t overlay -o "lowerdir=$COMMAND_DIR,upperdir=/run/results,workdir=/run/work" \
+        overlay "$COMMAND_DIR" || fail "can't make $COMMAND_DIR writable"
+fi
 cd "$COMMAND_DIR" || fail "can't enter $COMMAND_DIR"
 if [ "$INTERACTIVE" = yes ]; then
     setsid -c sh /run/lab/command.sh </dev/tty0 >/dev/tty0 2>&1
@@ -85,6 +92,7 @@ else
     status=$?
 fi
 cut -d ' ' -f 1 /proc/uptime >/run/lab/uptime
+cp -r /run/results/. /run/lab/results/
 echo $status >/run/lab/status
 cd /
 umount /run/lab 2>/dev/null
