@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.errors import LabError, LabTimeout
+from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
 from flent_aqm.testbed import virtual
 from flent_aqm.testbed.virtual import Lab
@@ -37,7 +38,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def output(*argv: str, scenario: Scenario | None = None) -> str:
     """Standard output of a command on the client, which must end well."""
-    with Lab(scenario or Scenario(), argv) as lab:
+    scenario = scenario or Scenario()
+    with Lab(scenario, argv, prelude=[apply_command(scenario)]) as lab:
         outcome = lab.run()
         assert outcome.status == 0, lab.stderr.read_text()
         return lab.stdout.read_text()
@@ -107,6 +109,19 @@ def test_lab_command_passes_output_status_and_results_through(tmp_path: Path) ->
     assert done.stderr == b"warning\n"
     assert done.returncode == 7
     assert (tmp_path / "out" / "r").read_text() == "r\n"
+
+
+def test_lab_command_may_write_where_it_stands(tmp_path: Path) -> None:
+    """New files come out into the caller's folder; files that were there stay as they are."""
+    (tmp_path / "old").write_text("old\n")
+    done = subprocess.run(
+        [FLENT_AQM, "lab", "--", "sh", "-c",
+         "echo new >new; rm old; mkdir sub; echo deep >sub/file; ln -s /etc/passwd link"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "old", "sub"]
+    assert (tmp_path / "old").read_text() == "old\n"
+    assert (tmp_path / "sub" / "file").read_text() == "deep\n"
 
 
 def test_lab_command_shapes_both_directions_by_their_own_rates() -> None:
