@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flent_aqm import defaults
 from flent_aqm.errors import BadResult
 from flent_aqm.metrics.scores import Scores, scores
 from flent_aqm.sweep.cell import Cell
@@ -51,6 +52,7 @@ def finish(made: Path, cell: Cell, facts: HostFacts, outcome: Outcome) -> Scores
         **metadata.get("AQM", {}),
         "kernel": {"version": facts.kernel.version, "hash": facts.kernel.hash},
         "tools": dict(facts.tools),
+        "hosts": {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS},
         "virtual_s": outcome.virtual_s,
         "wall_s": round(outcome.wall_s, 3),
         "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -58,7 +58,8 @@ def write(
         **{name: str(getattr(defaults, name)) for name in (
             "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
-            "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT")},
+            "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT",
+            "GRO_FLUSH_TIMEOUT_NS")},
         **_command_environment(scenario),
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": sys.executable,

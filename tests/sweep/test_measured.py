@@ -79,3 +79,4 @@ def test_router_settings_are_proved_before_and_after(full_queue: Any) -> None:
     assert aqm["kernel"]["hash"]
     assert aqm["tools"]["iperf3"]
     assert aqm["virtual_s"] > 20
+    assert aqm["hosts"]["gro_flush_timeout_ns"] > 0
