@@ -59,9 +59,10 @@ def run_cell(cell: Cell, facts: finish.HostFacts) -> Done:
         files = list(lab.results.glob("*.flent.gz"))
         if len(files) != 1:
             raise LabError(_cause(lab))
-        scores = finish.finish(files[0], cell, facts, outcome)
         for capture in lab.results.glob("*.pcap"):  # of a test with keep_pcap
             shutil.copyfile(capture, cell.folder / f"{cell.name}.pcap")
+        # Last, as a run is done when its data file is there.
+        scores = finish.finish(files[0], cell, facts, outcome)
     return Done(cell, scores, outcome.virtual_s, time.monotonic() - started)
 
 
