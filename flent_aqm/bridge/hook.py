@@ -37,6 +37,8 @@ def install() -> None:
     if os.environ.get("FLENT_AQM_DISABLE", "0") not in ("", "0") or _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
+    if os.environ.get("FLENT_AQM_WITHOUT_PLOTS"):
+        sys.meta_path.insert(0, _Without())
     for name in PATCHES:
         if name in sys.modules:
             _patch(sys.modules[name])
@@ -59,6 +61,21 @@ class _Finder:
                     spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
                 return spec
         return None
+
+
+class _Without:
+    """Makes numpy and matplotlib absent, which Flent takes in its stride.
+
+    For a run in the lab's guest, which draws nothing: loading them is most of what
+    starting Flent costs there.
+    """
+
+    def find_spec(
+        self, fullname: str, path: "object" = None, target: "ModuleType | None" = None
+    ) -> None:
+        if fullname in ("numpy", "matplotlib"):
+            raise ModuleNotFoundError(f"{fullname} is switched off by FLENT_AQM_WITHOUT_PLOTS",
+                                      name=fullname)
 
 
 class _Loader:

@@ -51,6 +51,7 @@ def run_cell(cell: Cell, facts: finish.HostFacts) -> Done:
         ["flent", "-B", f"{IN_GUEST}/cell.batch", "-b", cell.batch_name,
          "-D", RESULTS_IN_GUEST, *cell.options],
         servers=servers_for(cell.test_name),
+        env={"FLENT_AQM_WITHOUT_PLOTS": "1"},
         wall_limit_s=defaults.WALL_LIMIT_S,
     )
     with lab, _log_kept(cell, lab):

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from .conftest import Env
@@ -148,3 +151,13 @@ def test_tables_when_missing_are_empty(fresh: Env, wheel: Path) -> None:
         "from flent_aqm.bridge.tables import table; import flent.runners as r\n"
         "print(table('runner'), r.get('ping').__name__)")
     assert printed == "{} PingRunner\n"
+
+
+def test_run_in_the_guest_loads_neither_numpy_nor_matplotlib() -> None:
+    """What a run doesn't need isn't loaded, and Flent goes on without it."""
+    code = "import sys, flent.batch; print({'numpy', 'matplotlib'} & set(sys.modules))"
+    for value, loaded in (("1", "set()"), ("", "{")):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env={**os.environ, "FLENT_AQM_IN_LAB": "1", "FLENT_AQM_WITHOUT_PLOTS": value})
+        assert done.stdout.startswith(loaded)
