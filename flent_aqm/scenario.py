@@ -66,8 +66,8 @@ class Scenario:
             aqm=_choice("aqm", given.get("aqm", "no_aqm"), defaults.AQMS),
             rate_up_mbps=_rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
             rate_down_mbps=_rate("rate_down_mbps", given.get("rate_down_mbps", rate)),
-            burst_shaping=_flag("burst_shaping", given.get("burst_shaping", False)),
-            cross_traffic=_flag("cross_traffic", given.get("cross_traffic", False)),
+            burst_shaping=parse_flag("burst_shaping", given.get("burst_shaping", False)),
+            cross_traffic=parse_flag("cross_traffic", given.get("cross_traffic", False)),
             base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0)),
             router_model=_choice("router_model", given.get("router_model", "ideal"),
                                  tuple(defaults.ROUTER_MODELS)),
@@ -111,7 +111,8 @@ def _delay(key: str, value: object) -> float:
     return delay
 
 
-def _flag(key: str, value: object) -> bool:
+def parse_flag(key: str, value: object) -> bool:
+    """A switch, by any of the words that Flent takes for one. Raises ConfigError."""
     text = str(value).lower()
     if text in _TRUE:
         return True

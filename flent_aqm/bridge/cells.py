@@ -10,7 +10,7 @@ from typing import Any
 
 from flent_aqm.errors import ConfigError
 from flent_aqm.paths import resource_dir
-from flent_aqm.scenario import Scenario
+from flent_aqm.scenario import Scenario, parse_flag
 from flent_aqm.sweep.cell import Cell, derive_seed, flent_keys, refuse_unexpanded
 
 # Settings of Flent's command line that shape a run, and so go along into the guest.
@@ -71,8 +71,8 @@ def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
     if scenario.cross_traffic and not definition.exists():
         raise ConfigError(f"{where}: test {settings.NAME} can't run cross traffic; "
                           "leave cross_traffic off")
-    parameter = str(settings.TEST_PARAMETERS.get("cross_traffic", "no")).lower()
-    if scenario.cross_traffic != (parameter in ("1", "yes", "true", "on")):
+    parameter = settings.TEST_PARAMETERS.get("cross_traffic", "no")
+    if scenario.cross_traffic != parse_flag("test_parameters: cross_traffic", parameter):
         raise ConfigError(f"{where}: cross_traffic is {scenario.cross_traffic}, but "
                           f"test_parameters says {parameter}; add cross_traffic=${{cross_traffic}} "
                           "to test_parameters")

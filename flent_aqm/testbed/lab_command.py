@@ -139,7 +139,6 @@ def _run_and_show(lab: Lab) -> int:
 
 def _follow(path: Path, stream: IO[bytes], ended: threading.Event) -> None:
     position = 0
-    last_round = False
     while True:
         # Looked at before reading: what comes later than the end can't exist.
         last_round = ended.is_set()
