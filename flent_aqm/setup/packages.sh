@@ -25,6 +25,8 @@ say() {
 # The apt source that this run has added; taken back if the run fails.
 target=
 
+policy=/usr/sbin/policy-rc.d
+
 fail() {
     if [ -n "$target" ]; then
         rm -f "$target"
@@ -179,24 +181,43 @@ install_all() {
         fi
         names="$names $name"
     done
+    forbid_services
     # shellcheck disable=SC2086 # a list of words
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $names ||
         fail 'apt-get install failed; see above'
     target=
     case " $names " in
-        *' netperf '*) stop_netserver ;;
+        *' netperf '*) disable_service netperf ;;
+    esac
+    case " $names " in
+        *' openssh-server '*) disable_service ssh ;;
     esac
 }
 
-# netperf's package starts a server that anybody in the network can reach; the lab
-# runs its own inside. Only done right after it came in through this script.
-stop_netserver() {
-    if [ -d /run/systemd/system ]; then
-        systemctl disable --now netperf.service || say 'netperf.service could not be stopped'
-    elif [ -x /etc/init.d/netperf ]; then
-        # fails too when none was running, as in a container
-        /etc/init.d/netperf stop >/dev/null 2>&1 || true
+# netperf and openssh-server start a server that anybody in the network can reach; the
+# lab runs its own inside. While packages come in, Debian's scripts ask this file
+# whether they may start anything; where there is one already, it stays.
+forbid_services() {
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 1' HUP INT TERM
+        printf '#!/bin/sh\n# flent-aqm: nothing starts while its packages come in\nexit 101\n' > "$policy"
+        chmod 755 "$policy"
     fi
+}
+
+# Neither now nor at the next start of the machine. Only done right after the server
+# came in through this script.
+disable_service() {
+    # Ubuntu starts sshd by its socket. All of it fails where there is nothing to stop.
+    for unit in "$1.socket" "$1.service"; do
+        systemctl disable "$unit" >/dev/null 2>&1 || true
+        systemctl stop "$unit" >/dev/null 2>&1 || true
+    done
+    if [ -x "/etc/init.d/$1" ]; then
+        "/etc/init.d/$1" stop >/dev/null 2>&1 || true
+    fi
+    update-rc.d "$1" disable >/dev/null 2>&1 || true
 }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
