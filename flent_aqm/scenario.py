@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -74,6 +75,13 @@ class Scenario:
             testbed=_testbed(given.get("testbed", "virtual")),
             seed=_seed(given.get("seed")),
         )
+
+
+def in_namespace() -> bool:
+    """Whether this process measures for a scenario whose router is a network namespace of
+    this machine, so that its queues can be read while a test runs."""
+    text = os.environ.get("FLENT_AQM_SCENARIO")
+    return text is not None and Scenario.from_json(text).testbed in ("virtual", "netns")
 
 
 def _choice(key: str, value: object, known: tuple[str, ...]) -> str:

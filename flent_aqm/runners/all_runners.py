@@ -8,6 +8,7 @@ from flent_aqm.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
 from flent_aqm.runners.irtt import AqmIrttRunner
 from flent_aqm.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.runners.ping import AqmPingRunner
+from flent_aqm.runners.qdisc import AqmQdiscRunner
 
 RUNNERS: dict[str, type] = {
     "aqm_capture": AqmCaptureRunner,
@@ -16,4 +17,5 @@ RUNNERS: dict[str, type] = {
     "aqm_irtt": AqmIrttRunner,
     "aqm_ndt7": AqmNdt7Runner,
     "aqm_ping": AqmPingRunner,
+    "aqm_qdisc": AqmQdiscRunner,
 }
