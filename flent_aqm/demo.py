@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,30 +84,22 @@ def load_runs(folder: Path) -> list[Run]:
 
 def load_run(path: Path) -> Run:
     """Read a data file. Raises BadResult when it is damaged, or lacks what is drawn."""
-    from flent_aqm.metrics.load import load_window, loaded_latency_ms, probe_series
+    from flent_aqm.errors import NotAvailable
+    from flent_aqm.metrics import run as measured
     from flent_aqm.metrics.scores import scores
 
+    run = measured.load_run(path)
+    throughput = scores(run).throughput_mbps
+    rates = (run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps"))
     try:
-        data = json.loads(gzip.decompress(path.read_bytes()))
-        metadata, raw_values = data["metadata"], data["raw_values"]
-        requested = metadata.get("AQM", {}).get("requested")
-        window, probe = load_window(metadata), probe_series(metadata)
-        throughput = scores(metadata, raw_values).throughput_mbps
-        if not requested or window is None or probe is None or throughput is None:
-            raise BadResult(f"{path}: not a run of ours; expected one of a speed test in the "
-                            "lab, with its queue, its throughput and a latency probe")
-        latencies = loaded_latency_ms(raw_values[probe], window)
-        link = (float(requested["rate_down_mbps"]), float(requested["rate_up_mbps"]))
-        name, aqm = str(metadata["NAME"]), str(requested["aqm"])
-    except OSError as error:
-        raise BadResult(f"{path}: {error.strerror or error}; expected a data file "
-                        "of Flent; delete it and run its batch again") from None
-    except (EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
-        raise BadResult(f"{path}: damaged ({type(error).__name__}: {error}); expected a data "
-                        "file of Flent; delete it and run its batch again") from None
-    if not latencies:
-        raise BadResult(f"{path}: no answer to the latency probe while the link was loaded")
-    return Run(name, aqm, link, throughput, latencies)
+        latencies = run.loaded().answered_ms
+    except NotAvailable as error:
+        raise BadResult(f"{path}: {error}; nothing can be drawn of it") from None
+    if throughput is None or not all(isinstance(rate, (int, float)) for rate in rates):
+        raise BadResult(f"{path}: not a run of ours; expected one of a speed test in the "
+                        "lab, with its queue, its throughput and a latency probe")
+    return Run(run.test, str(run.settings.get("aqm")), (float(rates[0] or 0), float(rates[1] or 0)),
+               throughput, latencies.tolist())
 
 
 def draw(runs: Sequence[Run], picture: Path) -> None:
@@ -176,13 +165,17 @@ def draw_throughput(
 ) -> None:
     """One bar per queue: the mean over its runs of what the tool reported. Beside it, where
     the line on the left ends."""
+    from flent_aqm.errors import NotAvailable
     from flent_aqm.metrics.percentiles import percentile
 
     labels = []
     for place, (aqm, members) in enumerate(present.items()):
         mean = sum(run.throughput_mbps for run in members) / len(members)
-        tail = percentile([ms for run in members for ms in run.latencies_ms], 99)
-        labels.append(aqm if tail is None else f"{aqm}\np99 {tail:.3g} ms")
+        try:
+            tail = percentile([ms for run in members for ms in run.latencies_ms], 99)
+            labels.append(f"{aqm}\np99 {tail:.3g} ms")
+        except NotAvailable:
+            labels.append(aqm)
         axis.barh(place, mean, color=styles[aqm][0], height=0.7)
         axis.text(mean * 0.96, place, f"{mean:.1f}", ha="right", va="center", color="white",
                   fontweight="bold", fontsize="small")

@@ -11,6 +11,7 @@
     ├── RouterDisagrees     the router reports other settings than asked for
     ├── ParseError          a tool printed something that is not its format
     └── BadResult           a data file is damaged or lacks what was asked of it
+        └── NotAvailable    a run doesn't tell this number, and why
 
 Anything else that is raised is a defect of ours.
 """
@@ -54,6 +55,10 @@ class ParseError(AqmError):
 
 class BadResult(AqmError):
     """A data file that can't be used."""
+
+
+class NotAvailable(BadResult):
+    """A number that a run doesn't tell. The text completes "not available, because …"."""
 
 
 class CommandFailed(AqmError):

@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
-from flent_aqm.metrics.load import (
-    load_window,
-    loaded_latency_ms,
-    probe_series,
-    speed_test_series,
-)
-from flent_aqm.metrics.percentiles import percentile
+from flent_aqm.errors import NotAvailable
+from flent_aqm.metrics.latency import loaded_ms
+from flent_aqm.metrics.run import Run
 
 
 @dataclass(frozen=True)
@@ -27,14 +22,19 @@ class Scores:
     latency_p99_ms: float | None
 
 
-def scores(metadata: Mapping[str, Any], raw_values: Mapping[str, Any]) -> Scores:
-    """The scores of a run, from the two objects of those names in its data file."""
-    reported = [meta["MEAN_VALUE"] for meta in speed_test_series(metadata).values()
-                if meta.get("MEAN_VALUE") is not None]
-    window, probe = load_window(metadata), probe_series(metadata)
-    latency = loaded_latency_ms(raw_values.get(probe, []), window) if window and probe else []
+def scores(run: Run) -> Scores:
+    """The scores of a run."""
+    reported = [flow.mean_mbps for flow in run.speed_test
+                if flow.is_speed_test and flow.mean_mbps is not None]
     return Scores(
         throughput_mbps=fmean(reported) if reported else None,
-        latency_median_ms=percentile(latency, 50),
-        latency_p99_ms=percentile(latency, 99),
+        latency_median_ms=_or_none(lambda: loaded_ms(run, "median")),
+        latency_p99_ms=_or_none(lambda: loaded_ms(run, "p99")),
     )
+
+
+def _or_none(number: Callable[[], float]) -> float | None:
+    try:
+        return number()
+    except NotAvailable:
+        return None

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import defaults
+from flent_aqm.data_file import read_data_file
 from flent_aqm.errors import BadResult
+from flent_aqm.metrics.run import as_run
 from flent_aqm.metrics.scores import Scores, scores
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.testbed.kernel.locate import Kernel
@@ -42,8 +44,8 @@ def finish(made: Path, cell: Cell, facts: HostFacts, outcome: Outcome) -> Scores
     Raises BadResult when the file can't be read or the run isn't complete; then nothing
     is written.
     """
-    data = _load(made)
-    metadata = data["metadata"]
+    file = read_data_file(made)
+    data, metadata = file.whole, file.metadata
     refuse_incomplete(metadata)
     metadata.update(cell.metadata)
     metadata["DATA_FILENAME"] = cell.data_file.name
@@ -58,7 +60,7 @@ def finish(made: Path, cell: Cell, facts: HostFacts, outcome: Outcome) -> Scores
         "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
     write_whole(cell.data_file, data)
-    return scores(metadata, data["raw_values"])
+    return scores(as_run(file))
 
 
 def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
@@ -88,13 +90,3 @@ def write_whole(path: Path, data: Mapping[str, Any]) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(gzip.decompress(path.read_bytes()))
-        if isinstance(data["metadata"]["SERIES_META"], dict):
-            return dict(data)
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        raise BadResult(f"the data file from the guest is damaged: {error}") from None
-    raise BadResult("the data file from the guest has no SERIES_META")

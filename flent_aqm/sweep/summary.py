@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -13,7 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from flent_aqm.errors import ConfigError
+from flent_aqm.errors import BadResult, ConfigError
+from flent_aqm.metrics.run import load_run
 from flent_aqm.metrics.scores import Scores, scores
 from flent_aqm.sweep.cell import Cell
 
@@ -96,9 +95,8 @@ def _scores(cell: Cell, known: Mapping[Path, Scores]) -> Scores:
     if cell.data_file in known:
         return known[cell.data_file]
     try:
-        data = json.loads(gzip.decompress(cell.data_file.read_bytes()))
-        return scores(data["metadata"], data["raw_values"])
-    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        return scores(load_run(cell.data_file))
+    except BadResult:
         return Scores(None, None, None)  # a damaged file counts as a run that doesn't tell
 
 

@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Percentiles and the scores of a sweep's table."""
+"""Percentiles: when they are known, and where lost probes stand."""
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from flent_aqm.metrics.percentiles import percentile
-from flent_aqm.metrics.scores import Scores, scores
+from flent_aqm.errors import NotAvailable
+from flent_aqm.metrics.percentiles import percentile, percentile_or_lost
 
 
-@pytest.mark.parametrize(("count", "percent", "known"), [
-    (1000, 99, True), (900, 99, False), (10_000, 99.9, True), (9_000, 99.9, False),
-    (20, 50, True), (15, 50, False), (0, 50, False), (1000, 1, True), (500, 1, False),
+@pytest.mark.parametrize(("count", "percent"), [
+    (1000, 99), (10_000, 99.9), (20, 50), (1000, 1),
 ])
-def test_percentile_is_refused_with_too_few_samples_beyond(
-    count: int, percent: float, known: bool
-) -> None:
+def test_percentile_with_ten_samples_beyond_is_known(count: int, percent: float) -> None:
     """Ten samples beyond it make a percentile known."""
-    assert (percentile(range(count), percent) is not None) is known
+    assert percentile(range(count), percent) == pytest.approx((count - 1) * percent / 100)
+
+
+@pytest.mark.parametrize(("count", "percent"), [
+    (900, 99), (9_000, 99.9), (15, 50), (0, 50), (500, 1),
+])
+def test_percentile_with_too_few_samples_beyond_is_refused(count: int, percent: float) -> None:
+    """The refusal says how many there are."""
+    with pytest.raises(NotAvailable, match=f"of {count} samples .* 10 are needed"):
+        percentile(range(count), percent)
 
 
 def test_percentile_interpolates() -> None:
@@ -26,20 +34,10 @@ def test_percentile_interpolates() -> None:
     assert percentile(range(100), 50) == 49.5
 
 
-def test_scores_count_probes_under_load_only() -> None:
-    """Probes before and after the load, lost ones, and cross traffic don't count."""
-    load = {"RUNNER": "AqmIperf3Runner", "MEAN_VALUE": 90.0, "LOAD_START": 10.0, "LOAD_END": 20.0}
-    metadata = {"SERIES_META": {
-        "TCP upload": load,
-        "TCP upload cross traffic": {**load, "MEAN_VALUE": 5.0, "LOAD_START": 0.0},
-        "Ping (ms) UDP irtt": {"RUNNER": "IrttRunner", "UNITS": "ms"},
-    }}
-    probes = [{"t": 5 + step / 100, "val": 100.0 if 500 <= step <= 1500 else 1.0}
-              for step in range(2000)]
-    probes[600] = {"t": 11.0, "lost": True}
-    assert scores(metadata, {"Ping (ms) UDP irtt": probes}) == Scores(90.0, 100.0, 100.0)
-
-
-def test_scores_of_a_run_without_speed_test_are_unknown() -> None:
-    """A stock test has no load window of ours."""
-    assert scores({"SERIES_META": {"x": {"RUNNER": "PingRunner"}}}, {}) == Scores(None, None, None)
+def test_lost_probes_are_slower_than_all_others() -> None:
+    """With 2 % lost, the 99th percentile is a lost probe and the median moves up."""
+    samples = [*range(980), *[math.inf] * 20]
+    assert percentile(samples, 50) == 499.5
+    with pytest.raises(NotAvailable, match=r"0\.02 of the probes were lost"):
+        percentile(samples, 99)
+    assert math.isinf(percentile_or_lost(samples, 99))

@@ -43,10 +43,14 @@ class Bench:
         """The data files that came out."""
         return sorted((self.folder / "results").glob("*.flent.gz"))
 
-    def data(self, part: str) -> Any:
-        """The content of the one data file whose name contains part."""
+    def file(self, part: str) -> Path:
+        """The one data file whose name contains part."""
         file, = (file for file in self.files() if part in file.name)
-        return json.loads(gzip.decompress(file.read_bytes()))
+        return file
+
+    def data(self, part: str) -> Any:
+        """The content of that file."""
+        return json.loads(gzip.decompress(self.file(part).read_bytes()))
 
 
 def new_bench(folder: Path) -> Bench:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.metrics.load import speed_test_series
+from flent_aqm.metrics.run import load_run
 from flent_aqm.metrics.scores import scores
 
 pytestmark = pytest.mark.lab
@@ -20,11 +20,10 @@ GOODPUT_SHARE = 1448 / 1514
 @pytest.mark.parametrize("tool", ["ndt7", "iperf3_upload"])
 def test_goodput_is_the_rate_without_headers(goodput: Any, tool: str, rate_mbps: int) -> None:
     """Each direction's throughput, as the tool reports it, is within 0.5 % of arithmetic."""
-    metadata = goodput.data(f"{tool}-fq_codel-{rate_mbps}mbit")["metadata"]
-    directions = speed_test_series(metadata)
-    assert len(directions) == (2 if tool == "ndt7" else 1)
-    for name, meta in directions.items():
-        assert meta["MEAN_VALUE"] == pytest.approx(rate_mbps * GOODPUT_SHARE, rel=0.005), name
+    run = load_run(goodput.file(f"{tool}-fq_codel-{rate_mbps}mbit"))
+    assert len(run.speed_test) == (2 if tool == "ndt7" else 1)
+    for flow in run.speed_test:
+        assert flow.mean_mbps == pytest.approx(rate_mbps * GOODPUT_SHARE, rel=0.005), flow.name
 
 
 def test_capture_agrees_with_the_tool(goodput: Any) -> None:
@@ -40,9 +39,8 @@ def test_capture_agrees_with_the_tool(goodput: Any) -> None:
 
 def test_drop_tail_fills_its_queue(full_queue: Any) -> None:
     """Under load, the RTT through pfifo comes near that of its 1000 packets in full."""
-    data = full_queue.data("no_aqm")
     full_ms = 1000 * 1514 * 8 / 100e6 * 1000
-    found = scores(data["metadata"], data["raw_values"])
+    found = scores(load_run(full_queue.file("no_aqm")))
     assert found.latency_p99_ms is not None
     assert 0.9 * full_ms < found.latency_p99_ms <= full_ms + 1
     assert found.latency_median_ms is not None
@@ -52,16 +50,14 @@ def test_drop_tail_fills_its_queue(full_queue: Any) -> None:
 @pytest.mark.parametrize("aqm", ["fq_codel", "sfq"])
 def test_fair_queue_keeps_probes_fast(full_queue: Any, aqm: str) -> None:
     """The probe has a queue of its own under fq_codel and sfq."""
-    data = full_queue.data(f"-{aqm}-")
-    found = scores(data["metadata"], data["raw_values"])
+    found = scores(load_run(full_queue.file(f"-{aqm}-")))
     assert found.latency_p99_ms is not None
     assert found.latency_p99_ms < 5
 
 
 def test_codel_holds_the_queue_near_its_target(full_queue: Any) -> None:
     """CoDel's one queue stays near 5 ms, far from drop-tail's."""
-    data = full_queue.data("-codel-")
-    found = scores(data["metadata"], data["raw_values"])
+    found = scores(load_run(full_queue.file("-codel-")))
     assert found.latency_median_ms is not None
     assert 1 < found.latency_median_ms < 10
 
