@@ -33,7 +33,7 @@ from flent_aqm.paths import resource_dir
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
 from flent_aqm.setup.versions import tool_versions
-from flent_aqm.testbed.virtual import SERVERS, Lab
+from flent_aqm.testbed.virtual import Lab
 
 RESULTS = Path(__file__).parent / "results"
 NDT7 = ["ndt7-client", "--server", f"server:{defaults.NDT7_PORT}", "--no-locate", "--no-tls",
@@ -120,7 +120,7 @@ def per_virtual_s(argv: list[str], rate_mbps: float, load_s: float, boot_s: floa
 def wall_s(argv: list[str], rate_mbps: float) -> float:
     """Wall seconds from start to power-off of a lab that runs one command."""
     scenario = Scenario(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps)
-    with Lab(scenario, argv, servers=SERVERS, prelude=[apply_command(scenario)]) as lab:
+    with Lab(scenario, argv, prelude=[apply_command(scenario)]) as lab:
         outcome = lab.run()
         if outcome.status:
             raise SystemExit(f"{argv[0]} ended with status {outcome.status}: "

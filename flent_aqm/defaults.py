@@ -37,12 +37,20 @@ PING_INTERVAL_S = 0.2
 CLIENT_IPV4, SERVER_IPV4 = "192.0.2.2", "198.51.100.2"
 CLIENT_IPV6, SERVER_IPV6 = "2001:db8:1::2", "2001:db8:2::2"
 
+# Servers that the lab can run, see testbed/guest/server.sh.
+SERVERS = ("iperf3", "irtt", "netserver", "ndt7")
+
+# Congestion control of the hosts where nothing else asks for one: Linux's own default. A
+# new namespace takes over the one that the host was set to.
+TCP_CONGESTION_CONTROL = "cubic"
+
 # Where the lab's server listens.
 NDT7_PORT = 8080
 NDT7_TLS_PORT = 4443
 IPERF3_PORT = 5201
 IPERF3_CROSS_PORT = 5202  # cross traffic has a server of its own: iperf3 serves one test at a time
 NETPERF_PORT = 12865
+IRTT_PORT = 2112
 
 # The lab's remaining addresses.
 ROUTER_DOWN_IPV4, ROUTER_UP_IPV4 = "192.0.2.1", "198.51.100.1"
@@ -63,6 +71,10 @@ GRO_FLUSH_TIMEOUT_NS = 50_000
 # hold, where captures lie: 6 million headers of 1 Gbit/s both ways with cross traffic.
 GUEST_MEMORY_MB = 1536
 
-# A run is given this many wall seconds before it is taken for hung. The slowest cell
-# measured (10 Gbit/s, loaded machine) stayed well below a tenth of it.
+# A run in virtual time is given this many wall seconds before it is taken for hung. The
+# slowest cell measured (10 Gbit/s, loaded machine) stayed well below a tenth of it.
 WALL_LIMIT_S = 900.0
+
+# A run in real time, beyond the length that its test says it has. Starting servers and
+# Flent takes seconds; the slowest tool is given up 30 s after its time.
+REAL_TIME_MARGIN_S = 120.0

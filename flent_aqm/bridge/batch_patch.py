@@ -21,7 +21,7 @@ _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 def patch(module: Any) -> None:
     """Patch flent.batch."""
     # In the guest, where every import costs, Flent runs its batch by itself.
-    if not os.environ.get("FLENT_AQM_IN_LAB"):
+    if not os.environ.get("FLENT_AQM_CELL"):
         from flent_aqm.bridge import sweep_patch
 
         sweep_patch.patch(module)

@@ -36,7 +36,7 @@ def make_cell(
     """
     where = f"batch {settings.BATCH_NAME}"
     scenario = Scenario.from_settings(section)
-    if scenario.seed is None:
+    if scenario.seed is None and scenario.testbed == "virtual":
         scenario = replace(scenario, seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
@@ -62,6 +62,7 @@ def make_cell(
             "BATCH_UUID": settings.BATCH_UUID,
             "BATCH_TITLE": settings.BATCH_TITLE,
         },
+        length_s=settings.TOTAL_LENGTH,
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def patch(module: Any) -> None:
     """Patch flent.batch's BatchRunner. In the guest, everything stays as Flent has it."""
-    if os.environ.get("FLENT_AQM_IN_LAB"):
+    if os.environ.get("FLENT_AQM_CELL"):
         return
     _read_base_first(module.BatchRunner)
     _apply_overrides_to_arguments(module.BatchRunner)

@@ -28,7 +28,7 @@ class Cell:
     name: the data file's name without suffix; folder: where it goes; keys: the batch
     section's Flent settings; commands: name -> the section's keys (exec, type, essential);
     options: words for Flent's command line; metadata: what the batch as a whole
-    says of the run (BATCH_TIME and the like).
+    says of the run (BATCH_TIME and the like); length_s: how long Flent expects it to last.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Cell:
     commands: Mapping[str, Mapping[str, str]]
     options: Sequence[str]
     metadata: Mapping[str, object]
+    length_s: float
 
     @property
     def data_file(self) -> Path:

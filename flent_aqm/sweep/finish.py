@@ -15,28 +15,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flent_aqm import defaults
 from flent_aqm.data_file import read_data_file
 from flent_aqm.errors import BadResult
 from flent_aqm.metrics.run import as_run
 from flent_aqm.metrics.scores import Scores, scores
 from flent_aqm.sweep.cell import Cell
-from flent_aqm.testbed.kernel.locate import Kernel
-from flent_aqm.testbed.virtual import Outcome
+from flent_aqm.testbed.place import Outcome
+from flent_aqm.testbed.protocol import Facts
 
 # Of the AQM object in a data file's metadata; docs/data-format.md tells its history.
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
-class HostFacts:
-    """What is the same for all runs of a sweep."""
+class SweepFacts:
+    """What is the same for all runs of a sweep on one testbed."""
 
-    kernel: Kernel
+    testbed: Facts
     tools: Mapping[str, str] = field(default_factory=dict)  # name -> version
 
 
-def finish(made: Path, cell: Cell, facts: HostFacts, outcome: Outcome) -> Scores:
+def finish(made: Path, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scores:
     """Complete the data file that the guest made and move it to cell.data_file.
 
     Returns the run's scores, as the data is at hand here.
@@ -52,9 +51,11 @@ def finish(made: Path, cell: Cell, facts: HostFacts, outcome: Outcome) -> Scores
     metadata["AQM"] = {
         "schema": SCHEMA_VERSION,
         **metadata.get("AQM", {}),
-        "kernel": {"version": facts.kernel.version, "hash": facts.kernel.hash},
+        # In real time there is no model of the router, and nothing follows a seed.
+        **({"router_model": None, "seed": None} if outcome.virtual_s is None else {}),
+        "kernel": dict(facts.testbed.kernel),
         "tools": dict(facts.tools),
-        "hosts": {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS},
+        "hosts": dict(facts.testbed.hosts),
         "virtual_s": outcome.virtual_s,
         "wall_s": round(outcome.wall_s, 3),
         "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -10,11 +10,15 @@ from flent_aqm.errors import ConfigError
 MAX_JOBS = 1024
 
 
-def parse_jobs(value: object) -> int:
-    """The batch key `jobs`; without one, the number of cores that we may use."""
+def parse_jobs(value: object, *, real_time: bool = False) -> int:
+    """The batch key `jobs`; without one, the number of cores that we may use, or, where a
+    testbed is in real time, one: runs would disturb each other. Raises ConfigError."""
     if value is None or value == "":
-        return len(os.sched_getaffinity(0))
+        return 1 if real_time else len(os.sched_getaffinity(0))
     text = str(value)
     if not text.isdigit() or not 1 <= int(text) <= MAX_JOBS:
         raise ConfigError(f"jobs: {text!r} is not a whole number from 1 to {MAX_JOBS}")
+    if real_time and int(text) > 1:
+        raise ConfigError(f"jobs: {text} runs side by side would disturb each other in real time; "
+                          "leave jobs out, or use testbed virtual")
     return int(text)

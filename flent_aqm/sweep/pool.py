@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs side by side: one worker thread per job, each kept to a core of its own.
+"""Runs side by side: one worker thread per job.
 
-A guest is one kernel and one process of it that take turns, so it never uses more than
-one core; kept on one, its switches cost a fraction of what they cost between two.
+In virtual time each is kept to a core of its own. A guest is one kernel and one process of
+it that take turns, so it never uses more than one core; kept on one, its switches cost a
+fraction of what they cost between two.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.run_cell import Done
+
+_KILL_AGAIN_S = 0.05
 
 
 class Pool:
@@ -28,11 +31,13 @@ class Pool:
         run: Callable[[Cell], Done],
         jobs: int,
         *,
+        keep_to_core: bool,
         ended: Callable[[Cell, Done | Exception], None],
     ) -> None:
         self._run, self._ended = run, ended
         self._cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
-        for cores in cores_for(jobs, sorted(os.sched_getaffinity(0))):
+        own = sorted(os.sched_getaffinity(0))
+        for cores in cores_for(jobs if keep_to_core else len(own) + 1, own):
             self._cores.put(cores)
         self._free = threading.Semaphore(jobs)
         self._stopped = threading.Event()
@@ -50,13 +55,17 @@ class Pool:
             future.result()
         self._futures.clear()
 
-    def refuse_new(self) -> None:
-        """From now on start nothing and report nothing."""
+    def abort(self, kill: Callable[[], None]) -> None:
+        """Start nothing more, report nothing more, and kill what runs."""
         self._stopped.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        # Again and again, as a run may have been about to start.
+        while wait(self._futures, _KILL_AGAIN_S).not_done:
+            kill()
 
     def close(self) -> None:
         """Wait for what runs, and end the threads."""
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown()
 
     def _keep_to_core(self) -> None:
         # On Linux 0 means the calling thread, whose children inherit it.

@@ -10,26 +10,28 @@ from pathlib import Path
 from flent_aqm.errors import ConfigError
 from flent_aqm.setup.tools import tool_path
 from flent_aqm.sweep.cell import Cell
+from flent_aqm.sweep.needs import needs_of
 
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
-# By the beginning of a test's name.
-_NEEDED = {"ndt7": ("ndt7-client",), "iperf3": ("iperf3",),
-           "rrul": ("netperf", "netserver"), "tcp_": ("netperf", "netserver")}
 
 
 def check(cells: Iterable[Cell]) -> None:
     """Raise an AqmError for a missing tool or a folder that can't be written."""
     cells = list(cells)
-    for name in _ALWAYS_NEEDED:
-        tool_path(name)
-    for beginning, names in _NEEDED.items():
-        if any(cell.test_name.startswith(beginning) for cell in cells):
-            for name in names:
-                tool_path(name)
+    tools = dict.fromkeys(_ALWAYS_NEEDED)
+    for test_name in dict.fromkeys(cell.test_name for cell in cells):
+        tools |= dict.fromkeys(needs_of(test_name).tools)
     if any(cell.scenario.cross_traffic for cell in cells):
-        tool_path("iperf3")
+        tools["iperf3"] = None
+    check_tools(tools)
     for folder in sorted({cell.folder for cell in cells}):
         _check_folder(folder)
+
+
+def check_tools(names: Iterable[str]) -> None:
+    """Raise ToolMissing for the first that is missing."""
+    for name in names:
+        tool_path(name)
 
 
 def _check_folder(folder: Path) -> None:

@@ -53,20 +53,19 @@ class SweepProgress:
                  trace: TracebackType | None) -> None:
         self._progress.stop()
 
-    def announce(self, total: int, there: int, jobs: int) -> None:
-        """Say what is about to be done."""
+    def announce(self, total: int, there: int, jobs: int, where: str) -> None:
+        """Say what is about to be done, and on what testbed."""
         old = f", {there} of them there already" if there else ""
         side = f", {jobs} side by side" if jobs > 1 else ""
         runs = "1 run" if total == 1 else f"{total} runs"
-        self.console.print(f"{runs} in the virtual lab{old}{side}.", markup=False)
+        self.console.print(f"{runs} in {where}{old}{side}.", markup=False)
 
     def say_total(self) -> None:
         """Say what was done."""
         wall_s = time.monotonic() - self._began_at
-        self.console.print(
-            f"{self.done} done, {self.failed} failed: {self._virtual_s:.0f} virtual seconds "
-            f"in {wall_s:.0f} s ({self._virtual_s / max(wall_s, 1e-9):.1f} virtual s/s).",
-            markup=False)
+        virtual = (f"{self._virtual_s:.0f} virtual seconds in {wall_s:.0f} s "
+                   f"({self.speed:.1f} virtual s/s)" if self._virtual_s else f"{wall_s:.0f} s")
+        self.console.print(f"{self.done} done, {self.failed} failed: {virtual}.", markup=False)
 
     @property
     def speed(self) -> float:
@@ -79,9 +78,10 @@ class SweepProgress:
             count = self.done + self.failed + 1
             if isinstance(result, Done):
                 self.done += 1
-                self._virtual_s += result.virtual_s
+                self._virtual_s += result.virtual_s or 0
+                virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "
                 self._say(f"[green]ok[/]     {count:4}/{self._total} {escape(cell.name)} "
-                          f"({result.virtual_s:.0f} s in {result.wall_s:.1f} s)")
+                          f"({virtual}{result.wall_s:.1f} s)")
             else:
                 self.failed += 1
                 self._say(f"[red]FAILED[/] {count:4}/{self._total} {escape(cell.name)}: "
@@ -89,7 +89,7 @@ class SweepProgress:
             self._progress.update(
                 self._task, advance=1,
                 failed=f"[red]{self.failed} failed[/]" if self.failed else "0 failed",
-                speed=f"{self.speed:.1f} virtual s/s")
+                speed=f"{self.speed:.1f} virtual s/s" if self._virtual_s else "")
 
     def _say(self, text: str) -> None:
         self.console.print(text, soft_wrap=True)

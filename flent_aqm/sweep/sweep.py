@@ -13,13 +13,14 @@ from flent_aqm.errors import AqmError, ConfigError
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep import preflight, summary
 from flent_aqm.sweep.cell import Cell
-from flent_aqm.sweep.finish import HostFacts
+from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.jobs import parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.run_cell import Done, run_cell
-from flent_aqm.testbed import virtual
-from flent_aqm.testbed.kernel.locate import find_kernel
+from flent_aqm.testbed.place import kill_all
+from flent_aqm.testbed.protocol import Testbed
+from flent_aqm.testbed.table import open_testbed
 
 
 class Sweep:
@@ -36,6 +37,7 @@ class Sweep:
         self._counted = 0
         self._group_by: tuple[str, ...] = ()
         self._jobs: object = None
+        self._testbeds: dict[str, Testbed] = {}
         self._pool: Pool | None = None
         self._progress: SweepProgress | None = None
         self._lock = threading.Lock()
@@ -45,11 +47,13 @@ class Sweep:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
-        if self._pool:
-            if kind is not None:
-                self._pool.refuse_new()
-                virtual.kill_all()
-            self._pool.close()
+        try:
+            if self._pool:
+                if kind is not None:
+                    self._pool.abort(kill_all)
+                self._pool.close()
+        finally:
+            self._clean_up()
         if self._progress:
             self._progress.__exit__(kind, value, trace)
         if self._pool and kind is KeyboardInterrupt:
@@ -57,11 +61,10 @@ class Sweep:
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
         """Note a run, with its batch section's keys. Raises ConfigError."""
-        if cell.scenario.testbed != "virtual":
-            raise ConfigError(f"testbed: {cell.scenario.testbed} is not supported by this "
-                              "version; use virtual")
+        if cell.scenario.testbed not in self._testbeds:
+            self._testbeds[cell.scenario.testbed] = open_testbed(cell.scenario.testbed)
         self._jobs = section.get("jobs")
-        parse_jobs(self._jobs)
+        parse_jobs(self._jobs, real_time=self._real_time)
         self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
@@ -73,14 +76,24 @@ class Sweep:
         if self._pool or not self.planned:
             return
         cells = list(self.planned.values())
-        kernel = find_kernel()
+        jobs = parse_jobs(self._jobs, real_time=self._real_time)
+        for name, testbed in self._testbeds.items():
+            preflight.check_tools(testbed.tools)
+            testbed.check(cell.scenario for cell in cells if cell.scenario.testbed == name)
         preflight.check(cells)
         there = sum(path.exists() for path in self.planned) if resume else 0
-        facts = HostFacts(kernel, tool_versions())
-        jobs = parse_jobs(self._jobs)
+        tools = tool_versions()
         self._progress = SweepProgress(len(cells) - there)
-        self._progress.announce(len(cells), there, jobs)
-        self._pool = Pool(lambda cell: run_cell(cell, facts), jobs, ended=self._ended)
+        self._progress.announce(len(cells), there, jobs, " and ".join(
+            testbed.title for testbed in self._testbeds.values()))
+        for testbed in self._testbeds.values():
+            testbed.prepare()
+        facts = {name: SweepFacts(testbed.facts(), tools)
+                 for name, testbed in self._testbeds.items()}
+        self._pool = Pool(
+            lambda cell: run_cell(cell, self._testbeds[cell.scenario.testbed],
+                                  facts[cell.scenario.testbed]),
+            jobs, keep_to_core=not self._real_time, ended=self._ended)
         self._progress.__enter__()
 
     def submit(self, cell: Cell) -> None:
@@ -112,6 +125,21 @@ class Sweep:
             folders = sorted({str(cell.folder) for cell, _ in self.failed})
             raise AqmError(f"{len(self.failed)} of {len(self.planned)} runs failed; run them "
                            f"again with the same command and --batch-resume {folders[0]}")
+
+    @property
+    def _real_time(self) -> bool:
+        return any(testbed.real_time for testbed in self._testbeds.values())
+
+    def _clean_up(self) -> None:
+        """All testbeds, also when one of them can't."""
+        faults = []
+        for testbed in self._testbeds.values():
+            try:
+                testbed.clean_up()
+            except AqmError as fault:
+                faults.append(str(fault))
+        if faults:
+            raise AqmError("; ".join(faults))
 
     def _ended(self, cell: Cell, result: Done | Exception) -> None:
         with self._lock:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the host hands to the guest: the files that guest/init.sh reads.
+"""What goes inside: the files that guest/init.sh and guest/namespaces.sh read.
 
 Every value goes through shlex.quote, so nothing in it is taken for shell code.
 """
@@ -21,8 +21,6 @@ GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
 RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-# The guest mounts its own file systems here, over what the host has there.
-HIDDEN_BY_MOUNTS = ("/tmp", "/run", "/dev", "/proc", "/sys")
 
 
 def write(
@@ -36,19 +34,20 @@ def write(
     cwd: Path | None = None,
     interactive: bool = False,
     writable_cwd: bool = False,
+    hidden: Sequence[str],
 ) -> None:
     """Write settings.sh, command.sh and etc/ for one boot into folder.
 
     argv: the command for the client; prelude: commands before it, whose failure ends
     the run with their status; cwd: the command's working directory (the host's path);
     env: further variables for the command; writable_cwd: what the command writes into cwd
-    comes out as results, where else it is refused.
+    comes out as results, where else it is refused; hidden: the host's folders over which
+    others are mounted inside.
     """
     cwd = cwd or Path.cwd()
     shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
     (folder / "etc").mkdir()
     (folder / "results").mkdir()
-    (folder / "uml").mkdir()
     (folder / "etc" / "hosts").write_text(_hosts())
     # Names have both kinds of address; IPv4 is what one gets without asking.
     (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
@@ -59,21 +58,21 @@ def write(
             "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
             "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT",
-            "GRO_FLUSH_TIMEOUT_NS")},
+            "IRTT_PORT", "NETPERF_PORT", "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
         **_command_environment(scenario),
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": sys.executable,
         "SERVERS": " ".join(servers),
         "NDT_SERVER": shutil.which("ndt-server") or "",  # M-Lab's, wherever the user has it
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
-        "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd)),
+        "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd, hidden)),
         "COMMAND_DIR": str(cwd),
         "INTERACTIVE": "yes" if interactive else "no",
         "WRITABLE_DIR": "yes" if writable_cwd else "no",
         "RESULTS": RESULTS_IN_GUEST,
         **(env or {}),
     }
-    _refuse_odd_paths(cwd)
+    _refuse_odd_paths(cwd, hidden)
     (folder / "settings.sh").write_text(
         "".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()))
     (folder / "command.sh").write_text(
@@ -100,27 +99,26 @@ def _command_environment(scenario: Scenario) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TERM": os.environ.get("TERM", "dumb"),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "FLENT_AQM_IN_LAB": "1",
         "FLENT_AQM_HOOKS": str(paths.resource_dir("router_hooks")),
         "FLENT_AQM_SCENARIO": scenario.as_json(),
     }
 
 
-def _hidden_but_needed(cwd: Path) -> list[str]:
-    """Folders that the command needs and that lie below one of the guest's own mounts."""
+def _hidden_but_needed(cwd: Path, hidden: Sequence[str]) -> list[str]:
+    """Folders that the command needs and that lie below one of the mounts inside."""
     needed = [paths.PACKAGE.parent, Path(sys.prefix), Path(sys.base_prefix),
               paths.user_cache(), paths.SYSTEM_CACHE, paths.resource_dir("batches").parent, cwd]
-    hidden = {str(path) for path in needed if path.is_dir() and _is_below(path, HIDDEN_BY_MOUNTS)}
-    return sorted(path for path in hidden if not _is_below(Path(path), hidden - {path}))
+    kept = {str(path) for path in needed if path.is_dir() and _is_below(path, hidden)}
+    return sorted(path for path in kept if not _is_below(Path(path), kept - {path}))
 
 
 def _is_below(path: Path, tops: Iterable[str]) -> bool:
     return any(path.is_relative_to(top) for top in tops)
 
 
-def _refuse_odd_paths(cwd: Path) -> None:
+def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
     """Paths that mount options or the kernel's command line can't express."""
     for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
-        if _is_below(path, HIDDEN_BY_MOUNTS) and set(str(path)) & set(" ,\t\n"):
+        if _is_below(path, hidden) and set(str(path)) & set(" ,\t\n"):
             raise ConfigError(f"{what} is in {path}: the lab can't show a temporary folder whose "
                               "path has a blank or a comma; move it or rename it")

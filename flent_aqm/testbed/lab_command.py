@@ -15,7 +15,7 @@ from flent_aqm import defaults
 from flent_aqm.errors import ConfigError
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
-from flent_aqm.testbed.virtual import SERVERS, Lab
+from flent_aqm.testbed.virtual import Lab
 
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
 _POLL_S = 0.05
@@ -85,11 +85,11 @@ def main(args: argparse.Namespace) -> int:
 
 def _servers(mlab: bool) -> list[str]:
     if not mlab:
-        return list(SERVERS)
+        return list(defaults.SERVERS)
     if not shutil.which("ndt-server"):
         raise ConfigError("--mlab-server: there is no ndt-server on PATH; "
                           "leave the option out to use this package's own")
-    return ["ndt-server" if name == "ndt7" else name for name in SERVERS]
+    return ["ndt-server" if name == "ndt7" else name for name in defaults.SERVERS]
 
 
 def _copy_out(made: Path, results: Path) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`flent -B FILE`: which batches run, and with what status it ends.
 
-The runs are Flent's own, as inside the lab (FLENT_AQM_IN_LAB): no guest is started.
+The runs are Flent's own, as in the Flent that measures (FLENT_AQM_CELL): no guest is started.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 from .conftest import Ended, Env
 
-IN_LAB = {"FLENT_AQM_IN_LAB": "1"}
+MEASURES = {"FLENT_AQM_CELL": "1"}
 
 OURS = """\
 [Arg::one]
@@ -45,7 +45,7 @@ STOCK = OURS.replace("testbed = virtual\n", "")
 
 
 def flent(env: Env, folder: Path, *words: str | Path) -> Ended:
-    return env.run("flent", *words, "--batch-dry-run", cwd=folder, environ=IN_LAB)
+    return env.run("flent", *words, "--batch-dry-run", cwd=folder, environ=MEASURES)
 
 
 def write(path: Path, text: str) -> Path:
@@ -78,7 +78,7 @@ def test_batch_file_without_b_runs_in_editable_and_as_module(
     """An editable install and `python -m flent` do the same."""
     file = write(tmp_path / "study.batch", OURS)
     ended = editable.run("python", "-m", "flent", "-B", file, "--batch-dry-run", cwd=tmp_path,
-                         environ=IN_LAB)
+                         environ=MEASURES)
     assert (ended.status, ended.err, ran(ended)) == (0, "", ["study"])
 
 
@@ -158,7 +158,7 @@ def test_essential_command_of_ours_when_failing_ends_with_one_line_and_status_1(
                         "exec = echo first; echo second; false\n\n[Batch::base]\n"
                         "commands = hook")
     file = write(tmp_path / "study.batch", text)
-    ended = installed.run("flent", "-B", file, cwd=tmp_path, environ=IN_LAB)
+    ended = installed.run("flent", "-B", file, cwd=tmp_path, environ=MEASURES)
     assert ended.status == 1
     assert len(ended.err.splitlines()) == 1, ended.err
     assert re.match(r"ERROR: Essential command .* failed\..* first second\.$", ended.err)
@@ -211,7 +211,7 @@ def test_error_in_a_process_of_the_gui_is_logged_and_its_status_stays(
         "queue = Queue(); settings = load(sys.argv[1:]); settings.BATCH_NAMES = ['nosuch']\n"
         "pid = batch.new(settings).fork_and_run(queue)\n"
         "print(queue.get(timeout=30).getMessage(), os.waitpid(pid, 0)[1])\n")
-    ended = installed.run("python", script, "-B", file, cwd=tmp_path, environ=IN_LAB)
+    ended = installed.run("python", script, "-B", file, cwd=tmp_path, environ=MEASURES)
     assert ended.status == 0, ended.err
     assert "unknown batch nosuch" in ended.out
     assert ended.out.endswith(" 0\n")

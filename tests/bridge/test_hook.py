@@ -40,7 +40,7 @@ def test_stock_test_when_run_imports_no_runner_of_ours(installed: Env) -> None:
 
 def test_guest_when_flent_is_loaded_imports_nothing_of_the_sweep(installed: Env) -> None:
     """Inside the lab, where imports cost wall time, the host's half stays away."""
-    printed = installed.code(f"import flent.batch; {MODULES}", {"FLENT_AQM_IN_LAB": "1"}).split()
+    printed = installed.code(f"import flent.batch; {MODULES}", {"FLENT_AQM_CELL": "1"}).split()
     assert "flent_aqm.bridge.batch_patch" in printed
     assert not [name for name in printed if name.startswith(("flent_aqm.sweep", "rich"))]
 
@@ -159,5 +159,5 @@ def test_run_in_the_guest_loads_neither_numpy_nor_matplotlib() -> None:
     for value, loaded in (("1", "set()"), ("", "{")):
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-            env={**os.environ, "FLENT_AQM_IN_LAB": "1", "FLENT_AQM_WITHOUT_PLOTS": value})
+            env={**os.environ, "FLENT_AQM_CELL": "1", "FLENT_AQM_WITHOUT_PLOTS": value})
         assert done.stdout.startswith(loaded)

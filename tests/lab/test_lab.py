@@ -18,7 +18,7 @@ import pytest
 from flent_aqm.errors import LabError, LabTimeout
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
-from flent_aqm.testbed import virtual
+from flent_aqm.testbed import place
 from flent_aqm.testbed.virtual import Lab
 
 pytestmark = pytest.mark.lab
@@ -183,7 +183,7 @@ def test_hanging_guest_is_stopped_and_leaves_nothing(temporary: Path) -> None:
 def test_killed_guest_is_reported_and_leaves_nothing(temporary: Path) -> None:
     """A guest that is killed from outside ends its run with an error."""
     with Lab(Scenario(), ["sh", "-c", "while :; do :; done"]) as lab:
-        threading.Timer(1.5, virtual.kill_all).start()
+        threading.Timer(1.5, place.kill_all).start()
         with pytest.raises(LabError, match="ended before its command did"):
             lab.run()
     assert list(temporary.iterdir()) == []

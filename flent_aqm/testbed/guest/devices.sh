@@ -10,11 +10,13 @@ no_address_detection() {
     done
 }
 
-# Offloads of a host's end. tso and gso are off, so that each packet meets the queue
+# Offloads of a host's end, and its TCP. tso and gso are off, so that each packet meets the queue
 # alone. gro is on, with the interrupt moderation that NICs have: the receiver wakes up
 # once per batch. See GRO_FLUSH_TIMEOUT_NS in defaults.py.
 host_end() { # device
     ethtool -K "$1" tso off gso off gro on >/dev/null
     echo "$GRO_FLUSH_TIMEOUT_NS" >"/sys/class/net/$1/gro_flush_timeout"
     echo 1 >"/sys/class/net/$1/napi_defer_hard_irqs"
+    # A new namespace takes over what the machine is set to.
+    echo "$TCP_CONGESTION_CONTROL" >/proc/sys/net/ipv4/tcp_congestion_control
 }

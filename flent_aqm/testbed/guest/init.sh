@@ -1,20 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# First process of the lab's guest: mounts, network, servers, the command, power-off.
+# First process of the lab's guest: mounts, then what inside.sh has, then power-off.
 #
-#   client (this namespace)      netns router          netns server
-#     eth0 ------------------- down      up ------------------- eth0
-#
-# The host hands over one writable folder, the working folder of the guest's process on
-# the host, which is /run/lab in here:
-#   settings.sh   read     the variables in capitals, written by guest_files.py
-#   command.sh    read     what to run on the client
-#   etc/          read     files to stand in for those of the host's /etc
-#   guest/        read     the scripts of this folder
-#   stdout, stderr, status, uptime, results/   written
-# What the command writes into /run/results is copied to results/ when it has ended.
-# The root file system is the host's, read-only. What this script prints is the
-# console, which the host keeps for when something goes wrong.
+# The folder from the host is the working folder of the guest's process there. The file
+# `uptime` in it is written, too. The root file system is the host's, read-only.
 
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -52,23 +41,14 @@ show_again() {
     done
 }
 
-replace_etc() {
-    for file in hosts gai.conf resolv.conf nsswitch.conf; do
-        [ ! -e "/etc/$file" ] || mount --bind "/run/lab/etc/$file" "/etc/$file"
-    done
-    echo client >/proc/sys/kernel/hostname
-}
-
 mount_file_systems
 # shellcheck source=/dev/null
 . /run/lab/settings.sh || fail "can't read settings.sh"
+. "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
 mount -t tmpfs tmp /tmp
 show_again
-replace_etc
-
-sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
-ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
-ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server's network"
+set_up_names
+set_up_network
 
 # Until the first tick of virtual time has passed, /proc/net/psched says 100 Hz and
 # tc computes wrong default bursts from it. The kernel takes notice of links once a
@@ -83,17 +63,8 @@ if [ "$WRITABLE_DIR" = yes ]; then
     mount -t overlay -o "lowerdir=$COMMAND_DIR,upperdir=/run/results,workdir=/run/work" \
         overlay "$COMMAND_DIR" || fail "can't make $COMMAND_DIR writable"
 fi
-cd "$COMMAND_DIR" || fail "can't enter $COMMAND_DIR"
-if [ "$INTERACTIVE" = yes ]; then
-    setsid -c sh /run/lab/command.sh </dev/tty0 >/dev/tty0 2>&1
-    status=$?
-else
-    sh /run/lab/command.sh </dev/null >/run/lab/stdout 2>/run/lab/stderr
-    status=$?
-fi
+run_command
 cut -d ' ' -f 1 /proc/uptime >/run/lab/uptime
-cp -r /run/results/. /run/lab/results/
-echo $status >/run/lab/status
-cd /
+hand_over_results
 umount /run/lab 2>/dev/null
 power_off

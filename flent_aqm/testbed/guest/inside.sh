@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# Network, servers, the command: what the first process does in the lab's guest (init.sh)
+# and in namespaces of the host (namespaces.sh), once its file systems are mounted.
+#
+#   client (this namespace)      netns router          netns server
+#     eth0 ------------------- down      up ------------------- eth0
+#
+# The host hands over one writable folder, which is /run/lab in here:
+#   settings.sh   read     the variables in capitals, written by guest_files.py
+#   command.sh    read     what to run on the client
+#   etc/          read     files to stand in for those of the host's /etc
+#   guest/        read     the scripts of this folder
+#   stdout, stderr, status, results/   written
+# What the command writes into /run/results is copied to results/ when it has ended.
+# What is printed here is the console, which the host keeps for when something goes wrong.
+#
+# The caller has a function fail, which prints its arguments and ends everything.
+
+set_up_names() {
+    for file in hosts gai.conf resolv.conf nsswitch.conf; do
+        [ ! -e "/etc/$file" ] || mount --bind "/run/lab/etc/$file" "/etc/$file"
+    done
+    echo client >/proc/sys/kernel/hostname
+}
+
+set_up_network() {
+    sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
+    ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
+    ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server's network"
+}
+
+# Sets status to the command's.
+run_command() {
+    cd "$COMMAND_DIR" || fail "can't enter $COMMAND_DIR"
+    if [ "$INTERACTIVE" = yes ]; then
+        setsid -c sh /run/lab/command.sh </dev/tty0 >/dev/tty0 2>&1
+    else
+        sh /run/lab/command.sh </dev/null >/run/lab/stdout 2>/run/lab/stderr
+    fi
+    status=$?
+    cd /
+}
+
+hand_over_results() {
+    cp -r /run/results/. /run/lab/results/
+    echo "$status" >/run/lab/status
+}

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# First process of new namespaces of the host's kernel, for the testbed netns: mounts, then
+# what inside.sh has. It begins in the folder from the host, in mount, network, process and
+# host-name namespaces that are all its own, with mounts that nobody else sees. Its end is
+# that of every process and name in them: there is nothing to clean up.
+
+set -u
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+fail() {
+    echo "flent-aqm-guest: $*"
+    exit 1
+}
+
+# New /run and /tmp, with the same folders in them as in the lab's guest. They are put
+# together below the folder from the host and moved in place when they are whole, as they
+# hide what they have to show: the folder itself and those of KEEP_VISIBLE.
+mount_file_systems() {
+    mkdir run
+    mount -t tmpfs -o mode=755 run run || return
+    (cd run && mkdir lab home netns results work tmp) || return
+    mount -t tmpfs tmp run/tmp || return
+    mount --bind . run/lab || return
+    for folder in $KEEP_VISIBLE; do
+        shown=run/${folder#/run/}
+        [ "$shown" != "run/$folder" ] || shown=run$folder
+        mkdir -p "$shown" && mount --bind "$folder" "$shown" || return
+    done
+    mount --move run /run || return
+    mount --move /run/tmp /tmp || return
+    # Those of the new namespaces: devices below /sys, processes below /proc.
+    mount -t proc proc /proc && mount -t sysfs sys /sys
+}
+
+# Whatever listens for a server: protocol and port.
+ports_of() {
+    case $1 in
+    iperf3) echo "tcp:$IPERF3_PORT tcp:$IPERF3_CROSS_PORT" ;;
+    irtt) echo "udp:$IRTT_PORT" ;;
+    netserver) echo "tcp:$NETPERF_PORT" ;;
+    ndt7*) echo "tcp:$NDT7_PORT" ;;
+    esac
+}
+
+# Real time: servers take a moment to start.
+wait_for_servers() {
+    for server in $SERVERS; do
+        for port in $(ports_of "$server"); do
+            waited=0
+            until ip netns exec server ss -Hln "--${port%:*}" "sport = :${port#*:}" | grep -q .; do
+                waited=$((waited + 1))
+                [ "$waited" -lt 300 ] || fail "server $server doesn't listen on ${port#*:}"
+                sleep 0.1
+            done
+        done
+    done
+}
+
+# The kernel takes notice of links once a second, and only then are IPv6 addresses in use.
+wait_for_links() {
+    for address in "$SERVER_IPV4" "$SERVER_IPV6"; do
+        fping -q -B 1 -p 100 -t 250 -r 120 "$address" >/dev/null 2>&1 ||
+            fail "the server doesn't answer at $address"
+    done
+}
+
+# shellcheck source=/dev/null
+. ./settings.sh || fail "can't read settings.sh"
+mount_file_systems || fail "can't mount file systems"
+. "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
+set_up_names
+set_up_network
+wait_for_links
+wait_for_servers
+run_command
+hand_over_results

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where one command runs: a folder, one process to start and to watch, what comes out.
+
+What the kinds of testbed share. Whatever happens (a crash, a hang, ^C, this process being
+killed), the processes inside end; the folder is removed, after a kill -9 by the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self
+
+from flent_aqm import defaults
+from flent_aqm.errors import ConfigError, LabError, LabTimeout
+from flent_aqm.scenario import Scenario
+from flent_aqm.testbed import guest_files
+from flent_aqm.testbed.folder import OwnedFolder
+
+# The guest must not outlive us, even if we are killed by force.
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+
+_open_places: set[Place] = set()
+_lock = threading.Lock()
+
+
+def kill_all() -> None:
+    """End all commands of this process's places at once; for when the user wants out."""
+    with _lock:
+        places = list(_open_places)
+    for place in places:
+        place.kill()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one command ended: its exit status and what it took.
+
+    virtual_s: seconds on the guest's clock from boot to the command's end, None where the
+    clock is ours; wall_s: seconds on ours.
+    """
+
+    status: int
+    virtual_s: float | None
+    wall_s: float
+
+
+class Place:
+    """One command, with its network. A context manager that owns a folder on the host.
+
+        with Lab(scenario, ["iperf3", "-J", "-c", "server"]) as lab:
+            outcome = lab.run()
+            text = lab.stdout.read_text()
+
+    stdout, stderr: what the command printed; results: what it wrote into /run/results,
+    once it has ended; console(): what those printed that set the network up.
+    Subclasses say by _command_line() what is started, in the folder.
+    """
+
+    name: ClassVar[str]  # for messages
+    # The host's folders that are not to be seen inside, as others are mounted there.
+    hidden: ClassVar[Sequence[str]]
+    # Whether the clock inside is ours.
+    real_time: ClassVar[bool]
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        argv: Sequence[str],
+        *,
+        servers: Sequence[str] = defaults.SERVERS,
+        prelude: Sequence[Sequence[str]] = (),
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        interactive: bool = False,
+        writable_cwd: bool = False,
+        wall_limit_s: float = defaults.WALL_LIMIT_S,
+    ) -> None:
+        self._scenario = scenario
+        self._wall_limit_s = wall_limit_s
+        self._interactive = interactive
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owned = OwnedFolder()
+        self.folder = self._owned.path
+        try:
+            if set(str(self.folder)) & set(" ,\t\n"):
+                raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
+                                  "a blank or a comma in its path; set TMPDIR to another one")
+            guest_files.write(self.folder, scenario, argv, servers=servers, prelude=prelude,
+                              env=env, cwd=cwd, interactive=interactive,
+                              writable_cwd=writable_cwd, hidden=self.hidden)
+        except BaseException:
+            self.close()
+            raise
+        self.stdout = self.folder / "stdout"
+        self.stderr = self.folder / "stderr"
+        self.results = self.folder / "results"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def _command_line(self) -> list[str]:
+        raise NotImplementedError
+
+    def _environment(self) -> dict[str, str]:
+        """Of what _command_line() starts; the command's own is in settings.sh."""
+        return {"PATH": os.defpath, "HOME": str(self.folder)}
+
+    def start(self) -> None:
+        """Start it; returns at once."""
+        console = (self.folder / "console").open("wb")
+        self._started_at = time.monotonic()
+        self._process = subprocess.Popen(
+            self._command_line(),
+            stdin=None if self._interactive else subprocess.DEVNULL,
+            stdout=None if self._interactive else console,
+            stderr=console,
+            env=self._environment(),
+            cwd=self.folder,
+            start_new_session=not self._interactive,
+        )
+        console.close()
+        with _lock:
+            _open_places.add(self)
+
+    def wait(self) -> Outcome:
+        """Wait until the command has ended and all that was started around it.
+
+        Raises LabTimeout at the wall-time limit, LabError when that ended without
+        running the command to its end.
+        """
+        assert self._process is not None, "start() comes first"
+        try:
+            self._process.wait(timeout=self._wall_limit_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise LabTimeout(f"{self.name} was stopped after {self._wall_limit_s:g} s of wall "
+                             f"time; its console ends with: {self._last_words()}") from None
+        except BaseException:
+            self.kill()
+            raise
+        status = self._read("status")
+        if not status.isdigit():
+            raise LabError(f"{self.name} ended before its command did: {self._last_words()}")
+        return Outcome(int(status), None if self.real_time else float(self._read("uptime") or 0),
+                       time.monotonic() - self._started_at)
+
+    def run(self) -> Outcome:
+        """start() and wait()."""
+        self.start()
+        return self.wait()
+
+    def kill(self) -> None:
+        """End it at once, with all its processes."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            if self._interactive:
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def close(self) -> None:
+        """Kill what still runs, and remove the folder."""
+        self.kill()
+        with _lock:
+            _open_places.discard(self)
+        self._owned.remove()
+
+    def console(self) -> str:
+        """What the guest's kernel and first process have printed so far."""
+        return self._read("console")
+
+    def _last_words(self) -> str:
+        """The line of the console that most likely says what went wrong."""
+        lines = [line.strip() for line in self.console().splitlines() if line.strip()]
+        for mark in ("flent-aqm-guest:", "Kernel panic", "BUG:"):
+            for line in lines:
+                if mark in line:
+                    return line
+        if lines:
+            return lines[-1]
+        code = self._process.returncode if self._process else None
+        return f"nothing (its exit status is {code})"
+
+    def _read(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(errors="replace").strip()
+        except FileNotFoundError:
+            return ""

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What testbeds in real time have in common."""
+
+from __future__ import annotations
+
+from flent_aqm import defaults
+from flent_aqm.errors import ConfigError
+from flent_aqm.scenario import Scenario
+from flent_aqm.testbed.protocol import FlentRun
+
+
+def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
+    """Raise ConfigError for settings that only the virtual lab can follow."""
+    if scenario.router_model != "ideal":
+        raise ConfigError(f"router_model: {scenario.router_model} is a model of the virtual lab; "
+                          f"on testbed {testbed} the router is real: leave router_model out")
+
+
+def wall_limit_s(run: FlentRun) -> float:
+    """Seconds after which a run has to be taken for hung."""
+    return run.length_s + defaults.REAL_TIME_MARGIN_S

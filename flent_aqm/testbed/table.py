@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kinds of testbed by the beginning of a batch's key `testbed`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flent_aqm.errors import ConfigError
+from flent_aqm.testbed.netns import NetnsTestbed
+from flent_aqm.testbed.protocol import Testbed
+from flent_aqm.testbed.virtual import VirtualTestbed
+
+# What stands before "://", or the whole -> what makes one from the key's whole value.
+TESTBEDS: dict[str, Callable[[str], Testbed]] = {
+    "virtual": lambda _: VirtualTestbed(),
+    "netns": lambda _: NetnsTestbed(),
+}
+
+
+def open_testbed(value: str) -> Testbed:
+    """The testbed that Scenario.testbed names. Nothing is touched yet. Raises ConfigError."""
+    kind = value.partition("://")[0]
+    if kind not in TESTBEDS:
+        raise ConfigError(f"testbed: {value} is not supported by this version; use "
+                          f"{' or '.join(TESTBEDS)}")
+    return TESTBEDS[kind](value)
