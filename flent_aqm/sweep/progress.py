@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -53,12 +54,15 @@ class SweepProgress:
                  trace: TracebackType | None) -> None:
         self._progress.stop()
 
-    def announce(self, total: int, there: int, jobs: int, where: str) -> None:
-        """Say what is about to be done, and on what testbed."""
+    def announce(self, total: int, there: int, jobs: int, where: str,
+                 warnings: Sequence[str]) -> None:
+        """Say what is about to be done, on what testbed, and what to beware of."""
         old = f", {there} of them there already" if there else ""
         side = f", {jobs} side by side" if jobs > 1 else ""
         runs = "1 run" if total == 1 else f"{total} runs"
         self.console.print(f"{runs} in {where}{old}{side}.", markup=False)
+        for warning in warnings:
+            self.console.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 
     def say_total(self) -> None:
         """Say what was done."""

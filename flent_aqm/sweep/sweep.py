@@ -77,15 +77,17 @@ class Sweep:
             return
         cells = list(self.planned.values())
         jobs = parse_jobs(self._jobs, real_time=self._real_time)
+        warnings = []
         for name, testbed in self._testbeds.items():
             preflight.check_tools(testbed.tools)
-            testbed.check(cell.scenario for cell in cells if cell.scenario.testbed == name)
+            warnings += testbed.check(
+                cell.scenario for cell in cells if cell.scenario.testbed == name)
         preflight.check(cells)
         there = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()
         self._progress = SweepProgress(len(cells) - there)
         self._progress.announce(len(cells), there, jobs, " and ".join(
-            testbed.title for testbed in self._testbeds.values()))
+            testbed.title for testbed in self._testbeds.values()), warnings)
         for testbed in self._testbeds.values():
             testbed.prepare()
         facts = {name: SweepFacts(testbed.facts(), tools)

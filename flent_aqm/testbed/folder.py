@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-PREFIX = "flent-aqm-lab-"
+PREFIX = "flent-aqm-run-"
 
 
 class OwnedFolder:

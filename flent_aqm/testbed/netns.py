@@ -61,7 +61,7 @@ class NetnsTestbed:
     real_time = True
     tools: Sequence[str] = ("unshare", "ss", "mount")
 
-    def check(self, scenarios: Iterable[Scenario]) -> None:
+    def check(self, scenarios: Iterable[Scenario]) -> list[str]:
         """Refuse without root, or what this kernel can't do: each kind of queue is tried
         in namespaces that are gone again."""
         if os.geteuid() != 0:
@@ -75,6 +75,13 @@ class NetnsTestbed:
             kinds.setdefault(_kind(scenario), scenario)
         for scenario in kinds.values():
             _rehearse(scenario)
+        found = _congestion_control()
+        if found == defaults.TCP_CONGESTION_CONTROL:
+            return []
+        return [" ".join((
+            f"TCP's congestion control is {found} where nothing else asks for one: this machine",
+            f"lets namespaces have {defaults.TCP_CONGESTION_CONTROL} only if it stands in",
+            "net.ipv4.tcp_allowed_congestion_control"))]
 
     def prepare(self) -> None:
         """Each run makes its own network."""
@@ -83,7 +90,7 @@ class NetnsTestbed:
         """This machine's kernel."""
         return Facts({"version": os.uname().release, "hash": None},
                      {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
-                      "tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
+                      "tcp_congestion_control": _congestion_control()})
 
     def place(self, scenario: Scenario, run: FlentRun) -> Namespaces:
         """Namespaces in whose client Flent runs."""
@@ -94,6 +101,15 @@ class NetnsTestbed:
 
     def clean_up(self) -> None:
         """The kernel has done that."""
+
+
+def _congestion_control() -> str:
+    """That of new connections inside, see guest/devices.sh."""
+    settings = Path("/proc/sys/net/ipv4")
+    allowed = (settings / "tcp_allowed_congestion_control").read_text().split()
+    if defaults.TCP_CONGESTION_CONTROL in allowed:
+        return defaults.TCP_CONGESTION_CONTROL
+    return (settings / "tcp_congestion_control").read_text().strip()
 
 
 def _kind(scenario: Scenario) -> Scenario:

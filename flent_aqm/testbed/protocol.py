@@ -2,8 +2,9 @@
 """What a kind of testbed has to do for a sweep; table.py lists the kinds.
 
     testbed = open_testbed("netns")     one for all runs of a sweep that name it
-    testbed.check(cells' needs)         before anything changes: what can be refused
-    testbed.prepare()                   what all runs need; from here on clean_up() is due
+    testbed.check(scenarios)            before anything changes: what can be refused
+    testbed.prepare()                   what all runs need
+    testbed.facts()                     for the data files
     with testbed.place(...) as place:   each run: its network is there, Flent runs inside
         place.run()
     testbed.clean_up()                  always, after errors and interrupts too
@@ -68,8 +69,9 @@ class Testbed(Protocol):
     # Programs that it needs beside those of the tests.
     tools: Sequence[str]
 
-    def check(self, scenarios: Iterable[Scenario]) -> None:
-        """Refuse what can't be done, before anything has run or changed."""
+    def check(self, scenarios: Iterable[Scenario]) -> list[str]:
+        """Refuse what can't be done, before anything has run or changed. Returns warnings,
+        each a line for the user."""
         ...
 
     def prepare(self) -> None:
@@ -85,5 +87,6 @@ class Testbed(Protocol):
         ...
 
     def clean_up(self) -> None:
-        """Leave everything as it was found. No run is on any more. May be called twice."""
+        """Leave everything as it was found. No run is on any more. May come without prepare(),
+        or after one that failed."""
         ...

@@ -76,12 +76,13 @@ class VirtualTestbed:
     real_time = False
     tools: Sequence[str] = ()
 
-    def check(self, scenarios: Iterable[Scenario]) -> None:
+    def check(self, scenarios: Iterable[Scenario]) -> list[str]:
         """Refuse where no guest can boot; raises ToolMissing without a kernel."""
         if os.environ.get(IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
                               "--batch-override testbed=netns")
         self._kernel: Kernel = find_kernel()
+        return []
 
     def prepare(self) -> None:
         """Nothing is shared by the runs."""

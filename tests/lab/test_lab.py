@@ -60,7 +60,7 @@ def guest_processes() -> list[int]:
                 folder = os.readlink(entry / "cwd")
             except OSError:
                 continue
-            if folder.startswith(tempfile.gettempdir()) and "flent-aqm-lab-" in folder:
+            if folder.startswith(tempfile.gettempdir()) and "flent-aqm-run-" in folder:
                 found.append(int(entry.name))
     return found
 

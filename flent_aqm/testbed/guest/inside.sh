@@ -19,7 +19,7 @@
 
 set_up_names() {
     for file in hosts gai.conf resolv.conf nsswitch.conf; do
-        [ ! -e "/etc/$file" ] || mount --bind "/run/lab/etc/$file" "/etc/$file"
+        [ ! -e "/etc/$file" ] || mount -n --bind "/run/lab/etc/$file" "/etc/$file"
     done
     echo client >/proc/sys/kernel/hostname
 }

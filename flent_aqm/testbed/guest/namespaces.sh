@@ -15,22 +15,23 @@ fail() {
 
 # New /run and /tmp, with the same folders in them as in the lab's guest. They are put
 # together below the folder from the host and moved in place when they are whole, as they
-# hide what they have to show: the folder itself and those of KEEP_VISIBLE.
+# hide what they have to show: the folder itself and those of KEEP_VISIBLE. -n: mount keeps
+# a table of its own in /run, which would be the host's.
 mount_file_systems() {
     mkdir run
-    mount -t tmpfs -o mode=755 run run || return
+    mount -n -t tmpfs -o mode=755 run run || return
     (cd run && mkdir lab home netns results work tmp) || return
-    mount -t tmpfs tmp run/tmp || return
-    mount --bind . run/lab || return
+    mount -n -t tmpfs tmp run/tmp || return
+    mount -n --bind . run/lab || return
     for folder in $KEEP_VISIBLE; do
         shown=run/${folder#/run/}
         [ "$shown" != "run/$folder" ] || shown=run$folder
-        mkdir -p "$shown" && mount --bind "$folder" "$shown" || return
+        mkdir -p "$shown" && mount -n --bind "$folder" "$shown" || return
     done
-    mount --move run /run || return
-    mount --move /run/tmp /tmp || return
+    mount -n --move run /run || return
+    mount -n --move /run/tmp /tmp || return
     # Those of the new namespaces: devices below /sys, processes below /proc.
-    mount -t proc proc /proc && mount -t sysfs sys /sys
+    mount -n -t proc proc /proc && mount -n -t sysfs sys /sys
 }
 
 # Whatever listens for a server: protocol and port.
