@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench clean
+.PHONY: help setup packages venv sweep demo test lint bench validate clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo 'make test    lint and all tests'
 	@echo 'make lint    ruff, mypy, shellcheck'
 	@echo 'make bench   speed of the lab'
+	@echo 'make validate  the lab against theory; writes docs/validation.md'
 	@echo 'make clean   remove .venv and caches of this source tree; results and built tools stay'
 
 packages:
@@ -47,6 +48,10 @@ lint: venv
 
 bench: setup
 	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
+
+# In a folder without write access: --output DIR.
+validate: setup
+	$(BIN)/python -m validation.run $(VALIDATE_ARGUMENTS)
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

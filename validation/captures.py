@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packets of a capture as arrays, and the time that each one spent in the router.
+
+For captures that guest.sh made: heads of 54 bytes, all of one length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from flent_aqm.errors import ParseError
+
+HEAD_BYTES = 54
+_FILE_HEADER_BYTES = 24
+_RECORD = numpy.dtype([
+    ("s", "=u4"), ("ns", "=u4"), ("captured", "=u4"), ("length", "=u4"),
+    ("macs", "V12"), ("ethertype", ">u2"),
+    ("ip_version", "u1"), ("tos", "u1"), ("ip_length", ">u2"), ("ip_id", ">u2"),
+    ("fragment", ">u2"), ("ttl", "u1"), ("protocol", "u1"), ("ip_check", ">u2"),
+    ("source", ">u4"), ("destination", ">u4"), ("source_port", ">u2"),
+    ("destination_port", ">u2"), ("sequence", ">u4"), ("acknowledged", ">u4"),
+    ("offset", "u1"), ("flags", "u1"), ("window", ">u2"), ("check", ">u2"), ("urgent", ">u2"),
+])
+
+Packets = NDArray[Any]  # of the fields above, with `time_ns`
+Seconds = NDArray[numpy.float64]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Packets on their way through the router, in the order in which they came.
+
+    entered_s, left_s: seconds since the first one came; left_s is NaN for those that were
+    dropped. packets: as they came.
+    """
+
+    packets: Packets
+    entered_s: Seconds
+    left_s: Seconds
+
+    @property
+    def sojourn_ms(self) -> Seconds:
+        """Time in the router; NaN for dropped packets."""
+        result: Seconds = (self.left_s - self.entered_s) * 1e3
+        return result
+
+    @property
+    def dropped(self) -> NDArray[numpy.bool_]:
+        result: NDArray[numpy.bool_] = numpy.isnan(self.left_s)
+        return result
+
+    def drop_times_s(self) -> Seconds:
+        """When a FIFO queue that drops at its head dropped each packet that did not leave:
+        as the next one left that did. Packets dropped after the last one left are left out."""
+        next_left = self.left_s.copy()
+        for i in range(next_left.size - 2, -1, -1):
+            if numpy.isnan(next_left[i]):
+                next_left[i] = next_left[i + 1]
+        times: Seconds = next_left[self.dropped]
+        return times[~numpy.isnan(times)]
+
+
+def read_packets(path: Path) -> Packets:
+    """All packets of a capture. Raises ParseError when it isn't one of ours."""
+    data = path.read_bytes()
+    body = memoryview(data)[_FILE_HEADER_BYTES:]
+    if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
+        raise ParseError(f"{path.name}: not a whole capture of {HEAD_BYTES}-byte heads "
+                         "with nanoseconds")
+    records = numpy.frombuffer(body, _RECORD)
+    if records.size and (records["captured"] != HEAD_BYTES).any():
+        raise ParseError(f"{path.name}: packets of other lengths than {HEAD_BYTES} bytes")
+    return records
+
+
+def times_ns(packets: Packets) -> NDArray[numpy.int64]:
+    """When each packet was seen, in ns of the epoch."""
+    result: NDArray[numpy.int64] = (packets["s"].astype(numpy.int64) * 10**9 + packets["ns"])
+    return result
+
+
+def passage(entering: Path, leaving: Path) -> Passage:
+    """Match the packets of two captures: those that came, and those of them that left.
+
+    A packet is known by addresses, ports, IP identification and the 8 bytes after the ports:
+    TCP's sequence numbers, or the number that flood.py gives. Should these come again, the
+    latest one is meant.
+    """
+    came, left = read_packets(entering), read_packets(leaving)
+    if not came.size:
+        raise ParseError(f"{entering.name}: no packet")
+    start = times_ns(came)[0]
+    came_ns, left_ns = times_ns(came) - start, times_ns(left) - start
+    _, numbered = numpy.unique(numpy.concatenate([_key(came), _key(left)]), return_inverse=True)
+    # Number of the key above, time below: 2^40 ns are 18 minutes.
+    composite = (numbered.astype(numpy.int64) << 40) + numpy.concatenate([came_ns, left_ns])
+    came_key, left_key = composite[:came.size], composite[came.size:]
+    order = numpy.argsort(came_key, kind="stable")
+    place = numpy.searchsorted(came_key[order], left_key, side="right") - 1
+    matched = order[place]
+    good = (place >= 0) & (numbered[:came.size][matched] == numbered[came.size:])
+    left_s = numpy.full(came.size, numpy.nan)
+    left_s[matched[good]] = left_ns[good] / 1e9
+    return Passage(came, came_ns / 1e9, left_s)
+
+
+def _key(packets: Packets) -> NDArray[numpy.uint64]:
+    """One number per packet that tells it from the others."""
+    number = packets["ip_id"].astype(numpy.uint64)
+    for field in ("source", "destination", "source_port", "destination_port", "sequence",
+                  "acknowledged"):
+        number = number * numpy.uint64(0x9E3779B97F4A7C15) + packets[field].astype(numpy.uint64)
+    return number

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a shell script on the client of a lab, and hands out the files it left."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.errors import BadResult
+from flent_aqm.router.apply import apply_command
+from flent_aqm.scenario import Scenario
+from flent_aqm.testbed.virtual import SERVERS, Lab
+
+HERE = Path(__file__).resolve().parent
+_DROPPED = re.compile(r"^(\d+) packets? dropped by kernel", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def experiment(script: str, **settings: object) -> Iterator[Path]:
+    """The folder with what script wrote; it is gone with the context.
+
+    settings: those of the scenario. The router's queue is in place before the script runs.
+    Raises BadResult when the script fails, or a capture isn't whole.
+    """
+    scenario = Scenario.from_settings(settings)
+    whole = f'cd "$RESULTS"; . "$VALIDATION/guest.sh"; {script}'
+    with Lab(scenario, ["sh", "-c", whole], servers=SERVERS,
+             prelude=[apply_command(scenario)], cwd=HERE, env={"VALIDATION": str(HERE)}) as lab:
+        status = lab.run().status
+        if status:
+            said = lab.stderr.read_text(errors="replace").strip()[-400:]
+            raise BadResult(f"a script in the lab ended with status {status}: {said}")
+        for log in lab.results.glob("*.pcap.log"):
+            dropped = _DROPPED.search(log.read_text())
+            if not dropped or int(dropped[1]):
+                raise BadResult(f"{log.stem}: the capture is not whole: {log.read_text()!r}")
+        yield lab.results
+
+
+def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
+    """What iperf3's receiver counted: start, end (s) and bytes per interval, of a JSON output
+    with --get-server-output."""
+    data = json.loads(path.read_text())
+    if "error" in data:
+        raise BadResult(f"iperf3: {data['error']}")
+    return [interval["sum"] for interval in data["server_output_json"]["intervals"]]
+
+
+def iperf3_goodput_mbps(path: Path, from_s: float) -> float:
+    """The receiver's mean rate of payload over the intervals that begin at from_s or later."""
+    counted = [one for one in iperf3_intervals(path) if one["start"] >= from_s - 1e-6]
+    # The last interval ends when the sender stops, or is the queue's rest.
+    counted = counted[:-1]
+    if not counted:
+        raise BadResult(f"{path.name}: no intervals after {from_s:g} s")
+    return float(sum(one["bytes"] for one in counted) * 8e-6
+                 / sum(one["end"] - one["start"] for one in counted))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sends UDP at a steady rate, whatever becomes of it. Runs in the lab, where fq is the
+client's qdisc and spaces the packets; so there is no clock to read here.
+
+    python flood.py ADDRESS MBPS SECONDS [TOS]
+
+Frames have 1514 bytes; MBPS is the rate of frames. Each packet's payload begins with its
+number, which tells it from all others in a capture. Nobody needs to listen.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+FRAME_BYTES = 1514
+_PAYLOAD_BYTES = FRAME_BYTES - 14 - 20 - 8
+_SO_MAX_PACING_RATE = 47  # Linux's asm-generic/socket.h; Python 3.11 has no name for it
+_PORT = 9  # discard
+
+
+def main() -> None:
+    """Send, and end when the last packet has been handed to the kernel."""
+    address, mbps, seconds, *rest = sys.argv[1:]
+    bytes_per_s = float(mbps) * 1e6 / 8
+    padding = bytes(_PAYLOAD_BYTES - 4)
+    # Unconnected, so that the server's `port unreachable` is nobody's error.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, round(bytes_per_s))
+        if rest:
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, int(rest[0], 0))
+        for number in range(round(float(seconds) * bytes_per_s / FRAME_BYTES)):
+            sender.sendto(number.to_bytes(4, "big") + padding, (address, _PORT))
+
+
+if __name__ == "__main__":
+    main()

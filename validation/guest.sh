@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# What the checks do on the client of a lab; experiment.py puts it before their scripts.
+# Files that are left in the current folder come out.
+
+set -eu
+
+captures=
+
+# capture FILE DEVICE in|out FILTER…: the heads of IPv4 packets that enter or leave one of
+# the router's devices. A packet that leaves is seen when the queue has let it go. Frames
+# too short for all fields of captures.py are left out.
+capture() {
+    file=$1 device=$2 way=$3
+    shift 3
+    ip netns exec router tcpdump -Z root -i "$device" -Q "$way" -s 54 -B 65536 -n -p \
+        --time-stamp-precision=nano -w "$file" "ip and greater 54 and ($*)" 2>"$file.log" &
+    captures="$captures $!"
+    sleep 0.1
+}
+
+# The kernel hands over its last buffer of packets after a second.
+capture_end() {
+    sleep 2
+    # shellcheck disable=SC2086 # one word for each process
+    kill -INT $captures
+    # shellcheck disable=SC2086
+    wait $captures
+    captures=
+}
+
+# flood MBPS SECONDS [TOS]: UDP in frames of 1514 bytes, evenly spaced by fq. fq hands out
+# a quantum at a time, so that must be one frame. Waits until fq has sent all.
+flood() {
+    tc qdisc replace dev eth0 root fq quantum 1514 initial_quantum 1514 timer_slack 1ns
+    "$PYTHON" "$VALIDATION/flood.py" 198.51.100.2 "$@"
+    while tc -s qdisc show dev eth0 | grep -q 'backlog [^0]'; do
+        sleep 0.1
+    done
+}
