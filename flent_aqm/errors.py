@@ -7,6 +7,7 @@
     ├── SetupError          a download or a build failed
     ├── LabError            the guest could not be started, crashed, or was killed
     │   └── LabTimeout      the guest ran past its wall-time limit
+    ├── TestbedError        a router or server can't be reached, is taken, or can't do it
     ├── CommandFailed       a program ended with an error; holds argv and output
     ├── RouterDisagrees     the router reports other settings than asked for
     ├── ParseError          a tool printed something that is not its format
@@ -59,6 +60,12 @@ class BadResult(AqmError):
 
 class NotAvailable(BadResult):
     """A number that a run doesn't tell. The text completes "not available, because …"."""
+
+
+class TestbedError(AqmError):
+    """A host of the testbed can't be reached, is in use, or can't do what is needed."""
+
+    __test__ = False  # no test, as pytest would think from its name
 
 
 class CommandFailed(AqmError):

@@ -31,3 +31,13 @@ htb_quantum_bytes=1514
 # Fourth word of /proc/net/psched when timers have a resolution of 1 ns. With any
 # other, tc computes larger default bursts (rate divided by that many Hz).
 psched_fine=3b9aca00
+
+# Routers behind ssh. Where a sweep's hold on the router is noted: not in /tmp, where all
+# users may write; on OpenWrt both are in memory.
+state_folder=/var/run/flent-aqm
+# The watchdog looks every so many seconds, and restores the router when it has seen no
+# sign of the sweep for the patience, so at the latest after the limit. The sweep gives a
+# sign every 10 s; a router whose CPU is busy with packets may be late with it.
+watchdog_nap_s=5
+watchdog_patience_s=45
+watchdog_limit_s=60

@@ -8,6 +8,19 @@
 #   on_router.sh help      lists the AQMs and their parameters; needs no router
 #
 # What runs there is defaults.sh, the scheme of the AQM, and router.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
+#
+# For routers behind ssh, testbed=ssh://[USER@]HOST[:PORT]:
+#
+#   on_router.sh probe testbed=T …    what it is and can do; see probe.sh
+#   on_router.sh begin | survey | plan | end | restore | status testbed=T …    see session.sh
+#   on_router.sh connect testbed=T    opens a connection for the others and prints `ready`;
+#                             ends with its input, of which each line is the token of
+#                             a sweep, to say that it lives
+#
+# and these variables, which a sweep sets:
+#   FLENT_AQM_SSH_CONTROL   socket of the connection
+#   FLENT_AQM_SSH_TOKEN     the sweep's hold on the router; apply, read-back and undo need it
+#   FLENT_AQM_DEV_DOWN, FLENT_AQM_DEV_UP   its devices, where the arguments name none
 set -u
 
 hooks=${FLENT_AQM_HOOKS:-}
@@ -18,6 +31,8 @@ if [ -z "${hooks}" ]; then
     esac
 fi
 commands='apply, read-back, undo, help'
+# What a router may say at most, in bytes. A read-back of all queues has 20,000.
+answer_limit_bytes=1000000
 
 die() {
     printf 'router hook: %s\n' "$1" >&2
@@ -45,6 +60,89 @@ help() {
     done
 }
 
+# quoted TEXT: prints it as one word for a shell.
+quoted() {
+    rest=$1
+    printf " '"
+    while :; do
+        case ${rest} in
+            *\'*)
+                printf "%s'\\''" "${rest%%\'*}"
+                rest=${rest#*\'}
+                ;;
+            *) break ;;
+        esac
+    done
+    printf "%s'" "${rest}"
+}
+
+# script ARGUMENT…: prints ${files} as one script that the arguments are set for. In
+# braces, as a shell runs nothing of a group before it has read all of it: so a
+# connection that breaks meanwhile leaves nothing half-done. The arguments stand in the
+# script, as dropbear takes no command line above 9,000 bytes.
+script() {
+    printf '{\nset --'
+    for argument in "$@"; do
+        quoted "${argument}"
+    done
+    printf '\n'
+    for file in ${files}; do
+        case ${file} in
+            /*) cat "${file}" ;;
+            *) cat "${hooks}/${file}" ;;
+        esac
+    done
+    printf '\n}\n'
+}
+
+# run_ssh COMMAND: runs it on the router, by the open connection if there is one.
+run_ssh() {
+    address=${testbed#ssh://}
+    port=
+    case ${address} in
+        -* | *@-*) die "testbed=${testbed}: a host's name does not begin with -" ;;
+        *]:*) port=${address##*:} ;;
+        *]) ;;
+        *:*) port=${address##*:} ;;
+        *) ;;
+    esac
+    address=${address%":${port}"}
+    case ${address} in # ssh itself has no brackets around IPv6 addresses
+        *\[*\]) address=${address%%\[*}$(printf '%s' "${address#*\[}" | tr -d ']') ;;
+        *) ;;
+    esac
+    master=no
+    [ "${command}" != connect ] || master=yes
+    # BatchMode: nobody is there to type a password.
+    ${run:-} ssh -T -x -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 \
+        ${FLENT_AQM_SSH_CONTROL:+-o "ControlMaster=${master}" -o ControlPersist=no \
+            -o "ControlPath=${FLENT_AQM_SSH_CONTROL}"} \
+        ${port:+-p "${port}"} -- "${address}" "$1"
+}
+
+# over_ssh ARGUMENT…: runs ${files} on the router and ends with their status. Whatever it
+# answers is cut at a length and has no control characters in it, which a terminal obeys.
+over_ssh() {
+    exec 4>&1
+    status=$(
+        {
+            {
+                {
+                    script "$@" | {
+                        run_ssh 'sh -s' 3>&- 4>&-
+                        printf '%s\n' "$?" >&3
+                    }
+                } 2>&1 >&5 | LC_ALL=C tr -cd '\n -~' | head -c "${answer_limit_bytes}" >&2
+            } 5>&1 | LC_ALL=C tr -cd '\n\t -~' | head -c "${answer_limit_bytes}" >&4
+        } 3>&1
+    )
+    case ${status} in
+        255) exit 1 ;; # ssh has said why
+        141 | '') die "testbed=${testbed}: it answered more than ${answer_limit_bytes} bytes" ;;
+        *) exit "${status}" ;;
+    esac
+}
+
 # on_router SCHEME_FILE COMMAND SETTING…: runs the three files on the router, and ends
 # with their status.
 on_router() {
@@ -56,12 +154,22 @@ on_router() {
                 sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/router.sh"' "${hooks}" "$@"
             ;;
         ssh://*)
-            # The place for ssh: the three files, one after the other, on the standard input
-            # of `sh -s -- COMMAND SETTING…`, with each setting quoted for the remote shell.
-            die "testbed=${testbed}: routers behind ssh are not supported yet; use virtual or netns"
+            [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||
+                die "testbed=${testbed}: a router behind ssh is set by a sweep alone, which restores it; see docs/real-routers.md"
+            files="defaults.sh guard.sh ${1#"${hooks}/"} router.sh"
+            shift
+            case " $*" in
+                *' dev_down='*) ;;
+                *) [ -z "${FLENT_AQM_DEV_DOWN:-}" ] || set -- "$@" "dev_down=${FLENT_AQM_DEV_DOWN}" ;;
+            esac
+            case " $*" in
+                *' dev_up='*) ;;
+                *) [ -z "${FLENT_AQM_DEV_UP:-}" ] || set -- "$@" "dev_up=${FLENT_AQM_DEV_UP}" ;;
+            esac
+            over_ssh "${FLENT_AQM_SSH_TOKEN}" "$@"
             ;;
         *)
-            die "testbed: unknown value '${testbed}'; known: virtual, netns"
+            die "testbed: unknown value '${testbed}'; known: virtual, netns, ssh://ROUTER"
             ;;
     esac
 }
@@ -71,6 +179,7 @@ command=$1
 shift
 case ${command} in
     apply | read-back | undo) ;;
+    probe | begin | survey | plan | end | restore | status | connect) ;;
     help)
         help
         exit
@@ -92,7 +201,37 @@ for setting in "$@"; do
         *) set -- "$@" "${setting}" ;;
     esac
 done
-[ -n "${testbed}" ] || die "testbed is missing; give testbed=virtual or testbed=netns"
+[ -n "${testbed}" ] || die "testbed is missing; give testbed=virtual, netns or ssh://ROUTER"
+
+case ${command} in
+    apply | read-back | undo) ;;
+    *)
+        case ${testbed} in
+            ssh://*) ;;
+            *) die "${command}: only for testbed=ssh://…, not for '${testbed}'" ;;
+        esac
+        ;;
+esac
+case ${command} in
+    probe)
+        files='defaults.sh state.sh probe.sh'
+        over_ssh "$@"
+        ;;
+    begin | survey | plan | end | restore | status)
+        files='defaults.sh state.sh session.sh'
+        over_ssh "${command}" "$@"
+        ;;
+    connect)
+        state_folder=
+        # shellcheck source=defaults.sh
+        . "${hooks}/defaults.sh"
+        # shellcheck disable=SC2016 # expanded by the router's shell
+        text=$(quoted 'echo ready; n=0; while read -r token; do n=$((n + 1)); last=$token; [ ! -e "$0/beat.$token" ] || echo "$n" > "$0/beat.$token"; done; [ ! -e "$0/beat.$last" ] || : > "$0/gone"')
+        run='exec'
+        run_ssh "exec sh -c${text} ${state_folder}"
+        ;;
+    *) ;;
+esac
 
 scheme=/dev/null
 if [ "${command}" = apply ]; then

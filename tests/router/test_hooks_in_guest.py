@@ -46,7 +46,7 @@ REFUSED = {
     "one device twice": (f"{SFQ} $rates dev_up=down", "both 'down'"),
     "no testbed": ("apply aqm=sfq $rates", "testbed is missing"),
     "unknown testbed": ("apply testbed=moon aqm=sfq $rates", "'moon'; known: virtual, netns"),
-    "ssh": ("apply testbed=ssh://root@r aqm=sfq $rates", "not supported yet"),
+    "ssh": ("apply testbed=ssh://root@r aqm=sfq $rates", "is set by a sweep alone"),
     "unknown command": ("put testbed=virtual aqm=sfq $rates", "known: apply, read-back, undo"),
     "no command": ("", "known: apply, read-back, undo"),
 }

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a router comes back to the state that it was found in.
+
+The plan is made before anything is changed, and lies on the router, where session.sh
+carries it out: first lengths of transmit queues and offloads; then the devices get the
+kernel's default queues, and new IFB devices go; then `tc` builds what stood there. A
+queue with handle 0: is the kernel's own and comes by itself.
+
+Words that tc prints are not always words that tc takes (iproute2, tc/q_*.c and f_*.c).
+What isn't in the tables below can't be promised to come back, so a sweep doesn't begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from flent_aqm.errors import TestbedError
+from flent_aqm.testbed.ssh.restore_filters import filter_commands
+from flent_aqm.testbed.ssh.router_state import WORD, Device, RouterState
+
+# ethtool -k's names of what ethtool -K calls otherwise; the kernel's names are the same.
+_OFFLOADS = {"generic-segmentation-offload": "gso", "generic-receive-offload": "gro"}
+
+# Queues whose classes are the kernel's: they come with the queue.
+_OWN_CLASSES = {"mq", "fq_codel", "sfq", "cake", "prio", "tbf", "fq_pie", "multiq", "red",
+                "sfb", "ingress", "clsact", "dualpi2"}
+
+Words = list[str]
+
+
+def restore_plan(state: RouterState) -> list[str]:
+    """The lines of the plan: `txqueuelen DEV N`, `offload DEV NAME on|off`, `tc …`.
+
+    Raises TestbedError that names what can't be recreated.
+    """
+    plan = []
+    for device in state.devices.values():
+        plan.append(f"txqueuelen {device.name} {device.txqueuelen}")
+        plan += [f"offload {device.name} {_OFFLOADS.get(name, name)} {'on' if on else 'off'}"
+                 for name, on in device.offloads.items()]
+    for device in state.devices.values():
+        plan += [f"tc {' '.join(words)}" for words in _tree(device)]
+    return plan
+
+
+def _tree(device: Device) -> list[Words]:
+    """Queues and classes from the root on, then the filters."""
+    nodes = [*map(lambda line: _qdisc(device.name, line), device.qdiscs),
+             *map(lambda line: _class(device.name, line), device.classes)]
+    waiting = {node[0]: node for node in nodes if node}
+    ordered: list[Words] = []
+    while waiting:
+        ready = [own for own, (_, parent, _) in waiting.items() if parent not in waiting]
+        if not ready:
+            raise TestbedError(f"{device.name}: its queues hang on each other in a ring")
+        ordered += [waiting.pop(own)[2] for own in ready]
+    for where, lines in device.filters.items():
+        ordered += filter_commands(device.name, where, lines)
+    return ordered
+
+
+# A queue or class: what it is called, what it hangs on, and the words that make it.
+Node = tuple[str, str, Words]
+
+
+def _qdisc(device: str, line: str) -> Node | None:
+    words = _words(device, line)
+    match words:
+        case ["qdisc", _, "0:", *_]:
+            return None
+        case ["qdisc", "ingress" | "clsact" as kind, handle, *_]:
+            return handle, "", ["qdisc", "add", "dev", device, kind]
+        case ["qdisc", kind, handle, "root", *rest]:
+            parent, where = "", ["root"]
+        case ["qdisc", kind, handle, "parent", parent, *rest]:
+            where = ["parent", parent]
+            parent = _owner(parent)
+        case _:
+            raise _unknown(device, line)
+    if kind not in _OPTIONS:
+        raise TestbedError(f"{device} has a queue of kind {kind}, which could not be restored "
+                           f"exactly; remove it first: tc qdisc del dev {device} root")
+    options = _OPTIONS[kind](rest)
+    if options is None:
+        raise _unknown(device, line)
+    # replace: under mq, each place has a queue already.
+    return handle, parent, ["qdisc", "replace", "dev", device, *where, "handle", handle, kind,
+                            *options]
+
+
+def _class(device: str, line: str) -> Node | None:
+    words = _words(device, line)
+    match words:
+        case ["class", kind, *_] if kind in _OWN_CLASSES:
+            return None
+        case ["class", "htb", own, "root", *rest]:
+            parent = f"{own.split(':')[0]}:"
+        case ["class", "htb", own, "parent", parent, *rest]:
+            pass
+        case ["class", kind, *_]:
+            raise TestbedError(f"{device} has classes of kind {kind}, which could not be restored "
+                               f"exactly; remove them first: tc qdisc del dev {device} root")
+        case _:
+            raise _unknown(device, line)
+    options = _options(rest, {"leaf": None, "prio": str, "quantum": str, "rate": str, "ceil": str,
+                              "overhead": str, "linklayer": str, "burst": _size, "cburst": _size,
+                              "mpu": None, "level": None})
+    if options is None:
+        raise _unknown(device, line)
+    return own, parent, ["class", "replace", "dev", device, "parent", parent, "classid", own,
+                         "htb", *options]
+
+
+def _owner(parent: str) -> str:
+    """A class that HTB doesn't show is the queue's own: 1:2 of mq hangs on 1:."""
+    return parent
+
+
+def _words(device: str, line: str) -> Words:
+    words = line.split()
+    # Some versions name the device although only one was asked for.
+    if words[3:5] == ["dev", device]:
+        del words[3:5]
+    if not all(WORD.fullmatch(word) for word in words):
+        raise _unknown(device, line)
+    return words
+
+
+def _unknown(device: str, line: str) -> TestbedError:
+    return TestbedError(f"{device}: its queue could not be restored exactly, as tc shows it as "
+                        f"{line.strip()[:120]!r}; remove it first: tc qdisc del dev {device} root")
+
+
+# ---- options of each kind of queue -------------------------------------------
+
+# How a value is written for tc; None: it is shown only, and left out.
+Writer = Callable[[str], str] | None
+
+
+def _options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[str] = ()
+             ) -> Words | None:
+    """`words` as tc takes them: pairs of a name in `values` and its value, and flags.
+
+    None if there is a word of neither.
+    """
+    rest = iter(words)
+    options: Words = []
+    for word in rest:
+        if word in flags:
+            options.append(word)
+        elif word in values:
+            value, write = next(rest, None), values[word]
+            if value is None:
+                return None
+            if write:
+                options += [word, write(value)]
+        else:
+            return None
+    return options
+
+
+def _packets(text: str) -> str:
+    return text.removesuffix("p")
+
+
+def _size(text: str) -> str:
+    """A burst is shown with its cell, 15Kb/1, which is 1 wherever nobody set it."""
+    return text.removesuffix("/1")
+
+
+def _seconds(text: str) -> str:
+    return text.removesuffix("sec")
+
+
+def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
+    return lambda words: _options(words, values, flags)
+
+
+def _codel(**more: Writer) -> Callable[[Words], Words | None]:
+    def options(words: Words) -> Words | None:
+        found = _options(words, {"limit": _packets, "target": str, "interval": str,
+                                 "ce_threshold": str, **more}, ["ecn"])
+        # Its absence is an option of its own.
+        return found if found is None or "ecn" in found else [*found, "noecn"]
+
+    return options
+
+
+def _prio(words: Words) -> Words | None:
+    match words:
+        case ["bands", bands, "priomap", *bands_of] if len(bands_of) == 16:
+            return ["bands", bands, "priomap", *bands_of]
+    return None
+
+
+def _without_options(words: Words) -> Words | None:
+    return []
+
+
+_CAKE_FLAGS = (
+    "besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence",
+    "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost",
+    "triple-isolate", "nat", "nonat", "wash", "nowash", "ack-filter", "ack-filter-aggressive",
+    "no-ack-filter", "split-gso", "no-split-gso", "ingress", "egress", "autorate-ingress",
+    "raw", "atm", "ptm", "noatm",
+)
+
+_OPTIONS: dict[str, Callable[[Words], Words | None]] = {
+    "pfifo": _pairs(limit=_packets),
+    "bfifo": _pairs(limit=str),
+    "pfifo_head_drop": _pairs(limit=_packets),
+    "pfifo_fast": _without_options,
+    "mq": _without_options,
+    "codel": _codel(),
+    "fq_codel": _codel(flows=str, quantum=str, memory_limit=str, drop_batch=str,
+                       ce_threshold_selector=str),
+    "sfq": _pairs(["headdrop"], limit=_packets, quantum=str, depth=str, flows=None, divisor=str,
+                  perturb=_seconds),
+    "cake": lambda words: _options(words, {"bandwidth": str, "rtt": str, "overhead": str,
+                                           "mpu": str, "memlimit": str, "fwmark": str},
+                                   ["unlimited", *_CAKE_FLAGS]),
+    "fq": _pairs(["horizon_drop", "horizon_cap", "pacing", "nopacing"],
+                 limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str, quantum=str,
+                 initial_quantum=str, low_rate_threshold=str, refill_delay=str, timer_slack=str,
+                 horizon=str, maxrate=str),
+    "htb": _pairs(r2q=str, default=str, ver=None, direct_qlen=str),
+    "tbf": _pairs(rate=str, burst=_size, lat=str, mpu=str, linklayer=str),
+    "prio": _prio,
+    "pie": _pairs(["ecn", "bytemode"], limit=_packets, target=str, tupdate=str, alpha=str,
+                  beta=str),
+    "netem": _pairs(limit=str, seed=None, delay=str, loss=str),
+    "drr": _without_options,
+}

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# What a router is and can do, as lines `name value` to be read by probe.py. Changes
+# nothing: queues are tried in a network namespace that ends with the command (the kernel
+# may load their modules). Read by the router's shell after defaults.sh and state.sh:
+#
+#   route=ADDRESS …   tells the device behind which an address is
+#   kind=KIND …       tells whether kernel and tc have this qdisc
+
+# value_after WORD TEXT: sets value to the word that follows, if there is one.
+value_after() {
+    value=
+    case " $2 " in
+        *" $1 "*)
+            value="$2 "
+            value=${value#*" $1 "}
+            value=${value%% *}
+            ;;
+        *) ;;
+    esac
+}
+
+# tell_route NAME ADDRESS
+tell_route() {
+    case $2 in
+        *%*) value=${2#*%} ;; # link-local IPv6 has its device at its end
+        *)
+            route=$(ip route get "$2" 2> /dev/null)
+            value_after dev "${route}"
+            ;;
+    esac
+    [ -z "${value}" ] || printf 'route %s %s\n' "$1" "${value}"
+}
+
+# Words that tc wants besides the kind, where it wants any.
+words_of() {
+    case $1 in
+        tbf) words='rate 1mbit burst 5kb latency 70ms' ;;
+        red) words='limit 400000 min 30000 max 90000 avpkt 1000 burst 55' ;;
+        *) words= ;;
+    esac
+}
+
+# in_namespace COMMAND…: runs it where it can't do any harm; 125 where there is no way.
+in_namespace() {
+    if unshare -n true 2> /dev/null; then
+        unshare -n "$@"
+    elif ip netns add flent-aqm-probe 2> /dev/null; then
+        ip netns exec flent-aqm-probe "$@"
+        status=$?
+        ip netns del flent-aqm-probe
+        return "${status}"
+    else
+        return 125
+    fi
+}
+
+# has_module NAME: true if the kernel has it, loaded or not, as far as files tell.
+has_module() {
+    [ -d "/sys/module/$1" ] && return
+    grep -q "/$1\\.ko" "/lib/modules/${kernel}/modules.builtin" "/lib/modules/${kernel}/modules.dep" 2> /dev/null && return
+    for file in "/lib/modules/${kernel}/$1.ko"*; do # OpenWrt has no folders in there
+        [ ! -e "${file}" ] || return 0
+    done
+    return 1
+}
+
+# tell_kind KIND: `kind KIND yes`, or `no` and the reason.
+tell_kind() {
+    words_of "$1"
+    # tc reads its arguments before it asks the kernel.
+    case $(tc qdisc add dev lo root "$1" help 2>&1) in
+        *'Unknown qdisc'*)
+            printf 'kind %s no its tc does not know this queue\n' "$1"
+            return
+            ;;
+        *) ;;
+    esac
+    # shellcheck disable=SC2086 # split into words
+    said=$(in_namespace tc qdisc add dev lo root "$1" ${words} 2>&1)
+    status=$?
+    if [ "${status}" -eq 0 ]; then
+        printf 'kind %s yes\n' "$1"
+    elif [ "${status}" -eq 125 ]; then
+        case $1 in
+            pfifo | bfifo) answer=yes ;;
+            *) has_module "sch_$1" && answer=yes || answer='no its kernel has no module of that name' ;;
+        esac
+        printf 'kind %s %s\n' "$1" "${answer}"
+    else
+        printf 'kind %s no its kernel refuses it: %s\n' "$1" "${said%%"${newline}"*}"
+    fi
+}
+
+# tell_link NAME: its lower devices (of a bridge, its ports), state, driver, queues.
+tell_link() {
+    path=/sys/class/net/$1
+    lower=
+    for below in "${path}"/lower_*; do
+        [ ! -e "${below}" ] || lower="${lower}${lower:+,}${below##*/lower_}"
+    done
+    read -r state < "${path}/operstate"
+    read -r length < "${path}/tx_queue_len"
+    driver=$(readlink "${path}/device/driver")
+    bql=no
+    [ ! -e "${path}/queues/tx-0/byte_queue_limits/limit" ] || bql=yes
+    printf 'link %s %s %s %s %s %s\n' "$1" "${state}" "${length}" "${driver##*/}-" "${bql}" "${lower}-"
+}
+
+read -r kernel < /proc/sys/kernel/osrelease
+uid=$(id -u)
+version=$(tc -V 2> /dev/null)
+json=no
+case $(tc -j qdisc show dev lo 2> /dev/null) in
+    '['*) json=yes ;;
+    *) ;;
+esac
+read -r psched < /proc/net/psched
+model=
+for file in /tmp/sysinfo/model /proc/device-tree/model /sys/class/dmi/id/product_name; do
+    [ -n "${model}" ] || [ ! -r "${file}" ] || read -r model < "${file}" || :
+done
+# shellcheck source=/dev/null
+system=$([ ! -r /etc/os-release ] || { . /etc/os-release && printf '%s' "${PRETTY_NAME:-}"; })
+free_kb=$(df -k "${state_folder%/*}" 2> /dev/null | awk 'END { print $(NF - 2) }')
+if [ -d "${state_folder}" ]; then
+    read -r holder < "${state_folder}/holder" || :
+fi 2> /dev/null
+sqm=no
+for file in /var/run/sqm/*.state; do
+    [ ! -x /etc/init.d/sqm ] || [ ! -e "${file}" ] || sqm=yes
+done
+command -v ethtool > /dev/null && ethtool=yes || ethtool=no
+
+printf 'format 1\nuid %s\nkernel %s\npsched %s\ntc %s\njson %s\nethtool %s\nfree_kb %s\nsqm %s\n' \
+    "${uid}" "${kernel}" "${psched}" "${version}" "${json}" "${ethtool}" "${free_kb}" "${sqm}"
+printf 'model %s\nsystem %s\nholder %s\n' "${model}" "${system}" "${holder:-}"
+# The device that carries this very connection.
+ssh=${SSH_CONNECTION:-}
+tell_route management "${ssh%% *}"
+for path in /sys/class/net/*; do
+    [ ! -d "${path}" ] || tell_link "${path##*/}"
+done
+for setting in "$@"; do
+    case ${setting} in
+        route=*) tell_route "${setting#route=}" "${setting#route=}" ;;
+        kind=*) tell_kind "${setting#kind=}" ;;
+        *) ;;
+    esac
+done
+printf 'end\n'

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# A sweep's hold on a router: the lock, the state to come back to, and the watchdog that
+# comes back to it when nobody is there any more. Read by the router's shell after
+# defaults.sh and state.sh:
+#
+#   begin   token=T holder=WHO devices='D …'   takes the lock, starts the watchdog, stops sqm
+#   survey  token=T      prints the state and keeps it
+#   plan    token=T line=L …   keeps how to come back; from now on hooks may change things
+#   end     token=T      comes back, lets go
+#   restore              the same by hand, whoever holds the router
+#   status               tells who holds it; changes nothing
+#
+# ${state_folder} exists as long as the router is held (mkdir is atomic), and has:
+#   token, holder, began, devices   of the session; began in seconds of uptime
+#   owner      the process that makes the folder; `begun` exists when it was done
+#   watchdog   the process that watches
+#   beat.TOKEN a number that grows as long as the sweep lives; gone: it has ended
+#   sqm        there if sqm-scripts were stopped
+#   found      the state; plan: how to come back to it
+#   restoring/ there while somebody comes back; its file owner tells which process
+
+command=${1:-}
+[ "$#" -eq 0 ] || shift
+token=
+holder=
+devices=
+
+# stored NAME TEXT: true if the file then holds the text. A full disk may tell late.
+stored() {
+    printf '%s\n' "$2" 2> /dev/null > "${state_folder}/$1" || return 1
+    text=$(cat "${state_folder}/$1") && [ "${text}" = "$2" ]
+}
+
+# get NAME: sets value to the first line of the file; empty if there is none.
+get() {
+    value=
+    [ ! -r "${state_folder}/$1" ] || read -r value < "${state_folder}/$1"
+}
+
+# uptime_s: sets now. The router's clock may be set during a sweep, this one isn't.
+uptime_s() {
+    read -r now _ < /proc/uptime
+    now=${now%%.*}
+}
+
+# identify PID: sets identity to the process and when it started, as ids are used again.
+# `self` is the shell or subshell that runs this.
+identify() {
+    identity=
+    [ -r "/proc/$1/stat" ] || return 1
+    read -r stat < "/proc/$1/stat" 2> /dev/null || return 1
+    # The name is in brackets and may have blanks in it.
+    # shellcheck disable=SC2086 # split into words
+    set -- "${stat%% *}" ${stat##*) }
+    identity="$1 ${21}"
+}
+
+# alive FILE: true if the process that it names still runs.
+alive() {
+    get "$1"
+    known=${value}
+    [ -n "${known}" ] && identify "${known%% *}" && [ "${identity}" = "${known}" ]
+}
+
+# held: sets told to who holds the router.
+held() {
+    get holder
+    told="held by ${value:-somebody}"
+    get began
+    uptime_s
+    [ -z "${value}" ] || told="${told} for $((now - value)) s"
+}
+
+need_session() {
+    get token
+    if [ -z "${token}" ] || [ "${value}" != "${token}" ] || [ -e "${state_folder}/restoring" ]; then
+        die "this sweep no longer holds the router: it was restarted, or restored by its watchdog"
+    fi
+    get devices
+    devices=${value}
+}
+
+sqm_is_active() {
+    [ -x /etc/init.d/sqm ] || return 1
+    for file in /var/run/sqm/*.state; do
+        [ ! -e "${file}" ] || return 0
+    done
+    return 1
+}
+
+# ---- begin -------------------------------------------------------------------
+
+refuse_held() {
+    held
+    if [ -e "${state_folder}/restoring" ]; then
+        die "${told}, and is being restored; try again in ${watchdog_limit_s} s"
+    elif alive watchdog || alive owner; then
+        die "${told}; if that sweep is gone, its watchdog restores the router within ${watchdog_limit_s} s"
+    fi
+    die "${told}, but its watchdog is gone; restore it with flent-aqm restore --testbed ADDRESS"
+}
+
+begin() {
+    check_devices
+    if ! mkdir -m 700 "${state_folder}" 2> /dev/null; then
+        [ -d "${state_folder}" ] || die "can't make ${state_folder}; is it full, or read-only?"
+        # Cut off before it had a watchdog, a session has changed nothing.
+        if [ -e "${state_folder}/watchdog" ] || [ -e "${state_folder}/restoring" ] || alive owner; then
+            refuse_held
+        fi
+        rm -rf "${state_folder}"
+        mkdir -m 700 "${state_folder}" || refuse_held
+    fi
+    trap 'rm -rf "${state_folder}"; exit 1' HUP INT TERM PIPE
+    uptime_s
+    identify self
+    if ! { stored owner "${identity}" && stored token "${token}" && stored holder "${holder}" &&
+        stored began "${now}" && stored devices "${devices}" && stored "beat.${token}" 0; }; then
+        rm -rf "${state_folder}"
+        die "no room for files in ${state_folder}; nothing was changed"
+    fi
+    # The state itself has to fit, too: more of it than was ever seen, for a try.
+    if ! dd if=/dev/zero of="${state_folder}/room" bs=1024 count=256 2> /dev/null; then
+        rm -rf "${state_folder}"
+        die "no room for 256 KB in ${state_folder}; nothing was changed"
+    fi
+    rm -f "${state_folder}/room"
+    # With redirections beside the function's name, a shell keeps the old ones open, and
+    # with them the ssh session.
+    (
+        exec < /dev/null > /dev/null 2>&1
+        watch
+    ) &
+    identify "$!"
+    if ! stored watchdog "${identity}"; then
+        kill "$!"
+        rm -rf "${state_folder}"
+        die "no room for files in ${state_folder}; nothing was changed"
+    fi
+    trap '' HUP INT TERM PIPE
+    if sqm_is_active; then
+        : > "${state_folder}/sqm"
+        /etc/init.d/sqm stop > /dev/null 2>&1
+    fi
+    : > "${state_folder}/begun"
+}
+
+# ---- watchdog ----------------------------------------------------------------
+
+# Comes back when the beat hasn't changed for the time, or the feeder has seen the end of
+# its input. Counts its own naps, so that no clock is needed.
+watch() {
+    trap '' HUP PIPE
+    last=
+    idle=0
+    while :; do
+        sleep "${watchdog_nap_s}"
+        get token
+        [ "${value}" = "${token}" ] || exit 0
+        get "beat.${token}"
+        if [ "${value}" = "${last}" ]; then
+            idle=$((idle + watchdog_nap_s))
+        else
+            last=${value}
+            idle=0
+        fi
+        if [ "${idle}" -ge "${watchdog_patience_s}" ] || [ -e "${state_folder}/gone" ]; then
+            if come_back; then
+                logger -t flent-aqm 'the sweep is gone: restored the router'
+            else
+                logger -t flent-aqm "the sweep is gone: restored the router, but ${difference:-another process was at it}"
+            fi
+            exit
+        fi
+    done
+}
+
+# ---- coming back -------------------------------------------------------------
+
+# come_back: status 0 if the state is the one that was found; else difference says how it
+# differs. Only one process does it; 2 if another is at it.
+come_back() {
+    difference=
+    # A full disk must not keep us from it.
+    if ! mkdir "${state_folder}/restoring" 2> /dev/null; then
+        [ -d "${state_folder}" ] || return 0
+        ! alive restoring/owner || return 2
+    fi
+    identify self
+    stored restoring/owner "${identity}"
+    get devices
+    devices=${value}
+    if [ -e "${state_folder}/plan" ]; then
+        found=$(cat "${state_folder}/found")
+        put_back "${state_folder}/plan" "${found}"
+        state=$(show_state)
+        [ "${state}" = "${found}" ] || difference=$(differing "${found}" "${state}")
+    fi
+    if [ -e "${state_folder}/sqm" ]; then
+        /etc/init.d/sqm start > /dev/null 2>&1 || difference="${difference} sqm did not start"
+    fi
+    rm -rf "${state_folder}" || rm -rf "${state_folder}"
+    [ -z "${difference}" ]
+}
+
+# differing OLD NEW: the first line of OLD that NEW lacks, and the other way round.
+differing() {
+    first_missing "$1" "$2"
+    printf 'was: %s; ' "${missing:-nothing else}"
+    first_missing "$2" "$1"
+    printf 'is: %s' "${missing:-nothing else}"
+}
+
+# first_missing OLD NEW: sets missing to the first line of OLD that NEW lacks.
+first_missing() {
+    missing=$(printf '%s\n' "$1" | while read -r line; do
+        case "${newline}$2${newline}" in
+            *"${newline}${line}${newline}"*) ;;
+            *)
+                printf '%s' "${line}"
+                break
+                ;;
+        esac
+    done)
+}
+
+finish() {
+    come_back
+    case $? in
+        0) ;;
+        2)
+            # Whoever is at it needs some seconds at most, with sqm.
+            tries=0
+            while [ -d "${state_folder}" ] && [ "${tries}" -lt "${watchdog_limit_s}" ]; do
+                sleep 1
+                tries=$((tries + 1))
+            done
+            [ ! -d "${state_folder}" ] || die "another process restores the router, but doesn't end"
+            ;;
+        *) die "the router is not as it was found: ${difference}" ;;
+    esac
+}
+
+restore() {
+    if [ ! -d "${state_folder}" ]; then
+        printf 'nothing to restore: nobody holds this router\n'
+        return
+    fi
+    held
+    if [ ! -e "${state_folder}/watchdog" ]; then
+        alive owner && die "${told}, which has only just begun"
+        rm -rf "${state_folder}"
+        printf 'was %s; it had changed nothing\n' "${told}"
+        return
+    fi
+    get watchdog
+    # First, lest it does the same at the same time.
+    ! alive watchdog || kill "${known%% *}"
+    trap '' HUP PIPE
+    finish
+    printf 'restored; was %s\n' "${told}"
+}
+
+# ---- main --------------------------------------------------------------------
+
+case ${command} in
+    plan) ;;
+    *)
+        for setting in "$@"; do
+            case ${setting} in
+                token=*) token=${setting#*=} ;;
+                holder=*) holder=${setting#*=} ;;
+                devices=*) devices=${setting#*=} ;;
+                *) die "unknown setting '${setting}'" ;;
+            esac
+        done
+        ;;
+esac
+case ${command} in
+    begin) begin ;;
+    survey)
+        need_session
+        state=$(show_state)
+        stored found "${state}" || die "no room for the state in ${state_folder}"
+        printf '%s\n' "${state}"
+        ;;
+    plan)
+        token=${1#token=}
+        shift
+        need_session
+        text=$(printf '%s\n' "$@")
+        stored plan.part "${text}" || die "no room for the plan in ${state_folder}"
+        mv "${state_folder}/plan.part" "${state_folder}/plan"
+        ;;
+    end)
+        need_session
+        trap '' HUP PIPE
+        finish
+        ;;
+    restore) restore ;;
+    status)
+        if [ -d "${state_folder}" ]; then
+            held
+            alive watchdog && watched=yes || watched=no
+            printf '%s; watchdog: %s\n' "${told}" "${watched}"
+        else
+            printf 'free\n'
+        fi
+        ;;
+    *) die "unknown command '${command}'; known: begin, survey, plan, end, restore, status" ;;
+esac
