@@ -95,9 +95,8 @@ class Connection:
             return shell.run(_hook(command, self.testbed, *settings), timeout_s=timeout_s,
                              env={**os.environ, **self.environment})
         except CommandFailed as failed:
-            lines = failed.stderr.strip().splitlines() or [f"{command} ended with status "
-                                                           f"{failed.returncode}"]
-            raise TestbedError(f"{self.testbed}: {lines[-1]}") from None
+            said = failed.stderr.strip() or f"{command} ended with status {failed.returncode}"
+            raise TestbedError(f"{self.testbed}: {said.splitlines()[-1]}") from None
 
     def keep_alive(self, token: str) -> None:
         """From now on tell the host's watchdog, every BEAT_S, that the sweep lives."""

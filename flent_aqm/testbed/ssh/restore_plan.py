@@ -12,7 +12,6 @@ What isn't in the tables below can't be promised to come back, so a sweep doesn'
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 from flent_aqm.errors import TestbedError
@@ -46,12 +45,14 @@ def restore_plan(state: RouterState) -> list[str]:
 
 def _tree(device: Device) -> list[Words]:
     """Queues and classes from the root on, then the filters."""
-    nodes = [*map(lambda line: _qdisc(device.name, line), device.qdiscs),
-             *map(lambda line: _class(device.name, line), device.classes)]
+    nodes = [*(_qdisc(device.name, line) for line in device.qdiscs),
+             *(_class(device.name, line) for line in device.classes)]
     waiting = {node[0]: node for node in nodes if node}
     ordered: list[Words] = []
     while waiting:
-        ready = [own for own, (_, parent, _) in waiting.items() if parent not in waiting]
+        # A place that is no class of its own, as those of mq, is the queue's: 1:2 is 1:'s.
+        ready = [own for own, (_, parent, _) in waiting.items()
+                 if parent not in waiting and (not parent or _queue(parent) not in waiting)]
         if not ready:
             raise TestbedError(f"{device.name}: its queues hang on each other in a ring")
         ordered += [waiting.pop(own)[2] for own in ready]
@@ -75,7 +76,6 @@ def _qdisc(device: str, line: str) -> Node | None:
             parent, where = "", ["root"]
         case ["qdisc", kind, handle, "parent", parent, *rest]:
             where = ["parent", parent]
-            parent = _owner(parent)
         case _:
             raise _unknown(device, line)
     if kind not in _OPTIONS:
@@ -112,9 +112,8 @@ def _class(device: str, line: str) -> Node | None:
                          "htb", *options]
 
 
-def _owner(parent: str) -> str:
-    """A class that HTB doesn't show is the queue's own: 1:2 of mq hangs on 1:."""
-    return parent
+def _queue(place: str) -> str:
+    return f"{place.split(':')[0]}:"
 
 
 def _words(device: str, line: str) -> Words:

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a router is and can do, and whether that is enough: asked before anything changes.
+
+router_hooks/probe.sh prints it. The text is the router's, so untrusted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from flent_aqm.errors import ParseError, TestbedError
+from flent_aqm.testbed.ssh.connection import Connection
+
+# For the state that lies on the router while a sweep runs (session.sh tries 256 KB).
+NEEDED_KB = 300
+
+_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A device. driver: "" for a virtual one; bql: its driver limits the bytes in its own
+    queue; lower: devices below it, for a bridge its ports."""
+
+    name: str
+    state: str
+    txqueuelen: int
+    driver: str
+    bql: bool
+    lower: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One answer of probe.sh.
+
+    management: the device that carries our connection, "" if the router doesn't know;
+    routes: address -> device; kinds: kind of qdisc -> "" or why the router lacks it.
+    """
+
+    text: Mapping[str, str]
+    management: str
+    links: Mapping[str, Link]
+    routes: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+    def beneath(self, name: str) -> set[str]:
+        """A device and all below it: of a bridge its ports, of a VLAN its device."""
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found.add(one)
+                waiting += self.links[one].lower if one in self.links else ()
+        return found
+
+
+def probe(connection: Connection, *, kinds: Collection[str] = (),
+          addresses: Collection[str] = ()) -> Facts:
+    """Ask the router. Raises TestbedError, or ParseError for an answer of another form."""
+    return parse_probe(connection.run(
+        "probe", *(f"route={address}" for address in addresses),
+        *(f"kind={kind}" for kind in sorted(kinds))))
+
+
+def parse_probe(text: str) -> Facts:
+    """The answer as a record. Raises ParseError that shows the line."""
+    lines = text.splitlines()
+    if lines[:1] != ["format 1"] or lines[-1:] != ["end"]:
+        raise ParseError("the router's answer to the probe is not whole: it begins with "
+                         f"{''.join(lines[:1])[:60]!r} and ends with {''.join(lines[-1:])[:60]!r}")
+    texts: dict[str, str] = {}
+    links: dict[str, Link] = {}
+    routes: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    for line in lines[1:-1]:
+        name, _, rest = line.partition(" ")
+        match name, rest.split():
+            case "link", [device, state, length, driver, bql, lower] if length.isdecimal():
+                links[device] = Link(device, state, int(length), driver.removesuffix("-"),
+                                     bql == "yes",
+                                     tuple(filter(None, lower.removesuffix("-").split(","))))
+            case "route", [address, device] if _NAME.fullmatch(device):
+                routes[address] = device
+            case "kind", [kind, "yes"]:
+                kinds[kind] = ""
+            case "kind", [kind, "no", *why]:
+                kinds[kind] = " ".join(why)[:200]
+            case "link" | "route" | "kind", _:
+                raise ParseError(f"the router's answer to the probe has the line {line[:80]!r}")
+            case _:
+                texts[name] = rest[:200]
+    return Facts(texts, routes.pop("management", ""), links, routes, kinds)
+
+
+def check_host(facts: Facts) -> None:
+    """Raise TestbedError when no hook could work there at all, or somebody else is at it."""
+    if facts.text.get("uid") != "0":
+        raise TestbedError("the user there is not root, who alone may change queues; "
+                           "log in as root: ssh://root@ROUTER")
+    if not facts.text.get("tc"):
+        raise TestbedError("there is no tc; install it (OpenWrt: opkg install tc-full; "
+                           "Debian: apt install iproute2)")
+    free_kb = facts.text.get("free_kb", "")
+    if free_kb.isdecimal() and int(free_kb) < NEEDED_KB:
+        raise TestbedError(f"only {free_kb} KB are free in /var/run; {NEEDED_KB} are needed to "
+                           "keep the state that the sweep comes back to; make room there")
+
+
+def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
+    """Raise TestbedError when a device can't be shaped. devices: batch key -> name."""
+    for key, name in devices.items():
+        if not _NAME.fullmatch(name) or name not in facts.links:
+            known = ", ".join(link for link in facts.links if link != "lo")
+            raise TestbedError(f"{key}: the router has no device {name!r}; it has {known}")
+        if name in facts.beneath(facts.management):
+            through = facts.management
+            detail = f" (the ssh connection comes through {through})" if through != name else ""
+            raise TestbedError(
+                f"{key}: {name} carries the ssh connection to the router{detail}, and shaping it "
+                "would cut us off; reach the router by another of its devices")
+    if len(set(devices.values())) < len(devices):
+        raise TestbedError(f"{' and '.join(devices)} are both {devices.popitem()[1]}; "  # type: ignore[attr-defined]
+                           "the router has to be between client and server")
+
+
+def check_kinds(facts: Facts, kinds: Collection[str]) -> None:
+    """Raise TestbedError that names the queues which the router lacks, and why."""
+    lacking = [f"{kind} ({facts.kinds.get(kind, 'not asked for')})" for kind in sorted(kinds)
+               if facts.kinds.get(kind, "?")]
+    if lacking:
+        raise TestbedError(f"the router lacks {', '.join(lacking)}; "
+                           "flent-aqm doctor --testbed tells what it has")
