@@ -40,6 +40,9 @@ COMMANDS = {
     "ndt7-server": Command(
         "flent_aqm.ndt7.command", "serve NDT7 speed tests",
         "flent-aqm ndt7-server"),
+    "restore": Command(
+        "flent_aqm.testbed.ssh.restore", "undo what a sweep that is gone has left on a router",
+        "flent-aqm restore --testbed ssh://root@192.168.1.1"),
     "setup": Command(
         "flent_aqm.setup.command", "build the lab kernel and fetch the tools it needs",
         "flent-aqm setup"),

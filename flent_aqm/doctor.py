@@ -55,11 +55,20 @@ class Part:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("--json", action="store_true", help="print a JSON list, not a table")
+    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
+    parser.add_argument("--testbed", metavar="ADDRESS",
+                        help="tell what a router can do: ssh://[user@]router[:port], or netns for "
+                        "this machine; changes nothing there")
+    parser.add_argument("--server", metavar="HOST",
+                        help="with --testbed: tell which devices lead to us and to HOST")
 
 
 def main(args: argparse.Namespace) -> int:
     """Print all parts. Exit status 1 if one is missing that measuring or set-up needs."""
+    if args.testbed:
+        from flent_aqm.testbed.ssh import doctor
+
+        return doctor.report(args.testbed, server=args.server, as_json=args.json)
     parts = list(all_parts())
     if args.json:
         json.dump([asdict(part) for part in parts], sys.stdout, indent=1)

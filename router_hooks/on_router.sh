@@ -11,7 +11,7 @@
 #
 # For routers behind ssh, testbed=ssh://[USER@]HOST[:PORT]:
 #
-#   on_router.sh probe testbed=T …    what it is and can do; see probe.sh
+#   on_router.sh probe testbed=T …    what it is and can do; see probe.sh (netns: this machine)
 #   on_router.sh begin | survey | plan | end | restore | status testbed=T …    see session.sh
 #   on_router.sh connect testbed=T    opens a connection for the others and prints `ready`;
 #                             ends with its input, of which each line is the token of
@@ -203,19 +203,16 @@ for setting in "$@"; do
 done
 [ -n "${testbed}" ] || die "testbed is missing; give testbed=virtual, netns or ssh://ROUTER"
 
-case ${command} in
-    apply | read-back | undo) ;;
-    *)
-        case ${testbed} in
-            ssh://*) ;;
-            *) die "${command}: only for testbed=ssh://…, not for '${testbed}'" ;;
-        esac
-        ;;
+case ${command}:${testbed} in
+    apply:* | read-back:* | undo:* | probe:netns | *:ssh://*) ;;
+    *) die "${command}: only for testbed=ssh://…, not for '${testbed}'" ;;
 esac
 case ${command} in
     probe)
         files='defaults.sh state.sh probe.sh'
-        over_ssh "$@"
+        [ "${testbed}" = netns ] || over_ssh "$@"
+        script "$@" | sh -s
+        exit
         ;;
     begin | survey | plan | end | restore | status)
         files='defaults.sh state.sh session.sh'

@@ -214,7 +214,7 @@ differing() {
 
 # first_missing OLD NEW: sets missing to the first line of OLD that NEW lacks.
 first_missing() {
-    missing=$(printf '%s\n' "$1" | while read -r line; do
+    missing=$(printf '%s\n' "$1" | while IFS= read -r line; do
         case "${newline}$2${newline}" in
             *"${newline}${line}${newline}"*) ;;
             *)

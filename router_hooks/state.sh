@@ -54,7 +54,7 @@ show_filters() {
             [ "${kind}" != htb ] || printf 'parent %s\n' "${handle}"
         done
     } | while read -r where handle; do
-        printf '@filter %s %s\n' "${where}" "${handle}"
+        printf '@filter %s\n' "${where}${handle:+ }${handle}"
         # shellcheck disable=SC2086 # no word where there is no handle
         show_tc filter show dev "$1" "${where}" ${handle}
     done
@@ -91,9 +91,10 @@ clear_device() {
     tc qdisc del dev "$1" ingress 2> /dev/null
 }
 
-# remove_new_ifbs LINKS: IFB devices that LINKS, the lines of show_links, doesn't list.
+# remove_new_ifbs LINKS: IFB devices that LINKS, the lines of show_links, doesn't list. A
+# kernel that loads the module makes ifb0 and ifb1.
 remove_new_ifbs() {
-    for path in /sys/class/net/ifb*; do
+    for path in /sys/class/net/ifb* /sys/class/net/flent-*; do
         name=${path##*/}
         [ -d "${path}" ] || continue
         case "${newline}$1${newline}" in

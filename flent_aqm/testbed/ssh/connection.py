@@ -72,7 +72,7 @@ class Connection:
         try:
             with said.open("wb") as errors:
                 self._process = subprocess.Popen(
-                    _hook("connect", self.testbed), stdin=subprocess.PIPE,
+                    hook_command("connect", self.testbed), stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE, stderr=errors, bufsize=0,
                     # ^C is for us: the connection is needed to restore the router.
                     start_new_session=True, env={**os.environ, **self.environment})
@@ -92,7 +92,7 @@ class Connection:
         Raises TestbedError with the last line that it said.
         """
         try:
-            return shell.run(_hook(command, self.testbed, *settings), timeout_s=timeout_s,
+            return shell.run(hook_command(command, self.testbed, *settings), timeout_s=timeout_s,
                              env={**os.environ, **self.environment})
         except CommandFailed as failed:
             said = failed.stderr.strip() or f"{command} ended with status {failed.returncode}"
@@ -140,7 +140,8 @@ class Connection:
                 return
 
 
-def _hook(command: str, testbed: str, *settings: str) -> list[str]:
+def hook_command(command: str, testbed: str, *settings: str) -> list[str]:
+    """The words for on_router.sh, as a list for shell.run."""
     script = paths.resource_dir("router_hooks") / "on_router.sh"
     return ["sh", str(script), command, f"testbed={testbed}", *settings]
 

@@ -7,14 +7,16 @@ router_hooks/probe.sh prints it. The text is the router's, so untrusted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.errors import ParseError, TestbedError
-from flent_aqm.testbed.ssh.connection import Connection
 
 # For the state that lies on the router while a sweep runs (session.sh tries 256 KB).
 NEEDED_KB = 300
+
+# A command of on_router.sh and its settings -> what it prints.
+Ask = Callable[..., str]
 
 _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 
@@ -58,12 +60,11 @@ class Facts:
         return found
 
 
-def probe(connection: Connection, *, kinds: Collection[str] = (),
-          addresses: Collection[str] = ()) -> Facts:
-    """Ask the router. Raises TestbedError, or ParseError for an answer of another form."""
-    return parse_probe(connection.run(
-        "probe", *(f"route={address}" for address in addresses),
-        *(f"kind={kind}" for kind in sorted(kinds))))
+def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] = ()) -> Facts:
+    """Ask the router. ask: Connection.run, or its like. Raises what that raises, and
+    ParseError for an answer of another form."""
+    return parse_probe(ask("probe", *(f"route={address}" for address in addresses),
+                           *(f"kind={kind}" for kind in sorted(kinds))))
 
 
 def parse_probe(text: str) -> Facts:
@@ -123,7 +124,7 @@ def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
                 f"{key}: {name} carries the ssh connection to the router{detail}, and shaping it "
                 "would cut us off; reach the router by another of its devices")
     if len(set(devices.values())) < len(devices):
-        raise TestbedError(f"{' and '.join(devices)} are both {devices.popitem()[1]}; "  # type: ignore[attr-defined]
+        raise TestbedError(f"{' and '.join(devices)} are both {next(iter(devices.values()))}; "
                            "the router has to be between client and server")
 
 

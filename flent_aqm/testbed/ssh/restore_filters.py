@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from flent_aqm.errors import TestbedError
 
 _HEAD = re.compile(
-    r"filter (?:parent \S+ )?protocol (?P<protocol>[\w.]+) pref (?P<pref>\d+) (?P<kind>\w+) "
+    r"filter (?:parent (?P<parent>\S+) )?protocol (?P<protocol>[\w.]+) pref (?P<pref>\d+) (?P<kind>\w+) "
     r"(?:chain (?P<chain>\d+) ?)?(?P<rest>.*)")
 _MATCH = re.compile(r"match ([0-9a-f]{8})/([0-9a-f]{8}) at (nexthdr\+)?(-?\d+)")
 _MIRRED = re.compile(r"action order 1: mirred \(Egress (Redirect|Mirror) to device ([\w.@-]+)\) "
@@ -39,7 +39,10 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
                 f"{' '.join(' '.join(filter_).split())[:120]!r}; remove it first: "
                 f"tc filter del dev {device} {where}")
         if words:
-            commands.append(["filter", "add", "dev", device, *where.split(), *words])
+            # The same place may have been named in another way.
+            named = _HEAD.fullmatch(filter_[0])
+            place = ["parent", named["parent"]] if named and named["parent"] else where.split()
+            commands.append(["filter", "add", "dev", device, *place, *words])
     return commands
 
 

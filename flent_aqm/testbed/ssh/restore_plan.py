@@ -214,7 +214,7 @@ _OPTIONS: dict[str, Callable[[Words], Words | None]] = {
     "codel": _codel(),
     "fq_codel": _codel(flows=str, quantum=str, memory_limit=str, drop_batch=str,
                        ce_threshold_selector=str),
-    "sfq": _pairs(["headdrop"], limit=_packets, quantum=str, depth=str, flows=None, divisor=str,
+    "sfq": _pairs(["headdrop"], limit=_packets, quantum=str, depth=str, flows=str, divisor=str,
                   perturb=_seconds),
     "cake": lambda words: _options(words, {"bandwidth": str, "rtt": str, "overhead": str,
                                            "mpu": str, "memlimit": str, "fwmark": str},
