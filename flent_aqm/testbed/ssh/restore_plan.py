@@ -186,6 +186,17 @@ def _codel(**more: Writer) -> Callable[[Words], Words | None]:
     return options
 
 
+def _sfq(words: Words) -> Words | None:
+    options = _options(words, {"limit": _packets, "quantum": str, "depth": str, "flows": str,
+                               "divisor": str, "perturb": _seconds}, ["headdrop"])
+    # A limit that is asked for lowers the flows to it: where there are more, nobody has.
+    if options and options[:1] == ["limit"] and "flows" in options:
+        limit, flows = options[1], options[options.index("flows") + 1]
+        if limit.isdecimal() and flows.isdecimal() and int(flows) > int(limit):
+            return options[2:]
+    return options
+
+
 def _prio(words: Words) -> Words | None:
     match words:
         case ["bands", bands, "priomap", *bands_of] if len(bands_of) == 16:
@@ -214,8 +225,7 @@ _OPTIONS: dict[str, Callable[[Words], Words | None]] = {
     "codel": _codel(),
     "fq_codel": _codel(flows=str, quantum=str, memory_limit=str, drop_batch=str,
                        ce_threshold_selector=str),
-    "sfq": _pairs(["headdrop"], limit=_packets, quantum=str, depth=str, flows=str, divisor=str,
-                  perturb=_seconds),
+    "sfq": _sfq,
     "cake": lambda words: _options(words, {"bandwidth": str, "rtt": str, "overhead": str,
                                            "mpu": str, "memlimit": str, "fwmark": str},
                                    ["unlimited", *_CAKE_FLAGS]),
