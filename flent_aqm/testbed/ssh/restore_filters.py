@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from flent_aqm.errors import TestbedError
 
 _HEAD = re.compile(
-    r"filter (?:parent (?P<parent>\S+) )?protocol (?P<protocol>[\w.]+) pref (?P<pref>\d+) (?P<kind>\w+) "
-    r"(?:chain (?P<chain>\d+) ?)?(?P<rest>.*)")
+    r"filter (?:parent (?P<parent>\S+) )?protocol (?P<protocol>[\w.]+) pref (?P<pref>\d+) "
+    r"(?P<kind>\w+) (?:chain (?P<chain>\d+) ?)?(?P<rest>.*)")
 _MATCH = re.compile(r"match ([0-9a-f]{8})/([0-9a-f]{8}) at (nexthdr\+)?(-?\d+)")
 _MIRRED = re.compile(r"action order 1: mirred \(Egress (Redirect|Mirror) to device ([\w.@-]+)\) "
                      r"(?:stolen|pipe)")
