@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 from typing import Any
 
@@ -13,6 +14,10 @@ def patch(module: Any) -> None:
     """Patch flent.settings."""
     _patch_words(module)
     _patch_list(module)
+    if not os.environ.get("FLENT_AQM_CELL"):
+        from flent_aqm.bridge import definitions
+
+        definitions.patch(module.Settings)
 
 
 def _patch_words(module: Any) -> None:

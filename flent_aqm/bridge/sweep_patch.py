@@ -16,6 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flent_aqm.bridge import definitions
 from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.overrides import restore_zeros, restrict
 
@@ -68,6 +69,8 @@ def _plan_while_expanding(runner: Any, module: Any) -> None:
 
     @wraps(stock)
     def expand_argsets(self: Any, batch: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        if "testbed" in batch:
+            definitions.remember(self.settings)
         for section, settings in stock(self, batch, *args, **kwargs):
             if "testbed" in section:
                 from flent_aqm.bridge.cells import make_cell
