@@ -28,6 +28,9 @@ class Command:
 
 # Modules are imported only when their command runs: start-up counts inside the guest.
 COMMANDS = {
+    "assert": Command(
+        "flent_aqm.score.assert_command", "check a condition on the numbers of data files",
+        "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
     "demo-picture": Command(
         "flent_aqm.demo", "draw latency and throughput of a batch, queue by queue",
         "flent-aqm demo-picture results/quick-2026-01-31T120000 -o demo.png"),
@@ -43,6 +46,9 @@ COMMANDS = {
     "restore": Command(
         "flent_aqm.testbed.ssh.restore", "undo what a sweep that is gone has left on a router",
         "flent-aqm restore --testbed ssh://root@192.168.1.1"),
+    "score": Command(
+        "flent_aqm.score.command", "every metric and score of data files",
+        "flent-aqm score results/"),
     "setup": Command(
         "flent_aqm.setup.command", "build the lab kernel and fetch the tools it needs",
         "flent-aqm setup"),

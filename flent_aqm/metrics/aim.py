@@ -39,16 +39,14 @@ def loaded_latency_ms(run: Run, direction: str) -> float:
 def thinned_ms(samples: Samples) -> Numbers:
     """Latencies of answered probes at least 400 ms apart. Raises NotAvailable."""
     answered = numpy.isfinite(samples.rtt_ms)
-    kept: list[float] = []
-    last_s = -numpy.inf
-    for sent_s, rtt_ms in zip(samples.sent_s[answered].tolist(),
-                              samples.rtt_ms[answered].tolist(), strict=True):
-        if sent_s - last_s >= APART_S - _SLACK_S:
-            kept.append(rtt_ms)
-            last_s = sent_s
-    if not kept:
+    sent_s, rtt_ms = samples.sent_s[answered], samples.rtt_ms[answered]
+    if not sent_s.size:
         raise NotAvailable("none of the probes came back")
-    return numpy.array(kept)
+    kept = [0]
+    while (following := int(numpy.searchsorted(
+            sent_s, sent_s[kept[-1]] + APART_S - _SLACK_S))) < sent_s.size:
+        kept.append(following)
+    return rtt_ms[kept]
 
 
 def increase_ms(run: Run) -> float:

@@ -67,7 +67,7 @@ class Metric:
             return "-"
         digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
         number = f"{value:.{digits}f}"
-        return f"{self.word(value)} ({number})" if self.word else number
+        return f"{self.word(value)} {number}" if self.word else number
 
 
 def values(run: Run) -> dict[str, float | Unavailable]:
