@@ -13,7 +13,7 @@ from typing import Any
 from flent_aqm.errors import BadResult
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
-from flent_aqm.testbed.virtual import SERVERS, Lab
+from flent_aqm.testbed.virtual import Lab
 
 HERE = Path(__file__).resolve().parent
 _DROPPED = re.compile(r"^(\d+) packets? dropped by kernel", re.MULTILINE)
@@ -28,7 +28,7 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
     """
     scenario = Scenario.from_settings(settings)
     whole = f'cd "$RESULTS"; . "$VALIDATION/guest.sh"; {script}'
-    with Lab(scenario, ["sh", "-c", whole], servers=SERVERS,
+    with Lab(scenario, ["sh", "-c", whole], servers=("iperf3", "irtt"),
              prelude=[apply_command(scenario)], cwd=HERE, env={"VALIDATION": str(HERE)}) as lab:
         status = lab.run().status
         if status:

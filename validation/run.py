@@ -18,7 +18,7 @@ from pathlib import Path
 from flent_aqm.errors import AqmError
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep.pool import cores_for
-from flent_aqm.testbed.virtual import kill_all
+from flent_aqm.testbed.place import kill_all
 from validation.all_checks import CHECKS
 from validation.check import Check, Outcome
 from validation.page import PICTURES, allowed, counts, number, page
