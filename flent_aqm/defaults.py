@@ -4,7 +4,13 @@
 from __future__ import annotations
 
 # Queues that a router hook exists for (router_hooks/schemes/NAME.sh).
-AQMS = ("no_aqm", "codel", "fq_codel", "sfq")
+AQMS = ("no_aqm", "bfifo", "codel", "fq_codel", "sfq", "cake", "pie", "fq_pie", "red", "sfb",
+        "drr", "dualpi2")
+
+# What limits the rate; `none` for an AQM in front of a slower link. And where the download
+# is shaped: on what leaves towards the client, or on what arrives from the server.
+SHAPERS = ("htb", "tbf", "cake", "none")
+INGRESSES = ("lan", "ifb")
 
 # Router model -> latency in ns that is added to the qdisc watchdog timer. The
 # timers of a real router fire late; `ideal` has none of that. With 20 us, HTB without
@@ -26,6 +32,16 @@ MAX_DELAY_MS = 10_000.0
 BURST_CEIL_FACTOR = 1.6
 BURST_BYTES = 15 * 1024
 CBURST_BYTES = 30 * 1024
+
+# TBF's burst: this much time at the rate, and no less than two full frames. And three tiers
+# of HTB: the most that EF gets, and what background gets when all want the rate, in percent;
+# DSCPs as bytes of the IP header. router_hooks/defaults.sh has the same and the reasons.
+TBF_BURST_US, TBF_MIN_BURST_BYTES = 1000, 3028
+EF_PERCENT, BACKGROUND_PERCENT = 33, 20
+EF_DSCPS, BACKGROUND_DSCPS = (0xB8, 0xC0, 0x90), (0x20, 0x04)
+
+# DRR's flows, likewise.
+DRR_FLOWS = 64
 
 # Latency probes run this long before and after the load, in seconds.
 PROBE_MARGIN_S = 5

@@ -12,14 +12,17 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from flent_aqm import defaults
 from flent_aqm.errors import ConfigError
+from flent_aqm.router.aqms import check_parameter
 
 _TRUE = {"yes", "true", "on", "1"}
 _FALSE = {"no", "false", "off", "0"}
 _SSH = re.compile(r"ssh://([A-Za-z0-9_.-]+@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
+
+_FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,24 @@ class Scenario:
     router_model: str = "ideal"
     testbed: str = "virtual"
     seed: int | None = None
+    # Parameters of the AQM that are not at their default, by name, as text: target -> 10ms.
+    aqm_parameters: tuple[tuple[str, str], ...] = ()
+    shaper: str = "htb"
+    ingress: str = "lan"
+    tiers: int = 1
+    txqueuelen: int | None = None
 
     def as_dict(self) -> dict[str, object]:
         """All fields by name, fit for JSON."""
-        return asdict(self)
+        return {**asdict(self), "aqm_parameters": dict(self.aqm_parameters)}
+
+    def identity(self) -> dict[str, object]:
+        """What tells this run from others: the fields of the first version, and those of
+        later ones that aren't at their default. So the seeds of old runs stay as they were.
+        """
+        later = {field.name for field in fields(self)[_FIELDS_OF_FIRST_VERSION:]
+                 if getattr(self, field.name) == field.default}
+        return {key: value for key, value in self.as_dict().items() if key not in later}
 
     def as_json(self) -> str:
         """All fields as one line of JSON, the form in which a run's tools get them."""
@@ -59,12 +76,14 @@ class Scenario:
     def from_settings(cls, given: Mapping[str, object]) -> Scenario:
         """Check and convert what a batch or command line gives.
 
-        Keys are those of the fields, and `rate_mbps` for both directions; keys of
-        others are left alone. Raises ConfigError that names the key and the value.
+        Keys are those of the fields, `rate_mbps` for both directions, and `aqm_NAME` for a
+        parameter of the AQM; keys of others are left alone. Raises ConfigError that names
+        the key and the value.
         """
         rate = given.get("rate_mbps", 100)
-        return cls(
-            aqm=_choice("aqm", given.get("aqm", "no_aqm"), defaults.AQMS),
+        aqm = _choice("aqm", given.get("aqm", "no_aqm"), defaults.AQMS)
+        scenario = cls(
+            aqm=aqm,
             rate_up_mbps=_rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
             rate_down_mbps=_rate("rate_down_mbps", given.get("rate_down_mbps", rate)),
             burst_shaping=parse_flag("burst_shaping", given.get("burst_shaping", False)),
@@ -74,7 +93,25 @@ class Scenario:
                                  tuple(defaults.ROUTER_MODELS)),
             testbed=_testbed(given.get("testbed", "virtual")),
             seed=_seed(given.get("seed")),
+            aqm_parameters=_aqm_parameters(aqm, given),
+            shaper=_choice("shaper", given.get("shaper", "htb"), defaults.SHAPERS),
+            ingress=_choice("ingress", given.get("ingress", "lan"), defaults.INGRESSES),
+            tiers=int(_choice("tiers", str(given.get("tiers", "1")), ("1", "3"))),
+            txqueuelen=_txqueuelen(given.get("txqueuelen")),
         )
+        scenario._refuse_odd_pairs()
+        return scenario
+
+    def _refuse_odd_pairs(self) -> None:
+        """Settings that are right alone and can't be had together."""
+        if self.shaper == "cake" and self.aqm != "cake":
+            raise ConfigError("shaper: cake is AQM and shaper in one; give aqm = cake with it, "
+                              f"not {self.aqm}")
+        if self.shaper != "htb" and (self.burst_shaping or self.tiers != 1):
+            key = "burst_shaping" if self.burst_shaping else "tiers"
+            raise ConfigError(f"{key}: needs shaper = htb, not {self.shaper}")
+        if self.burst_shaping and self.tiers != 1:
+            raise ConfigError("tiers: 3 goes without burst_shaping; switch one of them off")
 
 
 def in_namespace() -> bool:
@@ -127,6 +164,31 @@ def parse_flag(key: str, value: object) -> bool:
     if text in _FALSE:
         return False
     raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
+
+
+def _aqm_parameters(aqm: str, given: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """From one mapping (as_dict's form) and from keys aqm_NAME, checked and sorted."""
+    whole = given.get("aqm_parameters") or {}
+    if not isinstance(whole, Mapping):
+        raise ConfigError(f"aqm_parameters: {whole!r}; give each one as aqm_NAME = value")
+    asked = {str(name): value for name, value in whole.items()}
+    asked |= {key[len("aqm_"):]: value for key, value in given.items()
+              if key.startswith("aqm_") and key != "aqm_parameters"}
+    # Flent makes True and False of words and of 0 and 1.
+    texts = {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
+             for name, value in asked.items()}
+    return tuple(sorted((name, check_parameter(aqm, name, text))
+                        for name, text in texts.items()))
+
+
+def _txqueuelen(value: object) -> int | None:
+    if value is None or value == "":
+        return None
+    # Flent makes True and False of 1 and 0.
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if not re.fullmatch(r"[0-9]{1,7}", text):
+        raise ConfigError(f"txqueuelen: {text!r} is not a number of packets below 10 million")
+    return int(text)
 
 
 def _testbed(value: object) -> str:

@@ -3,12 +3,24 @@
 # Puts the queue under test on the router, reads it back, takes it away. on_router.sh
 # has the router's shell read it after defaults.sh and schemes/NAME.sh:
 #
-#   apply name=value…   aqm, rate_down_mbps, rate_up_mbps, burst_shaping, dev_down, dev_up,
-#                       and aqm_PARAMETER for a parameter of the AQM
-#   read-back           prints what the kernel reports, as one JSON object
+#   apply name=value…   the settings below, and aqm_PARAMETER for a parameter of the AQM
+#   read-back           prints what the kernel reports; see read_back for the form
 #   undo                gives both devices their default queue
 #
-#   client ── down [router] up ── server     on each device:  1: htb ── 1:1 rate ── 10: AQM
+#   aqm, rate_down_mbps, rate_up_mbps, burst_shaping=yes|no, dev_down, dev_up
+#   shaper=htb|tbf|cake|none     none: the AQM alone, for a slower link behind it
+#   tiers=1|3                    with HTB: one queue, or one for EF, the rest, background
+#   ingress=lan|ifb              where the download is shaped: on what leaves dev_down, or
+#                                on what arrives at dev_up, redirected through dev_ifb
+#   txqueuelen=PACKETS           of both shaped devices; before their queues, which copy it
+#
+#   client ── down [router] up ── server
+#
+#   on each device:  htb 1: ── 1:1 rate ── AQM 10:        tbf 1: ── 1:1 ── AQM 10:
+#                    shaper=cake or none: AQM 10: at the root
+#   three tiers:     htb 1: ── 1:1 rate ─┬─ 1:11 EF ── AQM 11:
+#                                        ├─ 1:12 the rest ── AQM 12:
+#                                        └─ 1:13 background ── AQM 13:
 #
 # Plain POSIX sh, for BusyBox's ash too; few processes, as each costs the lab 5 ms.
 set -u
@@ -42,11 +54,17 @@ take_settings() {
             rate_down_mbps=*) rate_down_mbps=${value} ;;
             rate_up_mbps=*) rate_up_mbps=${value} ;;
             burst_shaping=*) burst_shaping=${value} ;;
+            shaper=*) shaper=${value} ;;
+            tiers=*) tiers=${value} ;;
+            ingress=*) ingress=${value} ;;
+            txqueuelen=*) txqueuelen=${value} ;;
+            tc_json=*) tc_json=${value} ;;
             dev_down=*) dev_down=${value} ;;
             dev_up=*) dev_up=${value} ;;
-            aqm_*[!A-Za-z0-9_=.]*) die "${setting}: expected letters, digits and dots only" ;;
+            dev_ifb=*) dev_ifb=${value} ;;
+            aqm_*[!A-Za-z0-9_=.-]*) die "${setting}: expected letters, digits, dots and hyphens only" ;;
             aqm_?*=?*) overrides="${overrides} ${setting#aqm_}" ;;
-            *) die "unknown setting '${setting}'; known: aqm, rate_down_mbps, rate_up_mbps, burst_shaping, dev_down, dev_up, aqm_PARAMETER" ;;
+            *) die "unknown setting '${setting}'; known: aqm, rate_down_mbps, rate_up_mbps, burst_shaping, shaper, tiers, ingress, txqueuelen, dev_down, dev_up, dev_ifb, aqm_PARAMETER" ;;
         esac
     done
 }
@@ -94,22 +112,45 @@ take_rate() {
     fi
 }
 
-# leaf KIND KNOWN name=value…: what a scheme prints, tc's words for the leaf qdisc.
+# one_of NAME VALUE KNOWN: dies unless VALUE is one of the words.
+one_of() {
+    case " $3 " in
+        *" $2 "*) ;;
+        *) die "$1: unknown value '$2'; known: $3" ;;
+    esac
+}
+
+# given NAME name=value…: whether NAME is among them.
+given() {
+    wanted=$1
+    shift
+    for parameter in "$@"; do
+        [ "${parameter%%=*}" != "${wanted}" ] || return 0
+    done
+    return 1
+}
+
+# leaf KIND KNOWN name=value…: what a scheme prints, tc's words for the leaf qdisc. KNOWN
+# tells what becomes of a parameter: `name` of "name value", `name=*` of the value alone,
+# `name=yes/no` of a switch.
 leaf() {
     words=$1
     known=$2
     shift 2
     for parameter in "$@"; do
-        case " ${known} " in
-            *" ${parameter%%=*} "*) ;;
-            *) die "aqm_${parameter}: ${words%% *} has no such parameter; known: ${known}" ;;
-        esac
-        case ${parameter} in
-            ecn=*)
-                take_flag aqm_ecn "${parameter#ecn=}"
-                [ "${flag}" = yes ] && words="${words} ecn" || words="${words} noecn"
+        name=${parameter%%=*}
+        value=${parameter#*=}
+        case " ${known}" in
+            *" ${name} "* | *" ${name}") words="${words} ${name} ${value}" ;;
+            *" ${name}=* "* | *" ${name}=*") words="${words} ${value}" ;;
+            *" ${name}="*)
+                form=" ${known} "
+                form=${form#*" ${name}="}
+                form=${form%% *}
+                take_flag "aqm_${name}" "${value}"
+                [ "${flag}" = yes ] && words="${words} ${form%/*}" || words="${words} ${form#*/}"
                 ;;
-            *) words="${words} ${parameter%%=*} ${parameter#*=}" ;;
+            *) die "aqm_${parameter}: ${words%% *} has no such parameter; known: ${known}" ;;
         esac
     done
     printf '%s' "${words}"
@@ -156,50 +197,203 @@ empty_root() {
     undo_tc "qdisc del dev $1 root"
 }
 
-# shape DEVICE BIT_S: HTB at that rate with the AQM below it.
-shape() {
-    empty_root "$1"
+# leaf_at DEVICE PLACE HANDLE: the AQM in that place (root, or parent and a class).
+leaf_at() {
+    do_tc "qdisc replace dev $1 $2 handle $3: ${leaf_words}"
+    scheme_below "$1" "$3"
+}
+
+# htb_class DEVICE PARENT CLASS RATE_BIT_S CEIL_BIT_S [MORE]
+htb_class() {
+    do_tc "class add dev $1 parent $2 classid $3 htb rate $4bit ceil $5bit ${6:-} quantum ${htb_quantum_bytes}"
+}
+
+# one_tier DEVICE BIT_S: HTB with one class.
+one_tier() {
     do_tc "qdisc replace dev $1 root handle 1: htb default 1"
-    undo_tc "qdisc replace dev $1 root pfifo"
     if [ "${burst_shaping}" = yes ]; then
         ceil_bit_s=$(($2 * burst_ceil_percent / 100))
         [ "${ceil_bit_s}" -gt "$2" ] || die "rate $2 bit/s is too high for this shell's 32-bit arithmetic"
-        shaping="ceil ${ceil_bit_s}bit burst ${burst_size} cburst ${cburst_size}"
+        htb_class "$1" 1: 1:1 "$2" "${ceil_bit_s}" "burst ${burst_size} cburst ${cburst_size}"
     else
-        shaping="ceil $2bit"
+        htb_class "$1" 1: 1:1 "$2" "$2"
     fi
-    do_tc "class add dev $1 parent 1: classid 1:1 htb rate $2bit ${shaping} quantum ${htb_quantum_bytes}"
-    do_tc "qdisc add dev $1 parent 1:1 handle 10: ${leaf_words}"
+    leaf_at "$1" 'parent 1:1' 10
 }
 
-apply() {
+# three_tiers DEVICE BIT_S: EF never gets more than its part. Background gets its part when
+# all want the rate, as the rest goes first with what is left; else it may have it all.
+three_tiers() {
+    # shellcheck disable=SC2017 # in this order it fits into 32 bits
+    ef_bit_s=$(($2 / 100 * ef_percent))
+    # shellcheck disable=SC2017 # in this order it fits into 32 bits
+    background_bit_s=$(($2 / 100 * background_percent))
+    do_tc "qdisc replace dev $1 root handle 1: htb default 12"
+    htb_class "$1" 1: 1:1 "$2" "$2"
+    htb_class "$1" 1:1 1:11 "${ef_bit_s}" "${ef_bit_s}" 'prio 1'
+    htb_class "$1" 1:1 1:12 "$(($2 - ef_bit_s - background_bit_s))" "$2" 'prio 2'
+    htb_class "$1" 1:1 1:13 "${background_bit_s}" "$2" 'prio 3'
+    leaf_at "$1" 'parent 1:11' 11
+    leaf_at "$1" 'parent 1:12' 12
+    leaf_at "$1" 'parent 1:13' 13
+    for dscp in ${ef_dscps}; do
+        classify "$1" "${dscp}" 1:11
+    done
+    for dscp in ${background_dscps}; do
+        classify "$1" "${dscp}" 1:13
+    done
+}
+
+# classify DEVICE DSCP CLASS: by the byte in the header of IPv4 and of IPv6.
+classify() {
+    do_tc "filter add dev $1 parent 1: protocol ip prio 1 u32 match ip dsfield 0x$2 0xfc flowid $3"
+    do_tc "filter add dev $1 parent 1: protocol ipv6 prio 2 u32 match ip6 priority 0x$2 0xfc flowid $3"
+}
+
+# token_bucket DEVICE BIT_S: TBF. Its limit is that of a queue that the AQM replaces.
+token_bucket() {
+    # shellcheck disable=SC2017 # in this order it fits into 32 bits
+    burst=$(($2 / 1000 * tbf_burst_us / 8000))
+    [ "${burst}" -gt "${tbf_min_burst_bytes}" ] || burst=${tbf_min_burst_bytes}
+    do_tc "qdisc replace dev $1 root handle 1: tbf rate $2bit burst ${burst} limit ${burst}"
+    leaf_at "$1" 'parent 1:1' 10
+}
+
+# shape DEVICE BIT_S: the shaper at that rate with the AQM below it.
+shape() {
+    # What is written here stays when something later fails; so it is noted, too.
+    if [ -n "${txqueuelen}" ]; then
+        before=${ifb_txqueuelen}
+        [ "$1" = "${dev_ifb}" ] || read -r before < "/sys/class/net/$1/tx_queue_len"
+        lengths="$1 ${before}${newline}${lengths}"
+    fi
+    leaf_bit_s=$2
+    cake_bandwidth=unlimited
+    [ "${shaper}" != cake ] || cake_bandwidth="bandwidth $2bit"
+    # shellcheck disable=SC2086 # one word each; take_settings let no other characters in
+    leaf_words=$(scheme_qdisc ${overrides}) || exit
+    empty_root "$1"
+    case ${shaper}${tiers} in
+        htb1) one_tier "$1" "$2" ;;
+        htb3) three_tiers "$1" "$2" ;;
+        tbf1) token_bucket "$1" "$2" ;;
+        *) leaf_at "$1" root 10 ;;
+    esac
+    undo_tc "qdisc replace dev $1 root pfifo"
+}
+
+check_settings() {
     take_rate rate_down_mbps "${rate_down_mbps}"
     down_bit_s=${rate_bit_s}
     take_rate rate_up_mbps "${rate_up_mbps}"
     up_bit_s=${rate_bit_s}
     take_flag burst_shaping "${burst_shaping}"
     burst_shaping=${flag}
-    # shellcheck disable=SC2086 # one word each; take_settings let no other characters in
-    leaf_words=$(scheme_qdisc ${overrides}) || exit
+    one_of shaper "${shaper}" 'htb tbf cake none'
+    one_of tiers "${tiers}" '1 3'
+    one_of ingress "${ingress}" 'lan ifb'
+    case ${shaper}${tiers}${burst_shaping} in
+        htb1* | *1no | htb3no) ;;
+        htb3yes) die 'tiers=3: goes without burst_shaping' ;;
+        *3*) die "tiers=3: needs shaper=htb, not ${shaper}" ;;
+        *) die "burst_shaping: needs shaper=htb, not ${shaper}" ;;
+    esac
+    [ "${shaper}" != cake ] || [ "${aqm}" = cake ] || die "shaper=cake: is AQM and shaper in one; give aqm=cake, not ${aqm}"
+    case ${txqueuelen} in
+        *[!0-9]* | ????????*) die "txqueuelen: '${txqueuelen}' is not a number of packets" ;;
+        *) ;;
+    esac
+}
 
+# try_out WORDS: puts the AQM onto a device of its own that is gone again afterwards, so
+# that what kernel or tc lack is told before anything changes. A router that can make
+# neither kind of device goes without, and undoes all when tc is refused later.
+try_out() {
+    probe=flent-probe
+    ip link add dev "${probe}" type ifb 2> /dev/null ||
+        ip link add dev "${probe}" type dummy 2> /dev/null || return 0
+    run_tc "qdisc add dev ${probe} root handle 10: $1"
+    status=$?
+    ip link del dev "${probe}"
+    [ "${status}" -eq 0 ] || {
+        requires=$(scheme_requires)
+        die "the router can't do ${aqm}, which needs ${requires}; nothing was changed: ${said}" 1
+    }
+    # Old versions of tc hand on a name that they don't know, if nothing follows it.
+    case $(tc qdisc add dev lo root "${1%% *}" help 2>&1) in
+        *[Uu]nknown*)
+            requires=$(scheme_requires)
+            die "the router's tc doesn't know ${1%% *}, which needs ${requires}; nothing was changed" 1
+            ;;
+        *) ;;
+    esac
+}
+
+# redirect: what arrives at dev_up goes through dev_ifb, where it can be shaped.
+redirect() {
+    ip link add dev "${dev_ifb}" type ifb || die "ingress=ifb: the router can't make an IFB device (CONFIG_IFB)" 1
+    ip link set dev "${dev_ifb}" txqueuelen "${ifb_txqueuelen}" up
+    do_tc "qdisc add dev ${dev_up} handle ffff: ingress"
+    do_tc "filter add dev ${dev_up} parent ffff: protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ${dev_ifb}"
+}
+
+# no_redirect: removes what redirect made, from an earlier run, too.
+no_redirect() {
+    [ -d "/sys/class/net/${dev_ifb}" ] || return 0
+    tc qdisc del dev "${dev_up}" ingress 2> /dev/null
+    ip link del dev "${dev_ifb}" || die "the router could not delete its device ${dev_ifb}" 1
+}
+
+# set_lengths: of the devices in lengths, to txqueuelen; or back to what they had.
+set_lengths() {
+    rest=${lengths}
+    while [ -n "${rest}" ]; do
+        device=${rest%% *}
+        before=${rest#* }
+        [ ! -d "/sys/class/net/${device}" ] ||
+            printf '%s\n' "${1:-${before%%"${newline}"*}}" > "/sys/class/net/${device}/tx_queue_len"
+        rest=${rest#*"${newline}"}
+    done
+}
+
+take_back() {
+    undo_all
+    [ "${ingress}" != ifb ] || no_redirect
+    set_lengths
+}
+
+apply() {
+    check_settings
     read -r _ _ _ psched_hz < /proc/net/psched
     [ "${psched_hz}" = "${psched_fine}" ] || printf 'router hook: warning: %s\n' \
         "timers tick at 0x${psched_hz} Hz instead of 0x${psched_fine}, so bursts are larger" >&2
 
-    shape "${dev_down}" "${down_bit_s}"
+    lengths=
+    if [ "${ingress}" = ifb ]; then
+        empty_root "${dev_down}"
+        shape "${dev_ifb}" "${down_bit_s}"
+    else
+        shape "${dev_down}" "${down_bit_s}"
+    fi
     shape "${dev_up}" "${up_bit_s}"
-    trap 'undo_all; exit 1' HUP INT TERM
+    try_out "${leaf_words}"
+
+    no_redirect
+    trap 'take_back; exit 1' HUP INT TERM
+    [ "${ingress}" != ifb ] || redirect
+    [ -z "${txqueuelen}" ] || set_lengths "${txqueuelen}"
     if run_tc "${todo}"; then
         [ -z "${said}" ] || printf 'router hook: tc: %s\n' "${said}" >&2
         return
     fi
     refusal=${said}
     requires=$(scheme_requires)
-    undo_all
+    take_back
     die "tc refused ${aqm}, which needs ${requires}: ${refusal}" 1
 }
 
 undo() {
+    no_redirect
     empty_root "${dev_down}"
     empty_root "${dev_up}"
     run_tc "${todo}${toundo}" || die "tc could not restore the default queues: ${said}" 1
@@ -207,90 +401,79 @@ undo() {
 
 # ---- read back ---------------------------------------------------------------
 
-# offload NAME: prints NAME's state in features, the text of ethtool -k, as JSON.
+# offload NAME: prints NAME's state in features, the text of ethtool -k.
 offload() {
     case ${features} in
-        *"$1: on"*) printf 'true' ;;
-        *"$1: off"*) printf 'false' ;;
-        *) printf 'null' ;;
+        *"$1: on"*) printf 'on' ;;
+        *"$1: off"*) printf 'off' ;;
+        *) printf 'unknown' ;;
     esac
 }
 
-# offloads DEVICE: the three that let a queue see several packets as one.
-offloads() {
+# device_facts DEVICE: offloads let a queue see several packets as one; byte queue limits
+# bound what the driver takes out of the queue.
+device_facts() {
+    read -r length < "/sys/class/net/$1/tx_queue_len"
+    read -r mtu < "/sys/class/net/$1/mtu"
     features=$(ethtool -k "$1" 2> /dev/null)
-    printf '{"tso":'
-    offload tcp-segmentation-offload
-    printf ',"gso":'
-    offload generic-segmentation-offload
-    printf ',"gro":'
-    offload generic-receive-offload
-    printf '}'
+    bql=none
+    [ ! -r "/sys/class/net/$1/queues/tx-0/byte_queue_limits/limit" ] ||
+        read -r bql < "/sys/class/net/$1/queues/tx-0/byte_queue_limits/limit"
+    driver=none
+    [ ! -e "/sys/class/net/$1/device" ] || driver=device
+    tso=$(offload tcp-segmentation-offload)
+    gso=$(offload generic-segmentation-offload)
+    gro=$(offload generic-receive-offload)
+    printf '@txqueuelen %s\n@mtu %s\n@bql %s\n@hardware %s\n@tso %s\n@gso %s\n@gro %s\n' \
+        "${length}" "${mtu}" "${bql}" "${driver}" "${tso}" "${gso}" "${gro}"
 }
 
-# json_text TEXT: as a JSON string. tc prints neither quotes nor backslashes nor tabs.
-json_text() {
-    printf '"'
-    rest=$1
-    while :; do
-        case ${rest} in
-            *"${newline}"*)
-                printf '%s\\n' "${rest%%"${newline}"*}"
-                rest=${rest#*"${newline}"}
-                ;;
-            *) break ;;
-        esac
-    done
-    printf '%s"' "${rest}"
+# has_qdisc NAME HANDLE: whether qdiscs, JSON or text, have it.
+has_qdisc() {
+    case ${qdiscs} in
+        *"\"kind\":\"$1\",\"handle\":\"$2\""* | *"qdisc $1 $2 "*) return 0 ;;
+        *) return 1 ;;
+    esac
 }
 
-# report DEVICE QDISCS CLASSES: one direction as JSON.
+# report ROLE DEVICE. Classes are read as text: tc writes them as JSON only since iproute2
+# 6.2, and only -r tells bursts exactly, in ticks. Asked for by their parents, as sfq and
+# fq_codel show flows as classes, up to a thousand. A tc without JSON knows no -j.
 report() {
-    read -r txqueuelen < "/sys/class/net/$1/tx_queue_len"
-    printf '{"device":"%s","txqueuelen":%s,"offloads":' "$1" "${txqueuelen}"
-    offloads "$1"
-    printf ',"qdiscs":%s,"classes":' "$2"
-    json_text "$3"
-    printf '}'
+    printf '@device %s %s\n' "$1" "$2"
+    device_facts "$2"
+    qdiscs=
+    [ "${tc_json}" = no ] || qdiscs=$(tc -s -d -j qdisc show dev "$2" 2> /dev/null) || qdiscs=
+    [ -n "${qdiscs}" ] || qdiscs=$(tc -s -d qdisc show dev "$2") || die "tc could not show the qdiscs" 1
+    todo=
+    if has_qdisc htb 1:; then
+        do_tc "class show dev $2 parent 1:"
+        do_tc "filter show dev $2 parent 1:"
+    fi
+    for handle in 10: 11: 12: 13:; do
+        has_qdisc drr "${handle}" || continue
+        do_tc "class show dev $2 parent ${handle}"
+        do_tc "filter show dev $2 parent ${handle}"
+    done
+    ! has_qdisc ingress ffff: || do_tc "filter show dev $2 parent ffff:"
+    shown=
+    [ -z "${todo}" ] || shown=$(printf '%s' "${todo}" | tc -s -d -r -batch -) || die "tc could not show the classes" 1
+    printf '@qdiscs\n%s\n@classes\n%s\n' "${qdiscs}" "${shown}"
 }
 
-# Classes are read as text: tc writes them as JSON only since iproute2 6.2, and only
-# -r tells the bursts exactly, in ticks. `parent 1:` leaves out the flows that sfq and
-# fq_codel show as classes, up to a thousand. In the text no line tells the device, so
-# the one line about lo's qdisc parts the two devices.
+# read_back: lines that begin with @ tell what comes; the others are tc's own.
 read_back() {
-    qdiscs=$(
-        tc -s -d -j -batch - << END
-qdisc show dev ${dev_down}
-qdisc show dev ${dev_up}
-END
-    ) || die "tc could not show the qdiscs" 1
-    classes=$(
-        tc -s -d -r -batch - << END
-class show dev ${dev_down} parent 1:
-qdisc show dev lo
-class show dev ${dev_up} parent 1:
-END
-    ) || die "tc could not show the classes" 1
-    classes=${newline}${classes}${newline}
-    case ${classes} in
-        *"${newline}qdisc "*"${newline}qdisc "*) die "lo has several qdiscs on the router; expected one" 1 ;;
-        *"${newline}qdisc "*) ;;
-        *) die "tc did not show lo's qdisc on the router; is lo there?" 1 ;;
-    esac
-    classes_down=${classes%%"${newline}qdisc "*}
-    classes_up=${classes#*"${newline}qdisc "}
-    case ${classes_up} in # between the line about lo and the first class are lo's counters
-        *"${newline}class "*) classes_up="class ${classes_up#*"${newline}class "}" ;;
-        *) classes_up= ;;
-    esac
     read -r kernel < /proc/sys/kernel/osrelease
     read -r psched < /proc/net/psched
-    printf '{"format":1,"kernel":"%s","psched":"%s","directions":{"down":' "${kernel}" "${psched}"
-    report "${dev_down}" "${qdiscs%%"${newline}"*}" "${classes_down}"
-    printf ',"up":'
-    report "${dev_up}" "${qdiscs#*"${newline}"}" "${classes_up}"
-    printf '}}\n'
+    tc_version=$(tc -V)
+    printf '@format 2\n@kernel %s\n@psched %s\n@tc %s\n' "${kernel}" "${psched}" "${tc_version}"
+    if [ -d "/sys/class/net/${dev_ifb}" ]; then
+        report down "${dev_ifb}"
+    else
+        report down "${dev_down}"
+    fi
+    report up "${dev_up}"
+    printf '@end\n'
 }
 
 # ---- main --------------------------------------------------------------------
@@ -299,6 +482,11 @@ aqm=
 rate_down_mbps=
 rate_up_mbps=
 overrides=
+shaper=htb
+tiers=1
+ingress=lan
+txqueuelen=
+tc_json=
 command=${1:-}
 [ "$#" -eq 0 ] || shift
 take_settings "$@"

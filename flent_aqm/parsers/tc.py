@@ -1,40 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What `router_hooks/router.sh read-back` prints, as records.
 
-Qdiscs come from tc's JSON. Classes come from its text: tc 6.1 (Debian 12) writes no
-JSON for them, and only `tc -r` gives HTB's bursts exactly, in clock ticks.
+    @format 2                        @device down NAME      once for `down`, once for `up`
+    @kernel 6.1.0                    @txqueuelen 1000 …     facts of the device, a line each
+    @psched 000003e8 …               @qdiscs                then tc's own output, JSON or text
+    @tc tc utility, iproute2-6.1     @classes               then tc's own text
+                                     @end                   the very last line
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.errors import ParseError
+from flent_aqm.parsers.tc_class import DrrClass, HtbClass, parse_classes
+from flent_aqm.parsers.tc_qdisc import Qdisc, Scalar, parse_json
+from flent_aqm.parsers.tc_text import parse_text
 
-Scalar = int | float | bool | str
+__all__ = ["Clock", "Direction", "DrrClass", "HtbClass", "Qdisc", "ReadBack", "Scalar",
+           "bit_per_s", "parse_classes", "parse_psched", "parse_read_back"]
 
-# Of HTB's options this one counts packets, so it changes during a run.
-_COUNTERS_AMONG_OPTIONS = {"direct_packets_stat"}
-_NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}
 _DIRECTIONS = ("down", "up")
-
-_CLASS = re.compile(
-    r"class htb (?P<handle>\S+) (?:(?P<root>root)|parent (?P<parent>\S+)) "
-    r"(?:leaf (?P<leaf>\S+) )?prio (?P<prio>\d+) quantum (?P<quantum>\d+) "
-    r"rate (?P<rate>\d+[KMGT]?bit) (?:overhead (?P<overhead>\d+) )?"
-    r"ceil (?P<ceil>\d+[KMGT]?bit) linklayer (?P<linklayer>\S+) "
-    r"burst \S+ mpu \S+ cburst \S+ mpu \S+ level (?P<level>\d+) "
-    r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
-_CLASS_COUNTERS = (
-    re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
-               r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
-               r"requeues (?P<requeues>\d+)\)"),
-    re.compile(r"lended: (?P<lended>\d+) borrowed: (?P<borrowed>\d+) giants: (?P<giants>\d+)"),
-    re.compile(r"\btokens: (?P<tokens>-?\d+) ctokens: (?P<ctokens>-?\d+)"),
-)
+_NAMES = {"kernel", "psched", "tc", "txqueuelen", "mtu", "bql", "hardware", "tso", "gso", "gro",
+          "qdiscs", "classes"}
+_OFFLOADS = ("tso", "gso", "gro")
+_SWITCH = {"on": True, "off": False, "unknown": None}
 _UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -52,48 +44,23 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Qdisc:
-    """One qdisc. parent: "root" or a class; parameters as tc names and scales them."""
-
-    kind: str
-    handle: str
-    parent: str
-    parameters: Mapping[str, Scalar]
-    counters: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class HtbClass:
-    """One class of HTB.
-
-    parent: "root" or a class; leaf: handle of the qdisc below, "" for none; rate and
-    ceil as tc prints them, which for more than six digits of bit/s leaves out the last.
-    """
-
-    handle: str
-    parent: str
-    leaf: str
-    prio: int
-    quantum_bytes: int
-    rate: str
-    ceil: str
-    overhead_bytes: int
-    linklayer: str
-    level: int
-    burst_ticks: int
-    cburst_ticks: int
-    counters: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Direction:
-    """One device of the router. offloads: None where ethtool isn't there or can't tell."""
+    """One device of the router.
+
+    offloads: None where ethtool isn't there or can't tell; bql_bytes: the driver's byte queue
+    limit, None where it has none; hardware: whether there is a device behind the name.
+    """
 
     device: str
     txqueuelen: int
+    mtu_bytes: int
+    bql_bytes: int | None
+    hardware: bool
     offloads: Mapping[str, bool | None]
     qdiscs: tuple[Qdisc, ...]
     classes: tuple[HtbClass, ...]
+    drr_classes: tuple[DrrClass, ...]
+    filters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -101,25 +68,71 @@ class ReadBack:
     """All that the router reports at one moment. directions: "down" and "up"."""
 
     kernel: str
+    tc: str
     clock: Clock
     directions: Mapping[str, Direction]
 
 
 def parse_read_back(text: str) -> ReadBack:
     """The read-back as a record. Raises ParseError that names the place."""
-    try:
-        whole = json.loads(text)
-    except ValueError as fault:
-        raise ParseError(f"the router's read-back is not JSON: {fault}; got "
-                         f"{text.strip()[:80]!r}") from None
-    top = _object(whole, "read-back")
-    if top.get("format") != 1:
-        raise ParseError(f"read-back: format {top.get('format')!r}; expected 1")
-    directions = _object(top.get("directions"), "directions")
+    sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
+    facts = sections[""]  # what comes before the first device is of the router
+    for name, value, body in _lines(text):
+        if name == "device":
+            role, _, device = value.partition(" ")
+            if role not in _DIRECTIONS or not device:
+                raise ParseError(f"read-back: @device {value!r}; expected down or up and a name")
+            facts = sections[role]
+            facts["device"] = device
+        elif name in facts or name not in _NAMES:
+            raise ParseError(f"read-back: @{name} has no place there")
+        else:
+            facts[name] = body if name in ("qdiscs", "classes") else value
+    top = sections[""]
     return ReadBack(
-        kernel=_text(top, "kernel", "read-back"),
-        clock=parse_psched(_text(top, "psched", "read-back")),
-        directions={name: _direction(directions.get(name), name) for name in _DIRECTIONS},
+        kernel=_need(top, "kernel", "read-back"),
+        tc=_need(top, "tc", "read-back"),
+        clock=parse_psched(_need(top, "psched", "read-back")),
+        directions={role: _direction(sections[role], role) for role in _DIRECTIONS},
+    )
+
+
+def _lines(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, rest of the line, and the lines up to the next @."""
+    blocks = re.split(r"^@", text, flags=re.MULTILINE)
+    if blocks[0].strip() or len(blocks) == 1:
+        raise ParseError(f"the router's read-back does not begin with @format; got "
+                         f"{text.strip()[:80]!r}")
+    if not blocks[1].startswith("format 2\n"):
+        raise ParseError(f"read-back: {blocks[1][:20].strip()!r}; expected format 2")
+    if blocks[-1].strip() != "end":
+        raise ParseError("the router's read-back has no @end; is it cut off?")
+    for block in blocks[2:-1]:
+        line, _, body = block.partition("\n")
+        name, _, value = line.partition(" ")
+        yield name, value.strip(), body
+
+
+def _need(facts: Mapping[str, str], key: str, place: str) -> str:
+    if key not in facts:
+        raise ParseError(f"{place}: @{key} is missing")
+    return facts[key]
+
+
+def _direction(facts: Mapping[str, str], role: str) -> Direction:
+    shown = parse_classes(_need(facts, "classes", role))
+    qdiscs = _need(facts, "qdiscs", role).strip()
+    bql = facts.get("bql", "none")
+    return Direction(
+        device=_need(facts, "device", role),
+        txqueuelen=_number(_need(facts, "txqueuelen", role), f"{role}: txqueuelen"),
+        mtu_bytes=_number(_need(facts, "mtu", role), f"{role}: mtu"),
+        bql_bytes=None if bql == "none" else _number(bql, f"{role}: bql"),
+        hardware=facts.get("hardware") == "device",
+        offloads={name: _switch(_need(facts, name, role), f"{role}: {name}")
+                  for name in _OFFLOADS},
+        qdiscs=(parse_json if qdiscs.startswith("[") else parse_text)(qdiscs, role),
+        classes=shown.htb, drr_classes=shown.drr, filters=shown.filters,
     )
 
 
@@ -136,14 +149,6 @@ def parse_psched(line: str) -> Clock:
     return Clock(time_to_us / us_to_tick * (resolution / 10**6), hz, " ".join(words))
 
 
-def parse_classes(text: str) -> tuple[HtbClass, ...]:
-    """The classes in the output of `tc -s -d -r class show`; empty for none."""
-    blocks = re.split(r"^(?=class )", text, flags=re.MULTILINE)
-    if blocks[0].strip():
-        raise ParseError(f"tc class: expected 'class …', got {blocks[0].strip()[:80]!r}")
-    return tuple(_class(block) for block in blocks[1:])
-
-
 def bit_per_s(rate: str) -> int:
     """A rate as tc prints it, "100Mbit", in bit/s."""
     found = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
@@ -152,95 +157,13 @@ def bit_per_s(rate: str) -> int:
     return int(found[1]) * _UNIT[found[2]]
 
 
-def _direction(value: object, name: str) -> Direction:
-    fields = _object(value, name)
-    offloads = _object(fields.get("offloads"), f"{name}: offloads")
-    return Direction(
-        device=_text(fields, "device", name),
-        txqueuelen=_number(fields.get("txqueuelen"), f"{name}: txqueuelen"),
-        offloads={key: _flag_or_none(flag, f"{name}: offloads: {key}")
-                  for key, flag in offloads.items()},
-        qdiscs=tuple(_qdisc(item, name) for item in
-                     _list(fields.get("qdiscs"), f"{name}: qdiscs")),
-        classes=parse_classes(_text(fields, "classes", name)),
-    )
+def _number(text: str, place: str) -> int:
+    if not re.fullmatch(r"\d{1,19}", text):
+        raise ParseError(f"{place}: expected a whole number, got {text[:80]!r}")
+    return int(text)
 
 
-def _qdisc(value: object, direction: str) -> Qdisc:
-    fields = _object(value, f"{direction}: qdisc")
-    kind = _text(fields, "kind", f"{direction}: qdisc")
-    options = _object(fields.get("options", {}), f"{kind}: options")
-    counters = {key: item for key, item in fields.items() if key not in _NO_COUNTERS}
-    counters |= {key: options[key] for key in _COUNTERS_AMONG_OPTIONS & options.keys()}
-    return Qdisc(
-        kind=kind,
-        handle=_text(fields, "handle", kind),
-        parent="root" if fields.get("root") is True else _text(fields, "parent", kind),
-        parameters={key: _scalar(item, f"{kind}: {key}") for key, item in options.items()
-                    if key not in _COUNTERS_AMONG_OPTIONS},
-        counters={key: _count(item, f"{kind}: {key}") for key, item in counters.items()},
-    )
-
-
-def _class(block: str) -> HtbClass:
-    found = _CLASS.match(block)
-    if not found:
-        raise ParseError(f"tc class: not a line of HTB as tc -s -d -r prints it: "
-                         f"{block.splitlines()[0][:200]!r}")
-    counters: dict[str, int] = {}
-    for pattern in _CLASS_COUNTERS:
-        counts = pattern.search(block)
-        if not counts:
-            raise ParseError(f"tc class: {found['handle']}: no counters like "
-                             f"'{pattern.pattern}'; is the output cut off?")
-        counters |= {key: int(number) for key, number in counts.groupdict().items()}
-    return HtbClass(
-        handle=found["handle"], parent=found["root"] or found["parent"],
-        leaf=found["leaf"] or "", prio=int(found["prio"]),
-        quantum_bytes=int(found["quantum"]), rate=found["rate"], ceil=found["ceil"],
-        overhead_bytes=int(found["overhead"] or 0), linklayer=found["linklayer"],
-        level=int(found["level"]), burst_ticks=int(found["buffer"], 16),
-        cburst_ticks=int(found["cbuffer"], 16), counters=counters,
-    )
-
-
-def _object(value: object, place: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ParseError(f"{place}: expected an object, got {value!r:.80}")
-    return value
-
-
-def _list(value: object, place: str) -> list[object]:
-    if not isinstance(value, list):
-        raise ParseError(f"{place}: expected a list, got {value!r:.80}")
-    return value
-
-
-def _text(fields: Mapping[str, object], key: str, place: str) -> str:
-    value = fields.get(key)
-    if not isinstance(value, str):
-        raise ParseError(f"{place}: {key}: expected text, got {value!r:.80}")
-    return value
-
-
-def _number(value: object, place: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ParseError(f"{place}: expected a whole number, got {value!r:.80}")
-    return value
-
-
-def _count(value: object, place: str) -> int:
-    """A counter; CoDel's state `dropping` is true or left out, and counts as 1."""
-    return 1 if value is True else _number(value, place)
-
-
-def _scalar(value: object, place: str) -> Scalar:
-    if not isinstance(value, (int, float, str)):
-        raise ParseError(f"{place}: expected a number, a text or a flag, got {value!r:.80}")
-    return value
-
-
-def _flag_or_none(value: object, place: str) -> bool | None:
-    if value is not None and not isinstance(value, bool):
-        raise ParseError(f"{place}: expected true, false or null, got {value!r:.80}")
-    return value
+def _switch(text: str, place: str) -> bool | None:
+    if text not in _SWITCH:
+        raise ParseError(f"{place}: expected on, off or unknown, got {text[:80]!r}")
+    return _SWITCH[text]

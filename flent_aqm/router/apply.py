@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 from flent_aqm import paths
+from flent_aqm.router.aqms import hook_value
 from flent_aqm.scenario import Scenario
+
+# In the environment of a batch's commands: the words of more_settings(), for base.batch.
+MORE_SETTINGS = "FLENT_AQM_ROUTER_SETTINGS"
 
 
 def apply_command(scenario: Scenario) -> list[str]:
@@ -16,7 +20,24 @@ def apply_command(scenario: Scenario) -> list[str]:
         f"rate_down_mbps={scenario.rate_down_mbps:.6f}",
         f"rate_up_mbps={scenario.rate_up_mbps:.6f}",
         f"burst_shaping={'yes' if scenario.burst_shaping else 'no'}",
+        *more_settings(scenario),
     ]
+
+
+def more_settings(scenario: Scenario) -> list[str]:
+    """Those settings for the hook that aren't at their default, but for AQM, rates and burst
+    shaping. No word has a blank or a sign that a shell would expand."""
+    words = []
+    if scenario.shaper != "htb":
+        words.append(f"shaper={scenario.shaper}")
+    if scenario.ingress != "lan":
+        words.append(f"ingress={scenario.ingress}")
+    if scenario.tiers != 1:
+        words.append(f"tiers={scenario.tiers}")
+    if scenario.txqueuelen is not None:
+        words.append(f"txqueuelen={scenario.txqueuelen}")
+    return words + [f"aqm_{name}={hook_value(scenario.aqm, name, text)}"
+                    for name, text in scenario.aqm_parameters]
 
 
 def read_back_command(scenario: Scenario) -> list[str]:

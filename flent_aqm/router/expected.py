@@ -14,68 +14,181 @@ from dataclasses import dataclass
 
 from flent_aqm import defaults
 from flent_aqm.parsers.tc import Clock, Scalar
+from flent_aqm.parsers.tc_class import describe_filter
+from flent_aqm.router.aqms import AQMS, FRAME_BYTES, Place, hook_value
+from flent_aqm.router.printed import size_text
+from flent_aqm.router.values import Expected
 from flent_aqm.scenario import Scenario
 
-# Handles that router_hooks/router.sh gives.
+# Handles that router_hooks/router.sh gives, and the device it makes.
 ROOT_HANDLE, CLASS_HANDLE, LEAF_HANDLE = "1:", "1:1", "10:"
+IFB_DEVICE = "flent-ifb"
 
-# An Ethernet frame of the usual MTU: 1500 bytes and 14 of header.
-FRAME_BYTES = 1514
 # Packet size for which tc computes default bursts (q_htb.c: mtu).
 TC_MTU_BYTES = 1600
-
-# CoDel keeps time in units of 1024 ns: 5 ms come back as 4882 units = 4999 us.
-_CODEL_5_MS, _CODEL_100_MS = 4999, 99_999
-
-# AQM -> (kind of qdisc, its parameters as tc names and scales them).
-LEAVES: Mapping[str, tuple[str, Mapping[str, Scalar]]] = {
-    "no_aqm": ("pfifo", {"limit": 1000}),
-    "codel": ("codel", {"limit": 1000, "target": _CODEL_5_MS, "interval": _CODEL_100_MS}),
-    "fq_codel": ("fq_codel", {
-        "limit": 10_240, "flows": 1024, "quantum": FRAME_BYTES, "target": _CODEL_5_MS,
-        "interval": _CODEL_100_MS, "memory_limit": 32 << 20, "ecn": True, "drop_batch": 64}),
-    "sfq": ("sfq", {"limit": 127, "quantum": FRAME_BYTES, "depth": 127, "flows": 128,
-                    "divisor": 1024}),
-}
 
 # Units of the parameters. tc's JSON has none.
 _UNITS = {
     "limit": "packets", "depth": "packets", "target": "us", "interval": "us",
     "ce_threshold": "us", "memory_limit": "bytes", "quantum": "bytes", "perturb": "s",
-    "direct_qlen": "packets",
+    "direct_qlen": "packets", "tupdate": "us", "rtt": "us", "memlimit": "bytes",
+    "bandwidth": "bytes_per_s", "rate": "bytes_per_s", "rehash": "us", "db": "us", "mpu": "bytes",
+    "overhead": "bytes", "min": "bytes", "max": "bytes", "ecn_prob": "percent",
+    "penalty_rate": "packets_per_s", "penalty_burst": "packets", "lat": "us",
 }
+# Where a kind has another unit than the rest.
+_UNITS_OF_KIND = {
+    ("bfifo", "limit"): "bytes", ("red", "limit"): "bytes", ("tbf", "limit"): "bytes",
+    ("sfb", "target"): "packets", ("sfb", "max"): "packets",
+}
+
+_FLOW_KEYS = "src,dst,proto,proto-src,proto-dst"
+# Versions, derived numbers, and TBF's limit, which is that of a queue which isn't there.
+_HTB_IGNORED = frozenset({"r2q", "ver", "direct_qlen", "direct_packets_stat", "offload"})
+_TBF_IGNORED = frozenset({"lat", "limit", "mpu"})
+
+
+@dataclass(frozen=True)
+class ExpectedQdisc:
+    """A qdisc in its place. ignored: parameters that say nothing of what was asked."""
+
+    kind: str
+    handle: str
+    parent: str
+    parameters: Mapping[str, Expected]
+    ignored: frozenset[str] = frozenset()
+
+    def place(self) -> str:
+        """Kind, handle and parent as one text."""
+        return f"{self.kind} {self.handle} at {self.parent}"
 
 
 @dataclass(frozen=True)
 class ExpectedClass:
-    """HTB's class. Rates in bytes/s; bursts as any of the numbers of ticks that fit."""
+    """HTB's class. Rates in bytes/s; bursts as any of the numbers of ticks that fit.
 
+    prio: None for a class with others below it, which has none.
+    """
+
+    handle: str
+    parent: str
+    leaf: str
+    prio: int | None
     rate_bytes_per_s: int
     ceil_bytes_per_s: int
     burst_ticks: frozenset[int]
     cburst_ticks: frozenset[int]
 
+    def place(self) -> str:
+        """Handle, parent and leaf as one text."""
+        return f"{self.handle} at {self.parent} with {self.leaf or 'no qdisc'}"
+
+
+@dataclass(frozen=True)
+class ExpectedDirection:
+    """All that one device of the router has to report. drr: handles of DRR's classes."""
+
+    qdiscs: tuple[ExpectedQdisc, ...]
+    classes: tuple[ExpectedClass, ...]
+    drr: frozenset[str]
+    drr_quantum_bytes: int
+    filters: tuple[str, ...]
+
+
+def expected_direction(scenario: Scenario, role: str, clock: Clock) -> ExpectedDirection:
+    """What the device that shapes `down` or `up` has to report."""
+    mbps = scenario.rate_down_mbps if role == "down" else scenario.rate_up_mbps
+    rate_bit_s = round(mbps * 1_000_000)
+    shaper, leaves = _shaper(scenario, rate_bit_s, clock)
+    aqm = AQMS[scenario.aqm]
+    asked = dict(scenario.aqm_parameters)
+    report = aqm.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock))
+    qdiscs = [*shaper, *(ExpectedQdisc(aqm.kind, handle, parent, report)
+                         for handle, parent in leaves.items())]
+    filters = _tier_filters() if scenario.tiers == 3 else []
+    drr = frozenset[str]()
+    quantum = 0
+    if aqm.classes:
+        flows = int(asked.get("flows", defaults.DRR_FLOWS))
+        quantum = int(hook_value(scenario.aqm, "quantum",
+                                 asked.get("quantum", str(FRAME_BYTES))))
+        drr = frozenset(f"{handle}{flow:x}" for handle in leaves for flow in range(1, flows + 1))
+        filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")
+                    for handle in leaves]
+    if role == "up" and scenario.ingress == "ifb":
+        qdiscs.append(ExpectedQdisc("ingress", "ffff:", "ffff:fff1", {}))
+        filters.append(describe_filter("all", "u32", "00000000/00000000 at 0",
+                                       f"egress redirect {IFB_DEVICE}"))
+    return ExpectedDirection(tuple(qdiscs), _classes(scenario, rate_bit_s, clock), drr, quantum,
+                             tuple(filters))
+
+
+def _shaper(scenario: Scenario, rate_bit_s: int,
+            clock: Clock) -> tuple[list[ExpectedQdisc], dict[str, str]]:
+    """The root qdisc, if it isn't the AQM; and the AQM's handles with their parents."""
+    if scenario.shaper == "htb":
+        default = "0x12" if scenario.tiers == 3 else "0x1"
+        root = ExpectedQdisc("htb", ROOT_HANDLE, "root", {"default": default}, _HTB_IGNORED)
+        if scenario.tiers == 3:
+            return [root], {"11:": "1:11", "12:": "1:12", "13:": "1:13"}
+        return [root], {LEAF_HANDLE: CLASS_HANDLE}
+    if scenario.shaper == "tbf":
+        rate = rate_bit_s // 8
+        burst = max(rate_bit_s // 1000 * defaults.TBF_BURST_US // 8000,
+                    defaults.TBF_MIN_BURST_BYTES)
+        sizes = frozenset[Scalar](f"{size_text(burst_bytes(each, rate, clock))}{cell}"
+                                  for each in ticks(burst, rate, clock) for cell in ("/1", ""))
+        root = ExpectedQdisc("tbf", ROOT_HANDLE, "root",
+                             {"rate": rate, "burst": sizes, "linklayer": "ethernet"},
+                             _TBF_IGNORED)
+        return [root], {LEAF_HANDLE: CLASS_HANDLE}
+    return [], {LEAF_HANDLE: "root"}
+
+
+def _classes(scenario: Scenario, rate_bit_s: int, clock: Clock) -> tuple[ExpectedClass, ...]:
+    if scenario.shaper != "htb":
+        return ()
+    if scenario.burst_shaping:
+        ceil_bit_s = rate_bit_s * round(defaults.BURST_CEIL_FACTOR * 100) // 100
+        return (_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, ceil_bit_s, clock,
+                       (defaults.BURST_BYTES, defaults.CBURST_BYTES)),)
+    if scenario.tiers == 1:
+        return (_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, rate_bit_s, clock),)
+    ef = rate_bit_s // 100 * defaults.EF_PERCENT
+    background = rate_bit_s // 100 * defaults.BACKGROUND_PERCENT
+    return (
+        _class("1:1", "root", "", None, rate_bit_s, rate_bit_s, clock),
+        _class("1:11", "1:1", "11:", 1, ef, ef, clock),
+        _class("1:12", "1:1", "12:", 2, rate_bit_s - ef - background, rate_bit_s, clock),
+        _class("1:13", "1:1", "13:", 3, background, rate_bit_s, clock),
+    )
+
+
+def _class(handle: str, parent: str, leaf: str, prio: int | None, rate_bit_s: int,
+           ceil_bit_s: int, clock: Clock, sizes: tuple[int, int] | None = None) -> ExpectedClass:
+    """sizes: burst and cburst in bytes; None for tc's defaults: what one timer interrupt's
+    time lets through, and one packet."""
+    rate, ceil = rate_bit_s // 8, ceil_bit_s // 8
+    burst, cburst = sizes or (rate // clock.hz + TC_MTU_BYTES, ceil // clock.hz + TC_MTU_BYTES)
+    return ExpectedClass(handle, parent, leaf, prio, rate, ceil,
+                         ticks(burst, rate, clock), ticks(cburst, ceil, clock))
+
+
+def _tier_filters() -> list[str]:
+    """u32 sees the header's first 32 bits: in IPv4 the byte is the second one, in IPv6 it
+    begins 4 bits in."""
+    found = []
+    for dscps, target in ((defaults.EF_DSCPS, "1:11"), (defaults.BACKGROUND_DSCPS, "1:13")):
+        for dscp in dscps:
+            for protocol, shift in (("ip", 16), ("ipv6", 20)):
+                rule = f"{dscp << shift:08x}/{0xFC << shift:08x} at 0"
+                found.append(describe_filter(protocol, "u32", rule, target))
+    return found
+
 
 def unit_of(kind: str, parameter: str) -> str:
     """The unit of a qdisc's parameter; "" for a mere number or an unknown parameter."""
-    if kind == "bfifo" and parameter == "limit":
-        return "bytes"
-    return _UNITS.get(parameter, "")
-
-
-def expected_class(scenario: Scenario, direction: str, clock: Clock) -> ExpectedClass:
-    """The class of HTB on the router's device `down` or `up`."""
-    mbps = scenario.rate_down_mbps if direction == "down" else scenario.rate_up_mbps
-    rate_bit_s = round(mbps * 1_000_000)
-    if scenario.burst_shaping:
-        ceil_bit_s = rate_bit_s * round(defaults.BURST_CEIL_FACTOR * 100) // 100
-        sizes = defaults.BURST_BYTES, defaults.CBURST_BYTES
-    else:
-        ceil_bit_s = rate_bit_s
-        # What one timer interrupt's time lets through, and one packet.
-        sizes = (rate_bit_s // 8 // clock.hz + TC_MTU_BYTES,) * 2
-    rate, ceil = rate_bit_s // 8, ceil_bit_s // 8
-    return ExpectedClass(rate, ceil, ticks(sizes[0], rate, clock), ticks(sizes[1], ceil, clock))
+    return _UNITS_OF_KIND.get((kind, parameter), _UNITS.get(parameter, ""))
 
 
 def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int]:
@@ -91,13 +204,3 @@ def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int
 def burst_bytes(ticks_: int, rate_bytes_per_s: float, clock: Clock) -> int:
     """The bytes that a rate sends in so many ticks, rounded down."""
     return int(rate_bytes_per_s * (ticks_ / clock.ticks_per_us) / 1_000_000)
-
-
-def rate_text(bytes_per_s: int) -> str:
-    """A rate as tc prints it: from 1000 of a unit on, a remainder is dropped."""
-    rate = bytes_per_s * 8
-    for unit in ("", "K", "M", "G"):
-        if rate < 1000 or (rate % 1000 and rate < 1_000_000):
-            return f"{rate}{unit}bit"
-        rate //= 1000
-    return f"{rate}Tbit"

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
-from flent_aqm.parsers.tc import Clock, Direction, ReadBack, bit_per_s
+from flent_aqm.parsers.tc import Clock, Direction, HtbClass, Qdisc, ReadBack, bit_per_s
 from flent_aqm.router.expected import burst_bytes, unit_of
+
+# Root qdiscs that stand for the link's rate and not for the queue.
+SHAPER_KINDS = ("htb", "tbf")
 
 
 def as_metadata(report: ReadBack) -> dict[str, object]:
@@ -19,40 +22,75 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
         "router": {
             "kernel": report.kernel,
             "psched": report.clock.text,
+            "tc": report.tc,
             **{name: _device(direction) for name, direction in directions},
         },
     }
 
 
 def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
+    """Of the shaper, the AQM and HTB's class; of three tiers, the AQM once, `tiers` in full."""
     applied: dict[str, object] = {}
     for qdisc in direction.qdiscs:
-        name = "shaper" if qdisc.parent == "root" else "qdisc"
+        name = _role(qdisc)
         applied[name] = qdisc.kind
         applied[f"{name}_parameters"] = {
             "_".join(filter(None, (key, unit_of(qdisc.kind, key)))): value
             for key, value in qdisc.parameters.items()}
+        rate = qdisc.parameters.get("rate" if qdisc.kind == "tbf" else "bandwidth")
+        if isinstance(rate, int):  # TBF's, and CAKE's when it shapes
+            applied["rate_mbps"] = rate * 8 / 1e6
     for htb in direction.classes:
-        rate_bit_s, ceil_bit_s = bit_per_s(htb.rate), bit_per_s(htb.ceil)
-        applied |= {
-            "rate_mbps": rate_bit_s / 1e6,
-            "ceil_mbps": ceil_bit_s / 1e6,
-            "burst_bytes": burst_bytes(htb.burst_ticks, rate_bit_s / 8, clock),
-            "cburst_bytes": burst_bytes(htb.cburst_ticks, ceil_bit_s / 8, clock),
-            "htb_quantum_bytes": htb.quantum_bytes,
-        }
+        settings = _class(htb, clock)
+        if htb.parent == "root":
+            applied |= settings
+        else:
+            tiers = applied.setdefault("tiers", {})
+            assert isinstance(tiers, dict)
+            tiers[htb.handle] = {"prio": htb.prio, **settings}
+    if direction.drr_classes:
+        applied["drr_classes"] = len(direction.drr_classes)
+        applied["drr_quantum_bytes"] = direction.drr_classes[0].quantum_bytes
+    if direction.filters:
+        applied["filters"] = list(direction.filters)
     return applied
 
 
+def _role(qdisc: Qdisc) -> str:
+    """What a qdisc is there for, by which it is called in the data file."""
+    if qdisc.parent == "ffff:fff1":
+        return "ingress"
+    return "shaper" if qdisc.parent == "root" and qdisc.kind in SHAPER_KINDS else "qdisc"
+
+
+def _class(htb: HtbClass, clock: Clock) -> dict[str, object]:
+    rate_bit_s, ceil_bit_s = bit_per_s(htb.rate), bit_per_s(htb.ceil)
+    return {
+        "rate_mbps": rate_bit_s / 1e6,
+        "ceil_mbps": ceil_bit_s / 1e6,
+        "burst_bytes": burst_bytes(htb.burst_ticks, rate_bit_s / 8, clock),
+        "cburst_bytes": burst_bytes(htb.cburst_ticks, ceil_bit_s / 8, clock),
+        "htb_quantum_bytes": htb.quantum_bytes,
+    }
+
+
 def _counters(direction: Direction) -> dict[str, object]:
-    counters: dict[str, object] = {
-        "shaper" if qdisc.parent == "root" else "qdisc": dict(qdisc.counters)
-        for qdisc in direction.qdiscs}
+    """Under `shaper`, `qdisc`, `class`; with three tiers under these and the handle."""
+    several = len(direction.classes) > 1
+    counters: dict[str, object] = {}
+    for qdisc in direction.qdiscs:
+        name = _role(qdisc)
+        counters[f"{name} {qdisc.handle}" if several and name == "qdisc" else name] = dict(
+            qdisc.counters)
     for htb in direction.classes:
-        counters["class"] = dict(htb.counters)
+        counters[f"class {htb.handle}" if several else "class"] = dict(htb.counters)
+    if direction.drr_classes:
+        counters["drr_classes"] = {each.handle: dict(each.counters)
+                                   for each in direction.drr_classes}
     return counters
 
 
 def _device(direction: Direction) -> dict[str, object]:
     return {"device": direction.device, "txqueuelen_packets": direction.txqueuelen,
-            "offloads": dict(direction.offloads)}
+            "mtu_bytes": direction.mtu_bytes, "bql_limit_bytes": direction.bql_bytes,
+            "hardware": direction.hardware, "offloads": dict(direction.offloads)}

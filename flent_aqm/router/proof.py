@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flent_aqm import shell
 from flent_aqm.errors import RouterDisagrees
 from flent_aqm.parsers.tc import Clock, Direction, HtbClass, Qdisc, ReadBack, parse_read_back
 from flent_aqm.router import expected
 from flent_aqm.router.apply import read_back_command
+from flent_aqm.router.expected import ExpectedDirection, ExpectedQdisc
 from flent_aqm.router.metadata import as_metadata
+from flent_aqm.router.printed import printed, rate_text
 from flent_aqm.scenario import Scenario
 
 __all__ = ["as_metadata", "differences", "prove", "read_back"]
@@ -30,37 +34,66 @@ def prove(scenario: Scenario, report: ReadBack) -> None:
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:
     """One line for each setting that differs; empty when the router obeyed."""
     found = []
-    for name, direction in report.directions.items():
-        lines = _hierarchy(scenario, direction)
+    for role, direction in report.directions.items():
+        asked = expected.expected_direction(scenario, role, report.clock)
+        lines = _device(scenario, role, direction) + _hierarchy(asked, direction)
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
-            root, leaf = direction.qdiscs
-            wanted = expected.expected_class(scenario, name, report.clock)
-            lines = (_root(root) + _class(direction.classes[0], wanted, report.clock)
-                     + _leaf(leaf, scenario))
-        found += [f"{name}: {line}" for line in lines]
+            lines = _settings(asked, direction, report.clock)
+        found += [f"{role}: {line}" for line in lines]
     return found
 
 
-def _hierarchy(scenario: Scenario, direction: Direction) -> list[str]:
-    kind = expected.LEAVES[scenario.aqm][0]
-    asked_qdiscs = (f"htb {expected.ROOT_HANDLE} at root, "
-                    f"{kind} {expected.LEAF_HANDLE} at {expected.CLASS_HANDLE}")
-    qdiscs = ", ".join(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs)
-    asked_classes = f"{expected.CLASS_HANDLE} at root with {expected.LEAF_HANDLE}"
-    classes = ", ".join(f"{c.handle} at {c.parent} with {c.leaf or 'no qdisc'}"
-                        for c in direction.classes)
-    return (_compare("qdiscs", asked_qdiscs, qdiscs or "none")
-            + _compare("classes", asked_classes, classes or "none"))
+def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
+    lines = []
+    if role == "down":
+        ifb = scenario.ingress == "ifb"
+        if ifb != (direction.device == expected.IFB_DEVICE):
+            lines = _compare("device", expected.IFB_DEVICE if ifb else "the LAN side's",
+                             direction.device)
+    if scenario.txqueuelen is not None:
+        lines += _compare("txqueuelen", scenario.txqueuelen, direction.txqueuelen, "packets")
+    return lines
 
 
-def _root(root: Qdisc) -> list[str]:
-    return _compare("htb default", "0x1", root.parameters.get("default", "none"))
-
-
-def _class(reported: HtbClass, asked: expected.ExpectedClass, clock: Clock) -> list[str]:
+def _hierarchy(asked: ExpectedDirection, direction: Direction) -> list[str]:
+    """What is where, in the order of places: kernels list it in the order of a hash."""
     return (
-        _compare("rate", expected.rate_text(asked.rate_bytes_per_s), reported.rate)
-        + _compare("ceil", expected.rate_text(asked.ceil_bytes_per_s), reported.ceil)
+        _compare("qdiscs", _joined(q.place() for q in asked.qdiscs),
+                 _joined(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))
+        + _compare("classes", _joined(c.place() for c in asked.classes),
+                   _joined(f"{c.handle} at {c.parent} with {c.leaf or 'no qdisc'}"
+                           for c in direction.classes))
+        + _compare("drr classes", _joined(asked.drr),
+                   _joined(each.handle for each in direction.drr_classes))
+        + _compare("filters", _joined(asked.filters), _joined(direction.filters))
+    )
+
+
+def _joined(places: Iterable[str]) -> str:
+    # the root first, what takes arriving packets last
+    order = sorted(places, key=lambda place: (" at root" not in place, " at ffff:" in place, place))
+    return ", ".join(order) or "none"
+
+
+def _settings(asked: ExpectedDirection, direction: Direction, clock: Clock) -> list[str]:
+    lines = []
+    qdiscs = {qdisc.handle: qdisc for qdisc in direction.qdiscs}
+    for qdisc in asked.qdiscs:
+        lines += _qdisc(qdisc, qdiscs[qdisc.handle])
+    classes = {htb.handle: htb for htb in direction.classes}
+    for htb in asked.classes:
+        lines += _class(classes[htb.handle], htb, clock, len(asked.classes) > 1)
+    for drr in direction.drr_classes:
+        lines += _compare(f"drr class {drr.handle} quantum", asked.drr_quantum_bytes,
+                          drr.quantum_bytes, "bytes")
+    return lines
+
+
+def _class(reported: HtbClass, asked: expected.ExpectedClass, clock: Clock,
+           several: bool) -> list[str]:
+    lines = (
+        _compare("rate", rate_text(asked.rate_bytes_per_s), reported.rate)
+        + _compare("ceil", rate_text(asked.ceil_bytes_per_s), reported.ceil)
         + _compare_burst("burst", asked.burst_ticks, reported.burst_ticks,
                          asked.rate_bytes_per_s, clock)
         + _compare_burst("cburst", asked.cburst_ticks, reported.cburst_ticks,
@@ -68,16 +101,30 @@ def _class(reported: HtbClass, asked: expected.ExpectedClass, clock: Clock) -> l
         + _compare("overhead", 0, reported.overhead_bytes, "bytes")
         + _compare("linklayer", "ethernet", reported.linklayer)
     )
+    if asked.prio is not None:
+        lines += _compare("prio", asked.prio, reported.prio)
+    return [f"class {asked.handle} {line}" for line in lines] if several else lines
 
 
-def _leaf(leaf: Qdisc, scenario: Scenario) -> list[str]:
-    asked = expected.LEAVES[scenario.aqm][1]
+def _qdisc(asked: ExpectedQdisc, reported: Qdisc) -> list[str]:
     lines = []
-    for name in sorted(asked.keys() | leaf.parameters.keys()):
-        lines += _compare(f"{leaf.kind} {name}", asked.get(name, "nothing"),
-                          leaf.parameters.get(name, "nothing"),
-                          expected.unit_of(leaf.kind, name))
+    for name in sorted((asked.parameters.keys() | reported.parameters.keys()) - asked.ignored):
+        unit = expected.unit_of(asked.kind, name)
+        wanted = asked.parameters.get(name, "nothing")
+        got = reported.parameters.get(name, "nothing")
+        fits = frozenset({wanted}) if not isinstance(wanted, frozenset) else wanted
+        if reported.printed:
+            fits = fits.union(*(printed(asked.kind, name, unit, each) for each in fits))
+            if fits & {False, "0"}:  # text leaves out what is off
+                fits |= {"nothing"}
+        if not any(_same(each, got) for each in fits):
+            lines += _compare(f"{asked.kind} {name}", " or ".join(sorted(set(map(str, fits)))), got,
+                              unit)
     return lines
+
+
+def _same(asked: object, reported: object) -> bool:
+    return asked == reported and isinstance(asked, bool) == isinstance(reported, bool)
 
 
 def _compare_burst(name: str, asked: frozenset[int], reported: int,
@@ -91,7 +138,7 @@ def _compare_burst(name: str, asked: frozenset[int], reported: int,
 
 
 def _compare(name: str, asked: object, reported: object, unit: str = "") -> list[str]:
-    if asked == reported and isinstance(asked, bool) == isinstance(reported, bool):
+    if _same(asked, reported):
         return []
     values = [f"{value} {unit}" if unit and value != "nothing" else f"{value}"
               for value in (asked, reported)]

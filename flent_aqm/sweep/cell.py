@@ -69,7 +69,7 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
 
     Below 2^53, so that every JSON reader keeps it exactly.
     """
-    identity = json.dumps([test_name, {**scenario.as_dict(), "seed": None}, str(repetition)],
+    identity = json.dumps([test_name, {**scenario.identity(), "seed": None}, str(repetition)],
                           sort_keys=True)
     return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from flent_aqm import defaults, paths
 from flent_aqm.errors import ConfigError
+from flent_aqm.router.apply import MORE_SETTINGS, more_settings
 from flent_aqm.scenario import Scenario
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
@@ -101,6 +102,7 @@ def _command_environment(scenario: Scenario) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "FLENT_AQM_HOOKS": str(paths.resource_dir("router_hooks")),
         "FLENT_AQM_SCENARIO": scenario.as_json(),
+        MORE_SETTINGS: " ".join(more_settings(scenario)),
     }
 
 

@@ -7,9 +7,9 @@ scheme_help() {
 }
 
 scheme_requires() {
-    printf '%s\n' 'sch_codel (CONFIG_NET_SCH_CODEL)'
+    printf '%s\n' 'sch_codel (Linux 3.5, CONFIG_NET_SCH_CODEL)'
 }
 
 scheme_qdisc() {
-    leaf codel 'limit target interval ce_threshold ecn' "$@"
+    leaf codel 'limit target interval ce_threshold ecn=ecn/noecn' "$@"
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -87,8 +88,8 @@ def reports(in_guest: InGuest) -> dict[str, ReadBack]:
     code = SWALLOW + "".join(f"hook undo\n{code}\nhook read-back\n"
                              "on_router tc qdisc del dev down clsact 2>/dev/null\n"
                              for code, _ in CASES.values())
-    lines = in_guest(code + "true").splitlines()
-    return dict(zip(CASES, map(parse_read_back, lines), strict=True))
+    texts = re.findall(r"@format .*?@end\n", in_guest(code + "true"), re.DOTALL)
+    return dict(zip(CASES, map(parse_read_back, texts), strict=True))
 
 
 @pytest.mark.parametrize("name", CASES)

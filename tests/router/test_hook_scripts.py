@@ -42,8 +42,9 @@ def test_hooks_when_read_by_a_small_shell_are_valid(shell: list[str], script: Pa
 def test_schemes_when_compared_define_the_same_functions(scheme: Path) -> None:
     """scheme_help, scheme_requires, scheme_qdisc, and nothing that runs when it is read."""
     text = scheme.read_text()
-    assert re.findall(r"^(\w+)\(\)", text, re.MULTILINE) == [
-        "scheme_help", "scheme_requires", "scheme_qdisc"]
+    functions = re.findall(r"^(\w+)\(\)", text, re.MULTILINE)
+    assert functions[:3] == ["scheme_help", "scheme_requires", "scheme_qdisc"]
+    assert functions[3:] in ([], ["scheme_below"])
     outside = re.sub(r"^\w+\(\) \{\n(?: .*\n)*\}$|^#.*$", "", text, flags=re.MULTILINE)
     assert outside.strip() == ""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import Callable
@@ -21,11 +22,14 @@ InGuest = Callable[[str], str]
 
 RATES_MBPS = (0.064, 0.768, 4, 33.333333, 100, 300, 500, 900, 1000, 1234.567891, 10_000, 40_000)
 
+# DualPI2 needs a newer tc than the system's.
+EVERY_TC_HAS = [aqm for aqm in defaults.AQMS if aqm != "dualpi2"]
+
 SFQ = "apply testbed=virtual aqm=sfq"
 # Name -> arguments, and what the one line must tell.
 REFUSED = {
     "unknown aqm": ("apply testbed=virtual aqm=fqcodel $rates",
-                    "'fqcodel'; known: codel, fq_codel, no_aqm, sfq"),
+                    "'fqcodel'; known: bfifo, cake, codel"),
     "aqm that is a path": ("apply testbed=virtual aqm=../router $rates", "'../router'"),
     "no aqm": ("apply testbed=virtual $rates", "aqm: unknown value ''"),
     "rate 0": (f"{SFQ} rate_down_mbps=0 rate_up_mbps=1", "rate_down_mbps: '0' Mbit/s is out of"),
@@ -63,16 +67,21 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 def test_settings_when_applied_one_after_the_other_are_reported_as_computed(
         in_guest: InGuest, shell: str) -> None:
-    """Each AQM with and without burst shaping at each rate reads back without difference."""
+    """Each AQM at some rates, and one with and without burst shaping at all of them, reads
+    back without difference."""
     scenarios = [
-        Scenario(aqm=aqm, rate_down_mbps=down, rate_up_mbps=up, burst_shaping=burst)
-        for aqm, burst in product(defaults.AQMS, (False, True))
+        Scenario(aqm=aqm, rate_down_mbps=down, rate_up_mbps=up)
+        for aqm, (down, up) in product(EVERY_TC_HAS, ((0.768, 33.333333), (900, 40_000)))]
+    scenarios += [
+        Scenario(aqm="fq_codel", rate_down_mbps=down, rate_up_mbps=up, burst_shaping=burst)
+        for burst in (False, True)
         for down, up in zip(RATES_MBPS[::2], RATES_MBPS[1::2], strict=True)]
     code = shell
     for scenario in scenarios:
         code += shlex.join(apply_command(scenario)) + " || exit\n"
         code += shlex.join(read_back_command(scenario)) + " || exit\n"
-    reports = [parse_read_back(line) for line in in_guest(code).splitlines()]
+    texts = re.findall(r"@format .*?@end\n", in_guest(code), re.DOTALL)
+    reports = [parse_read_back(text) for text in texts]
     found = [differences(*pair) for pair in zip(scenarios, reports, strict=True)]
     assert found == [[]] * len(scenarios)
 

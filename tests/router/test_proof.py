@@ -12,8 +12,10 @@ import pytest
 from flent_aqm import defaults
 from flent_aqm.parsers.tc import ReadBack, parse_psched, parse_read_back
 from flent_aqm.paths import resource_dir
-from flent_aqm.router.expected import LEAVES, burst_bytes, rate_text, ticks
+from flent_aqm.router.aqms import AQMS
+from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
+from flent_aqm.router.printed import rate_text
 from flent_aqm.router.proof import differences, prove
 from flent_aqm.scenario import Scenario
 
@@ -24,13 +26,13 @@ ASKED = Scenario(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20, burst_shap
 @pytest.fixture
 def report() -> ReadBack:
     """fq_codel with burst shaping, after a load."""
-    return parse_read_back((GOLDEN / "read_back_fq_codel_after_load.json").read_text())
+    return parse_read_back((GOLDEN / "read_back_fq_codel_after_load.txt").read_text())
 
 
 @pytest.mark.parametrize(("file", "aqm", "burst"), [
-    ("read_back_fq_codel_after_load.json", "fq_codel", True),
-    ("read_back_codel_after_load.json", "codel", True),
-    ("read_back_sfq_under_load.json", "sfq", False),
+    ("read_back_fq_codel_after_load.txt", "fq_codel", True),
+    ("read_back_codel_after_load.txt", "codel", True),
+    ("read_back_sfq_under_load.txt", "sfq", False),
 ])
 def test_proof_when_the_router_obeyed_finds_no_difference_under_load(
         file: str, aqm: str, burst: bool) -> None:
@@ -99,20 +101,20 @@ def test_metadata_when_stored_has_units_in_its_names_and_plain_values(report: Re
         "htb_quantum_bytes": 1514,
     }
     counters = stored["counters"]["up"]  # type: ignore[index]
-    assert (counters["qdisc"]["drops"], counters["qdisc"]["backlog"]) == (144, 30_479)
-    assert counters["class"]["tokens"] == -4163
+    assert (counters["qdisc"]["drops"], counters["qdisc"]["backlog"]) == (148, 21_395)
+    assert counters["class"]["tokens"] == -4167
     assert counters["shaper"]["direct_packets_stat"] == 0
 
 
 def test_metadata_when_there_is_no_aqm_tells_the_queue_that_is_there() -> None:
     """Before anything is applied: the default queue, no class."""
-    untouched = parse_read_back((GOLDEN / "read_back_untouched.json").read_text())
+    untouched = parse_read_back((GOLDEN / "read_back_untouched.txt").read_text())
     applied = as_metadata(untouched)["applied"]
-    assert applied == {name: {"shaper": "noqueue", "shaper_parameters": {}}
+    assert applied == {name: {"qdisc": "noqueue", "qdisc_parameters": {}}
                        for name in ("down", "up")}
 
 
 def test_aqms_when_listed_are_the_same_in_defaults_schemes_and_expectations() -> None:
     """Each name that a user may type has a scheme on the router and an expectation here."""
     schemes = {path.stem for path in (resource_dir("router_hooks") / "schemes").glob("*.sh")}
-    assert schemes == set(defaults.AQMS) == LEAVES.keys()
+    assert schemes == set(defaults.AQMS) == AQMS.keys()

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All AQMs with their parameters: how each is read, its default, what the kernel makes of it.
+
+Defaults are those of Linux net/sched/sch_NAME.c, with a frame of 1514 bytes, but for those
+that router_hooks/defaults.sh gives; names are those that tc takes and router_hooks/schemes/
+NAME.sh lists, with `_` for `-`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from flent_aqm.errors import ConfigError
+from flent_aqm.parsers.tc import Clock, Scalar
+from flent_aqm.router import red
+from flent_aqm.router.values import (
+    Expected,
+    Reader,
+    as_asked,
+    at_least,
+    at_most,
+    codel_us,
+    flag,
+    fraction,
+    jiffies_ms_in_us,
+    jiffies_us,
+    number,
+    one_of,
+    psched_us,
+    sfb_share,
+    size_bytes,
+    time_us,
+    whole,
+)
+
+# An Ethernet frame of the usual MTU: 1500 bytes and 14 of header.
+FRAME_BYTES = 1514
+_MB = 2**20
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an AQM.
+
+    read: from text to the number that tc sends; default: that number, None for what is
+    left out; kernel: from that number to what the kernel reports; reported: tc's name in its
+    report, "" for the same one, None for what isn't reported; only_if_set: the report
+    leaves out a switch that is off.
+    """
+
+    read: Reader
+    default: Scalar | None = None
+    kernel: Callable[[Scalar], Expected] = as_asked
+    reported: str | None = ""
+    only_if_set: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """What an AQM's report follows from besides its own parameters."""
+
+    rate_bit_s: int
+    shapes: bool
+    clock: Clock
+
+
+Report = dict[str, Expected]
+
+
+@dataclass(frozen=True)
+class Aqm:
+    """One AQM. kind: the qdisc; adapt: changes the report by place and asked values."""
+
+    kind: str
+    parameters: Mapping[str, Parameter]
+    adapt: Callable[[Report, Mapping[str, Scalar], Place], Report] = \
+        lambda report, asked, place: report
+    # Whether it is classes that hold the packets, which are told in a way of their own.
+    classes: bool = field(default=False)
+
+    def report(self, asked: Mapping[str, str], place: Place) -> Report:
+        """What the kernel has to report for the asked parameters, by tc's names."""
+        values = {name: parameter.read(asked[name]) if name in asked else parameter.default
+                  for name, parameter in self.parameters.items()}
+        given = {name: value for name, value in values.items() if value is not None}
+        report: Report = {}
+        for name, value in given.items():
+            parameter = self.parameters[name]
+            if parameter.reported is not None and (value or not parameter.only_if_set):
+                report[parameter.reported or name] = parameter.kernel(value)
+        return self.adapt(report, given, place)
+
+
+def check_parameter(aqm: str, name: str, text: str) -> str:
+    """The text, when it is a parameter of that AQM; raises ConfigError that names both."""
+    known = AQMS[aqm].parameters
+    if name not in known:
+        raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(known)}")
+    try:
+        value = known[name].read(text)
+    except ConfigError as fault:
+        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: {fault}") from None
+    # A hook's own reading of switches and sizes is not needed then.
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return text
+
+
+def hook_value(aqm: str, name: str, text: str) -> str:
+    """A checked value as the hook gets it: sizes in bytes, times in microseconds."""
+    parameter = AQMS[aqm].parameters[name]
+    value = parameter.read(text)
+    if parameter.read is time_us:
+        return f"{value}us"
+    if parameter.read is size_bytes:
+        return str(value)
+    return text
+
+
+def _sfq(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+    """sfq_change(): flows, limit and depth bound each other."""
+    depth = min(int(asked.get("depth", 127)), 127)
+    flows = int(asked.get("flows", 128))
+    flows = min(flows, 0x10000 - 128)
+    if "divisor" in asked:
+        flows = min(flows, int(asked["divisor"]))
+    limit = 127
+    if "limit" in asked:
+        limit = min(int(asked["limit"]), depth * flows)
+        flows = min(flows, limit)
+    return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows}
+
+
+def _cake(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+    if "overhead" in asked:
+        report = {**report, "atm": "noatm"}
+    return {**report, "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited",
+            "ingress": False, "fwmark": "0", "raw": "overhead" not in asked,
+            "overhead": asked.get("overhead", 0)}
+
+
+def _red(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+    return {**red.report(asked, place.rate_bit_s, place.clock), "nodrop": False}
+
+
+_CODEL = {
+    "limit": Parameter(whole, 1000),
+    "target": Parameter(time_us, 5000, codel_us),
+    "interval": Parameter(time_us, 100_000, codel_us),
+    "ce_threshold": Parameter(time_us, None, codel_us),
+    "ecn": Parameter(flag, False, only_if_set=True),
+}
+_PIE = {
+    "limit": Parameter(whole, 1000),
+    "target": Parameter(time_us, 15_000, psched_us),
+    "tupdate": Parameter(time_us, 15_000, jiffies_us),
+    "alpha": Parameter(whole, 2),
+    "beta": Parameter(whole, 20),
+    "ecn": Parameter(flag, False, only_if_set=True),
+    "bytemode": Parameter(flag, False, only_if_set=True),
+    "dq_rate_estimator": Parameter(flag, False, only_if_set=True),
+}
+
+AQMS: Mapping[str, Aqm] = {
+    "no_aqm": Aqm("pfifo", {"limit": Parameter(whole, 1000)}),
+    "bfifo": Aqm("bfifo", {"limit": Parameter(size_bytes, 1000 * FRAME_BYTES)}),
+    "codel": Aqm("codel", _CODEL),
+    "fq_codel": Aqm("fq_codel", {
+        **_CODEL,
+        "limit": Parameter(whole, 10_240),
+        "flows": Parameter(whole, 1024),
+        "quantum": Parameter(whole, FRAME_BYTES, at_least(256)),
+        "memory_limit": Parameter(size_bytes, 32 * _MB, at_most(2**31)),
+        "drop_batch": Parameter(whole, 64, at_least(1)),
+        "ecn": Parameter(flag, True, only_if_set=True),
+    }),
+    "sfq": Aqm("sfq", {
+        "limit": Parameter(whole),
+        "depth": Parameter(whole),
+        "flows": Parameter(whole),
+        "divisor": Parameter(whole),
+        "quantum": Parameter(size_bytes, FRAME_BYTES, at_least(256)),
+        "perturb": Parameter(whole, None, only_if_set=True),
+    }, _sfq),
+    "cake": Aqm("cake", {
+        "rtt": Parameter(time_us, 100_000),
+        "diffserv": Parameter(one_of("diffserv3", "diffserv4", "diffserv8", "besteffort",
+                                     "precedence"), "diffserv3"),
+        "isolation": Parameter(one_of("flowblind", "srchost", "dsthost", "hosts", "flows",
+                                      "dual-srchost", "dual-dsthost", "triple-isolate"),
+                               "triple-isolate", reported="flowmode"),
+        "nat": Parameter(flag, False),
+        "wash": Parameter(flag, False),
+        "split_gso": Parameter(flag, True),
+        "ack_filter": Parameter(flag, False, lambda on: "enabled" if on else "disabled",
+                                "ack-filter"),
+        "overhead": Parameter(whole),
+        "mpu": Parameter(whole, None, only_if_set=True),
+        "memlimit": Parameter(size_bytes, None, only_if_set=True),
+    }, _cake),
+    "pie": Aqm("pie", _PIE),
+    "fq_pie": Aqm("fq_pie", {
+        **_PIE,
+        "limit": Parameter(whole, 10_240),
+        "flows": Parameter(whole, 1024),
+        "quantum": Parameter(size_bytes, FRAME_BYTES),
+        "memory_limit": Parameter(size_bytes, 32 * _MB),
+        "ecn_prob": Parameter(whole, 10),
+    }),
+    "red": Aqm("red", {
+        "limit": Parameter(size_bytes),
+        "min": Parameter(size_bytes),
+        "max": Parameter(size_bytes),
+        "avpkt": Parameter(size_bytes),
+        "burst": Parameter(whole),
+        "probability": Parameter(fraction),
+        "ecn": Parameter(flag, False),
+        "harddrop": Parameter(flag, False),
+        "adaptive": Parameter(flag, False),
+    }, _red),
+    "sfb": Aqm("sfb", {
+        "limit": Parameter(whole, 1000),
+        "max": Parameter(whole, 25),
+        "target": Parameter(whole, 20),
+        # tc's own are 33/65535 and 3/65535
+        "increment": Parameter(fraction, 0.00050355, sfb_share),
+        "decrement": Parameter(fraction, 0.0000457779, sfb_share),
+        "penalty_rate": Parameter(whole, 10),
+        "penalty_burst": Parameter(whole, 20),
+        "rehash": Parameter(whole, 600_000, jiffies_ms_in_us),
+        "db": Parameter(whole, 60_000, jiffies_ms_in_us),
+    }),
+    "drr": Aqm("drr", {
+        "flows": Parameter(whole, 64, reported=None),
+        "quantum": Parameter(size_bytes, FRAME_BYTES, reported=None),
+    }, classes=True),
+    "dualpi2": Aqm("dualpi2", {
+        "limit": Parameter(whole, 10_000),
+        "memlimit": Parameter(size_bytes),
+        "target": Parameter(time_us, 15_000),
+        "tupdate": Parameter(time_us, 16_000),
+        "alpha": Parameter(number, 0.16),
+        "beta": Parameter(number, 3.2),
+        "coupling_factor": Parameter(whole, 2),
+        "classic_protection": Parameter(whole, 10),
+    }),
+}

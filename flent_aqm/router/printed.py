@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values as tc's text has them, which leaves out digits: what a text is compared with.
+
+Source: iproute2 tc/tc_util.c (print_time), lib/json_print_math.c (sprint_size), tc/q_*.c.
+"""
+
+from __future__ import annotations
+
+from flent_aqm.parsers.tc import Scalar
+
+# Packets that tc prints with a p behind them, and those that it prints bare.
+_PACKETS_BARE = {("sfq", "depth")}
+
+
+def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
+    """The texts that versions of tc print for one parameter. unit: of unit_of()."""
+    if isinstance(value, (bool, str)):
+        return frozenset({value})
+    if unit == "us":
+        return frozenset({time_text(int(value))})
+    if unit == "bytes":
+        # With the unit, or in some qdiscs as a bare number.
+        return frozenset({size_text(int(value)), f"{value}b", str(value)})
+    if unit == "packets":
+        return frozenset({f"{value}p", str(value)})
+    if unit == "packets_per_s":
+        return frozenset({f"{value}pps"})
+    if unit == "s":
+        return frozenset({f"{value}sec"})
+    if unit == "bytes_per_s":
+        return frozenset({rate_text(int(value))})
+    if unit == "percent":
+        return frozenset({str(value), f"{value}%"})
+    return frozenset({f"{value:g}" if isinstance(value, float) else str(value)})
+
+
+def time_text(time_us: int) -> str:
+    """A time as tc prints it."""
+    if time_us >= 10**6:
+        return f"{_three_digits(time_us / 10**6)}s"
+    if time_us >= 1000:
+        return f"{_three_digits(time_us / 1000)}ms"
+    return f"{time_us}us"
+
+
+def size_text(size_bytes: int) -> str:
+    """A size as tc prints it: a multiple of a unit, if it is near one."""
+    for unit, letter, near in ((2**20, "M", 1024), (2**10, "K", 16)):
+        count = round(size_bytes / unit)
+        if size_bytes >= unit and abs(unit * count - size_bytes) < near:
+            return f"{count:g}{letter}b"
+    return f"{size_bytes}b"
+
+
+def rate_text(bytes_per_s: int) -> str:
+    """A rate as tc prints it: from 1000 of a unit on, a remainder is dropped."""
+    rate = bytes_per_s * 8
+    for unit in ("", "K", "M", "G"):
+        if rate < 1000 or (rate % 1000 and rate < 1_000_000):
+            return f"{rate}{unit}bit"
+        rate //= 1000
+    return f"{rate}Tbit"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.3g}"
