@@ -310,6 +310,7 @@ check_settings() {
 # neither kind of device goes without, and undoes all when tc is refused later.
 try_out() {
     probe=flent-probe
+    trap 'ip link del dev "${probe}"; exit 1' HUP INT TERM
     ip link add dev "${probe}" type ifb 2> /dev/null ||
         ip link add dev "${probe}" type dummy 2> /dev/null || return 0
     run_tc "qdisc add dev ${probe} root handle 10: $1"

@@ -117,10 +117,16 @@ def test_undo_when_queues_are_on_gives_the_default_queues_back(
 
 def test_apply_when_the_kernel_refuses_takes_back_what_was_done(
         in_guest: InGuest, shell: str) -> None:
-    """A parameter that only the kernel can refuse: status 1, its reason, default queues."""
+    """Refused after the first changes: status 1, tc's reason, default queues."""
     printed = in_guest(shell + """
         on_router tc qdisc >/tmp/before
-        hook apply aqm=fq_codel $rates aqm_quantum=2000000 2>&1; echo "status $?"
+        fake_tc <<'END'
+case $* in
+*-batch*) sed '/dev up parent 1:1/s/$/ quantum 2000000/' | "$real_tc" "$@" ;;
+*) exec "$real_tc" "$@" ;;
+esac
+END
+        hook apply aqm=fq_codel $rates 2>&1; echo "status $?"; real_tc_again
         on_router tc qdisc | cmp - /tmp/before && echo same
     """)
     told, *rest = printed.splitlines()
@@ -129,19 +135,60 @@ def test_apply_when_the_kernel_refuses_takes_back_what_was_done(
     assert rest == ["status 1", "same"]
 
 
+def test_apply_when_the_router_lacks_something_changes_nothing(
+        in_guest: InGuest, shell: str) -> None:
+    """A value that only the kernel refuses, a qdisc that tc or the kernel doesn't know: status
+    1, one line, the queues of before, and no device is left over."""
+    printed = in_guest(shell + """
+        hook apply aqm=sfq $rates; on_router tc -r qdisc >/tmp/before; on_router ip link >/tmp/links
+        check() {
+            echo "status $?"
+            on_router tc -r qdisc | cmp - /tmp/before &&
+                on_router ip link | cmp - /tmp/links && echo same
+        }
+        hook apply aqm=fq_codel $rates aqm_quantum=2000000 2>&1; check
+        fake_tc <<'END'
+case $* in
+*help) echo 'Unknown qdisc "pie", hence option "help" is unparsable' >&2; exit 1 ;;
+*) exec "$real_tc" "$@" ;;
+esac
+END
+        hook apply aqm=pie $rates 2>&1; check; real_tc_again
+        fake_tc <<'END'
+case $* in
+*-batch*) echo 'Error: Specified qdisc kind is unknown.' >&2; exit 1 ;;
+*) exec "$real_tc" "$@" ;;
+esac
+END
+        hook apply aqm=pie $rates 2>&1; check; real_tc_again
+    """)
+    lines = printed.splitlines()
+    assert lines[1::3] == ["status 1"] * 3
+    assert lines[2::3] == ["same"] * 3
+    for line, told in zip(lines[::3], ("Invalid quantum", "tc doesn't know pie",
+                                       "kind is unknown"), strict=True):
+        assert told in line
+        assert "nothing was changed" in line
+
+
 def test_apply_when_terminated_takes_back_what_was_done(in_guest: InGuest, shell: str) -> None:
     """SIGTERM while tc works: the queues are the default ones afterwards, the status tells."""
     printed = in_guest(shell + """
         on_router tc qdisc >/tmp/before
         fake_tc <<'END'
-mv /tmp/fake/tc /tmp/fake/once
-"$real_tc" "$@"
-kill -TERM $PPID
+lines=$(cat)
+printf '%s\n' "$lines" | "$real_tc" "$@"
+case $lines in *"$mark"*) kill -TERM $PPID ;; esac
 END
-        hook apply aqm=sfq $rates 2>/dev/null; echo "status $?"; real_tc_again
-        on_router tc qdisc | cmp - /tmp/before && echo same
+        for mark in flent-probe 'class add'; do
+            export mark
+            hook apply aqm=sfq $rates 2>/dev/null; echo "status $?"
+            on_router "$real_tc" qdisc | cmp - /tmp/before && echo same
+        done
+        on_router ip link show flent-probe 2>&1
+        true
     """)
-    assert printed == "status 1\nsame\n"
+    assert printed == "status 1\nsame\n" * 2 + 'Device "flent-probe" does not exist.\n'
 
 
 def test_parameters_when_overridden_reach_the_kernel(in_guest: InGuest, shell: str) -> None:
