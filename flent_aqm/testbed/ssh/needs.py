@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from flent_aqm.router.expected import LEAVES
+from flent_aqm.router.aqms import AQMS
 from flent_aqm.scenario import Scenario
 
 # The shaper, and the queue that each hook puts there in passing.
 ALWAYS = frozenset({"htb", "pfifo"})
 
-KIND_OF_AQM = {aqm: kind for aqm, (kind, _) in LEAVES.items()}
+KIND_OF_AQM = {name: aqm.kind for name, aqm in AQMS.items()}
 
 
 def kinds_of(scenario: Scenario) -> set[str]:
