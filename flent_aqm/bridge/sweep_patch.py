@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Batches whose testbed is the virtual lab: Flent's loop goes on as it is, its runs go
-into guests, side by side.
+"""Batches with a testbed: Flent's loop goes on as it is, its runs go to the testbed.
 
 Flent expands the matrix, shuffles, skips what is there already, and calls run_test() for
-each run. With `testbed = virtual` that only hands the run to a worker, and the hook
-commands run in the guest, around the test, by the same Flent. All runs are checked while
+each run. With the key `testbed` that only hands the run to a worker, and the hook
+commands run there, around the test, by another Flent. All runs are checked while
 Flent adds up their lengths, before the first one starts.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from functools import wraps
 from pathlib import Path
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 def patch(module: Any) -> None:
-    """Patch flent.batch's BatchRunner. In the guest, everything stays as Flent has it."""
+    """Patch flent.batch's BatchRunner. In the Flent that measures, everything stays."""
     if os.environ.get("FLENT_AQM_CELL"):
         return
     _read_base_first(module.BatchRunner)
     _apply_overrides_to_arguments(module.BatchRunner)
     _plan_while_expanding(module.BatchRunner, module)
-    _run_in_guests(module.BatchRunner, module)
+    _run_on_testbeds(module.BatchRunner, module)
 
 
 def _read_base_first(runner: Any) -> None:
@@ -80,21 +80,21 @@ def _plan_while_expanding(runner: Any, module: Any) -> None:
                 settings.AQM_CELL = make_cell(
                     section, settings, self.commands_for(section, settings), Path(folder),
                     module.SETTINGS_PARSER)
-                section["debug_log"] = False  # the guest's Flent writes it
+                section["debug_log"] = False  # the Flent that measures writes it
                 _sweep(self).plan(settings.AQM_CELL, section)
                 # Flent loads the test once more before it runs; then host names are looked
-                # up, which only the guest knows.
-                settings.load_test = _loaded_in_guest
+                # up, which only the testbed knows.
+                settings.load_test = _loaded_on_testbed
             yield section, settings
 
     runner.expand_argsets = expand_argsets
 
 
-def _loaded_in_guest(*args: Any, **kwargs: Any) -> None:
-    """Stands in for Settings.load_test() of a run that goes into a guest."""
+def _loaded_on_testbed(*args: Any, **kwargs: Any) -> None:
+    """Stands in for Settings.load_test() of a run that goes to a testbed."""
 
 
-def _run_in_guests(runner: Any, module: Any) -> None:
+def _run_on_testbeds(runner: Any, module: Any) -> None:
     stock_run, stock_run_batch = runner.run, runner.run_batch
     stock_run_test, stock_run_commands = runner.run_test, runner.run_commands
 
@@ -104,6 +104,7 @@ def _run_in_guests(runner: Any, module: Any) -> None:
             return stock_run(self)
         restore_zeros(self.settings.BATCH_OVERRIDE)
         _take_time_of_resumed(self.settings, module)
+        _end_with_the_terminal()
         with _sweep(self) as sweep:
             result = stock_run(self)
         sweep.report()
@@ -155,6 +156,12 @@ def _take_time_of_resumed(settings: Any, module: Any) -> None:
         except (RuntimeError, KeyError):
             continue  # not a data file, or not of a batch
         return
+
+
+def _end_with_the_terminal() -> None:
+    """A lost terminal ends a sweep as SIGTERM does, unless it was started by nohup."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
 
 
 def _sweep(runner: Any) -> Sweep:

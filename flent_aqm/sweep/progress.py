@@ -64,6 +64,10 @@ class SweepProgress:
         for warning in warnings:
             self.console.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 
+    def say_fault(self, text: str) -> None:
+        """Say what went wrong with the testbed itself."""
+        self._say(f"[red]testbed:[/] {escape(text)}")
+
     def say_total(self) -> None:
         """Say what was done."""
         wall_s = time.monotonic() - self._began_at

@@ -24,6 +24,7 @@ _KEYS: dict[str, tuple[str, Callable[[Cell], str]]] = {
     "burst_shaping": ("burst", lambda cell: _switch(cell.scenario.burst_shaping)),
     "cross_traffic": ("cross", lambda cell: _switch(cell.scenario.cross_traffic)),
     "base_delay_ms": ("delay ms", lambda cell: f"{cell.scenario.base_delay_ms:g}"),
+    "testbed": ("testbed", lambda cell: cell.scenario.testbed),
     "router_model": ("router", lambda cell: cell.scenario.router_model),
 }
 DEFAULT_GROUP_BY = ("test_name", "cross_traffic", "rate_mbps", "aqm")

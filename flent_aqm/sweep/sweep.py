@@ -38,6 +38,7 @@ class Sweep:
         self._group_by: tuple[str, ...] = ()
         self._jobs: object = None
         self._testbeds: dict[str, Testbed] = {}
+        self._not_cleaned_up: list[str] = []
         self._pool: Pool | None = None
         self._progress: SweepProgress | None = None
         self._lock = threading.Lock()
@@ -53,7 +54,7 @@ class Sweep:
                     self._pool.abort(kill_all)
                 self._pool.close()
         finally:
-            self._clean_up()
+            self._not_cleaned_up = self._clean_up()
         if self._progress:
             self._progress.__exit__(kind, value, trace)
         if self._pool and kind is KeyboardInterrupt:
@@ -115,7 +116,7 @@ class Sweep:
         return new
 
     def report(self) -> None:
-        """Print the table. Raises AqmError when runs have failed."""
+        """Print the table. Raises AqmError when runs have failed, or cleaning up has."""
         if not self._progress:
             return
         summary.show(
@@ -127,21 +128,26 @@ class Sweep:
             folders = sorted({str(cell.folder) for cell, _ in self.failed})
             raise AqmError(f"{len(self.failed)} of {len(self.planned)} runs failed; run them "
                            f"again with the same command and --batch-resume {folders[0]}")
+        if self._not_cleaned_up:
+            raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
 
     @property
     def _real_time(self) -> bool:
         return any(testbed.real_time for testbed in self._testbeds.values())
 
-    def _clean_up(self) -> None:
-        """All testbeds, also when one of them can't."""
+    def _clean_up(self) -> list[str]:
+        """All testbeds, also when one of them can't. Returns what went wrong, which it
+        says at once, too: whatever ended the sweep may keep report() from being called."""
         faults = []
         for testbed in self._testbeds.values():
             try:
                 testbed.clean_up()
             except AqmError as fault:
-                faults.append(str(fault))
-        if faults:
-            raise AqmError("; ".join(faults))
+                faults.append(one_line(fault))
+        if self._progress:
+            for text in faults:
+                self._progress.say_fault(text)
+        return faults
 
     def _ended(self, cell: Cell, result: Done | Exception) -> None:
         with self._lock:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shell code on the client of a lab, where batches of the testbed netns run in virtual time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.paths import resource_dir
+
+FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
+
+
+@dataclass(frozen=True)
+class Here:
+    """A folder with batch files, in which the code runs, and into which its files come."""
+
+    folder: Path
+
+    def batch(self, text: str) -> None:
+        """Write try.batch, which inherits from the project's base."""
+        (self.folder / "try.batch").write_text(
+            f"[Batch::try]\ninherits = base\noutput_path = results\n{text}\n")
+
+    def run(self, code: str) -> str:
+        """Run shell code as root in a new lab; gives both of its outputs together."""
+        done = subprocess.run(
+            [FLENT_AQM, "lab", "--", "sh", "-c", f"exec 2>&1\n{code}"], cwd=self.folder,
+            timeout=900, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert "Traceback" not in done.stdout
+        return done.stdout
+
+    def data(self) -> dict[str, Any]:
+        """What the data files hold, by the part of their names after the time."""
+        return {path.name.split("-", 5)[-1].partition("-")[2]:
+                json.loads(gzip.decompress(path.read_bytes()))
+                for path in sorted((self.folder / "results").glob("*.flent.gz"))}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Here:
+    """An empty folder but for the project's base.batch."""
+    shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
+    return Here(tmp_path)
