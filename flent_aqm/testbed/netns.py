@@ -70,7 +70,7 @@ class NetnsTestbed:
         kinds: dict[Scenario, Scenario] = {}
         for scenario in scenarios:
             refuse_virtual_settings("netns", scenario)
-            if scenario.base_delay_ms:
+            if scenario.base_delay_ms or scenario.ingress == "ifb":
                 _load_ifb()
             kinds.setdefault(_kind(scenario), scenario)
         for scenario in kinds.values():
@@ -127,11 +127,11 @@ def _rehearse(scenario: Scenario) -> None:
         try:
             outcome = place.run()
         except LabError:
-            said = " ".join(place.console().split()) or "no message"
+            said = " ".join(place.console().replace("flent-aqm-guest:", "").split())
             what = (f"namespaces with a base delay of {scenario.base_delay_ms:g} ms"
                     if scenario.base_delay_ms else "namespaces")
             raise ConfigError(f"testbed netns: this machine's kernel {release} can't make "
-                              f"{what}: {said}") from None
+                              f"{what}: {said or 'no message'}") from None
         if outcome.status:
             said = " ".join(place.stderr.read_text(errors="replace").split())
             raise ConfigError(f"aqm {scenario.aqm}: this machine's kernel {release} can't do "

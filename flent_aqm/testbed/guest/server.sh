@@ -19,12 +19,16 @@ host_end eth0
 # Half of the delay on what leaves, half on what arrives; netem can hold only what
 # leaves a device, so arriving packets go through an ifb. On the server, never on the
 # router, whose queue is what is measured. The limit holds 10 Gbit/s for a second.
+no_delay() {
+    echo "a base delay needs sch_netem, ifb, cls_matchall and act_mirred in the kernel"
+    exit 1
+}
 if [ "$HALF_DELAY_US" -gt 0 ]; then
-    ip -batch - <<END
+    ip -batch - <<END || no_delay
 link add ifb0 type ifb
 link set dev ifb0 up
 END
-    tc -batch - <<END
+    tc -batch - <<END || no_delay
 qdisc add dev eth0 root netem delay ${HALF_DELAY_US}us limit 1000000
 qdisc add dev eth0 clsact
 filter add dev eth0 ingress matchall action mirred egress redirect dev ifb0
