@@ -57,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
         failures: list[Failure] = []
         for path, result in each_run(files, partial(ask, wanted)):
             if isinstance(result, BadResult):
-                failures.append(Failure(path.name, f"damaged: {result}"))
+                failures.append(Failure(path.name, str(result)))
             else:
                 known.append((path, *result))
         subjects = _groups(known, args.median_by) if args.median_by else [

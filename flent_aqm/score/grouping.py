@@ -11,6 +11,8 @@ from flent_aqm.errors import ConfigError
 Setting = str | float | bool
 Item = TypeVar("Item")
 
+LONGEST_SHOWN = 60
+
 # Short names of settings that people type often.
 ALIASES = {"rate": "rate_mbps", "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
            "burst": "burst_shaping", "cross": "cross_traffic", "delay": "base_delay_ms",
@@ -31,7 +33,8 @@ def grouped(items: Iterable[tuple[Mapping[str, Setting], Item]],
     known = sorted({name for settings, _ in everything for name in settings})
     for key in keys:
         if key not in known:
-            raise ConfigError(f"no run has the setting {key!r}; known: {', '.join(known)}")
+            raise ConfigError(f"no run has the setting {key!r}; "
+                              f"known: {', '.join(map(harmless, known))}")
     groups: dict[tuple[Setting, ...], list[Item]] = {}
     for settings, item in everything:
         groups.setdefault(tuple(settings.get(key, "") for key in keys), []).append(item)
@@ -42,7 +45,12 @@ def shown(value: Setting) -> str:
     """A setting as text."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:g}" if isinstance(value, (int, float)) else value
+    return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
+
+
+def harmless(text: str) -> str:
+    """Text out of a data file, without what a terminal would obey, and not too long."""
+    return "".join(one if one.isprintable() else "?" for one in text[:LONGEST_SHOWN])
 
 
 def _order(value: Setting) -> tuple[bool, float, str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 
 from hypothesis import given, settings
@@ -19,7 +20,9 @@ latency_ms = st.floats(1, 2000, allow_nan=False)
 # Long stretches of alike latencies, as queues make them.
 traces = st.lists(st.tuples(latency_ms, st.integers(1, 40)), min_size=30, max_size=60).map(
     lambda stretches: [ms for ms, count in stretches for _ in range(count)])
-few = settings(max_examples=30, deadline=None)
+# The same examples each time: what CI says of a change is of that change.
+few = settings(max_examples=int(os.environ.get("EXAMPLES", "30")), deadline=None,
+               derandomize=True)
 
 # Worse latencies can make these better, by their definitions: jitter when all get equally
 # bad, and counts of glitches when two grow into one.

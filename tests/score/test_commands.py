@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import shutil
@@ -164,3 +165,16 @@ def test_assert_ends_with_2_for_a_mistake(words: list[str], why: str, capsys: Ca
     err = capsys.readouterr().err
     assert why in err
     assert err.count("\n") == 1
+
+
+def test_setting_of_a_strangers_file_cant_steer_the_terminal(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Control characters in a data file are shown as question marks."""
+    whole = json.loads(gzip.decompress((RUNS / "ndt7.flent.gz").read_bytes()))
+    whole["metadata"]["AQM"]["requested"]["aqm"] = "\x1b[2J[red]x"
+    (tmp_path / "run.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode()))
+    assert main(["score", "--by", "aqm", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "?[2J[red]x" in out
