@@ -2,7 +2,8 @@
 """The command `flent-aqm`: a table of subcommands, and what becomes of their errors.
 
 Exit status: 0 well, 1 an expected failure (one line on standard error), 2 wrong usage,
-3 a defect of ours (details in a log file), 130 interrupted; `lab` passes on its command's.
+3 a defect of ours (details in a log file), 130 interrupted; `lab` passes on its command's;
+`replay` has its own.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ COMMANDS = {
     "ndt7-server": Command(
         "flent_aqm.ndt7.command", "serve NDT7 speed tests",
         "flent-aqm ndt7-server"),
+    "replay": Command(
+        "flent_aqm.replay.command", "make the run of a data file again and compare",
+        "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
     "restore": Command(
         "flent_aqm.testbed.ssh.restore", "undo what a sweep that is gone has left on a router",
         "flent-aqm restore --testbed ssh://root@192.168.1.1"),

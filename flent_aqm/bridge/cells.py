@@ -11,15 +11,8 @@ from typing import Any
 from flent_aqm.errors import ConfigError
 from flent_aqm.paths import resource_dir
 from flent_aqm.scenario import Scenario, parse_flag
-from flent_aqm.sweep.cell import Cell, derive_seed, flent_keys, refuse_unexpanded
-
-# Settings of Flent's command line that shape a run, and so go along into the guest.
-PASSED_ON = (
-    "TITLE", "NOTE", "EXTENDED_METADATA", "HOSTS", "LOCAL_BIND", "LENGTH", "STEP_SIZE", "DELAY",
-    "IP_VERSION", "SOCKET_TIMEOUT", "SEND_SIZE", "TEST_PAYLOAD", "TEST_PARAMETERS",
-    "SWAP_UPDOWN", "SOCKET_STATS", "MARKING_NAMES", "CONTROL_HOST", "CONTROL_LOCAL_BIND",
-    "NETPERF_CONTROL_PORT", "IRTT_INTERVAL",
-)
+from flent_aqm.sweep.cell import Cell, derive_seed, in_one_form, refuse_unexpanded
+from flent_aqm.sweep.flent_settings import SETTINGS
 
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
 
@@ -50,19 +43,20 @@ def make_cell(
     return Cell(
         name=settings.DATA_FILENAME,
         folder=folder,
-        batch_name=settings.BATCH_NAME,
         test_name=settings.NAME,
         scenario=scenario,
-        keys=flent_keys(section),
-        commands=hooks,
-        options=_options(settings, parser),
+        settings=_settings(settings, parser),
+        commands=in_one_form(hooks, scenario),
         metadata={
             "BATCH_NAME": settings.BATCH_NAME,
             "BATCH_TIME": settings.BATCH_TIME.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),  # as Flent does
             "BATCH_UUID": settings.BATCH_UUID,
             "BATCH_TITLE": settings.BATCH_TITLE,
+            "TITLE": settings.TITLE,
+            "NOTE": settings.NOTE,
         },
         length_s=settings.TOTAL_LENGTH,
+        debug_log=parse_flag(f"{where}: debug_log", section.get("debug_log", False)),
     )
 
 
@@ -79,25 +73,7 @@ def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
                           "to test_parameters")
 
 
-def _options(settings: Any, parser: Any) -> list[str]:
-    """The words of a command line that gives the same settings."""
-    words: list[str] = []
-    for key in PASSED_ON:
-        value = getattr(settings, key)
-        if value == parser.get_default(key):
-            continue
-        if key == "IP_VERSION":
-            words.append(f"-{value}")
-            continue
-        # The long form is the last one that Flent declares.
-        option = next(action.option_strings[-1] for action in parser._actions
-                      if action.dest == key and action.option_strings)
-        if isinstance(value, bool):
-            words.append(option)
-        elif isinstance(value, dict):
-            words += [f"{option}={name}={text}" for name, text in value.items()]
-        elif isinstance(value, list):
-            words += [f"{option}={text}" for text in value]
-        else:
-            words.append(f"{option}={value}")
-    return words
+def _settings(settings: Any, parser: Any) -> dict[str, object]:
+    """Those that differ from Flent's defaults."""
+    return {key: value for key in SETTINGS
+            if (value := getattr(settings, key)) != parser.get_default(key)}

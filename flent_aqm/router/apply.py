@@ -7,20 +7,25 @@ from flent_aqm import paths
 from flent_aqm.router.aqms import hook_value
 from flent_aqm.scenario import Scenario
 
+# The script in router_hooks/ that runs in the guest.
+ON_ROUTER = "on_router.sh"
 # In the environment of a batch's commands: the words of more_settings(), for base.batch.
 MORE_SETTINGS = "FLENT_AQM_ROUTER_SETTINGS"
 
 
 def apply_command(scenario: Scenario) -> list[str]:
     """Puts the scenario's queue and rates on the router."""
+    return [*_hook("apply", scenario), *first_settings(scenario), *more_settings(scenario)]
+
+
+def first_settings(scenario: Scenario) -> list[str]:
+    """Those that batches give the hook by themselves: AQM, rates, burst shaping."""
     return [
-        *_hook("apply", scenario),
         f"aqm={scenario.aqm}",
         # Six decimals are whole bits per second, all that tc knows.
         f"rate_down_mbps={scenario.rate_down_mbps:.6f}",
         f"rate_up_mbps={scenario.rate_up_mbps:.6f}",
         f"burst_shaping={'yes' if scenario.burst_shaping else 'no'}",
-        *more_settings(scenario),
     ]
 
 
@@ -51,5 +56,5 @@ def undo_command(scenario: Scenario) -> list[str]:
 
 
 def _hook(command: str, scenario: Scenario) -> list[str]:
-    script = paths.resource_dir("router_hooks") / "on_router.sh"
+    script = paths.resource_dir("router_hooks") / ON_ROUTER
     return ["sh", str(script), command, f"testbed={scenario.testbed}"]

@@ -6,18 +6,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.errors import ConfigError
-from flent_aqm.scenario import Scenario
+from flent_aqm.router.apply import MORE_SETTINGS, ON_ROUTER, first_settings
+from flent_aqm.scenario import Scenario, parse_flag
 
-# Keys of a batch section that shape the matrix or the files, and say nothing of the run.
-_OF_THE_MATRIX = {
-    "abstract", "disabled", "enabled", "inherits", "filename_extra", "output_path", "pause",
-    "repetitions", "repetition", "batch_time", "commands", "test_name",
-}
+# In the guest; the batch's own would get into random choices of its Flent.
+BATCH_NAME = "cell"
+
 _UNEXPANDED = re.compile(r"\$\{[^}]*\}?")
 
 
@@ -25,22 +25,36 @@ _UNEXPANDED = re.compile(r"\$\{[^}]*\}?")
 class Cell:
     """What runs: the test, its Flent settings, the hook commands, the testbed's scenario.
 
-    name: the data file's name without suffix; folder: where it goes; keys: the batch
-    section's Flent settings; commands: name -> the section's keys (exec, type, essential);
-    options: words for Flent's command line; metadata: what the batch as a whole
-    says of the run (BATCH_TIME and the like); length_s: how long Flent expects it to last.
+    Those four decide the run. What else there is never reaches the guest, so that the run
+    is the same under any name, in any batch, in any folder.
+
+    settings: by the names in flent_settings.SETTINGS, without defaults; commands: name ->
+    the section's keys (exec, type, essential); name: the data file's name without suffix;
+    folder: where it goes; metadata: what the batch says of the run (BATCH_TIME, TITLE and
+    the like); length_s: how long Flent expects it to last; debug_log: whether the output of
+    all tools is kept.
     """
 
     name: str
     folder: Path
-    batch_name: str
     test_name: str
     scenario: Scenario
-    keys: Mapping[str, str]
+    settings: Mapping[str, object]
     commands: Mapping[str, Mapping[str, str]]
-    options: Sequence[str]
     metadata: Mapping[str, object]
     length_s: float
+    debug_log: bool = False
+
+    @property
+    def runs_router_hook_only(self) -> bool:
+        """Whether the batch has no commands of its own, which no data file could hold."""
+        return self.commands == router_command(self.scenario)
+
+    @property
+    def as_metadata(self) -> dict[str, object]:
+        """All that decides the run, but for the scenario; commands by their kind alone."""
+        return {"test": self.test_name, "settings": dict(self.settings),
+                "commands": "router" if self.runs_router_hook_only else "others"}
 
     @property
     def data_file(self) -> Path:
@@ -56,12 +70,6 @@ class Cell:
     def tools_log_file(self) -> Path:
         """All that the run's tools have printed."""
         return self.folder / f"{self.name}.debug.log.gz"
-
-
-def flent_keys(section: Mapping[str, object]) -> dict[str, str]:
-    """The keys of an expanded batch section that the run itself needs, as text."""
-    return {key: str(value) for key, value in section.items()
-            if key not in _OF_THE_MATRIX and not key.startswith("for_")}
 
 
 def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
@@ -86,11 +94,54 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
                               "setting defines; add it to the batch, or correct its name")
 
 
+def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
+    """The command that puts the scenario's queue onto the router, as Cell.commands has it."""
+    words = shlex.join(["apply", f"testbed={scenario.testbed}", *first_settings(scenario)])
+    line = f'sh "$FLENT_AQM_HOOKS/{ON_ROUTER}" {words} ${MORE_SETTINGS}'
+    return {"router": {"exec": line, "type": "pre", "essential": "True"}}
+
+
+def in_one_form(
+    commands: Mapping[str, Mapping[str, str]], scenario: Scenario
+) -> Mapping[str, Mapping[str, str]]:
+    """The commands; where they only run the router hook for the scenario, router_command().
+
+    A batch may write a rate as 100 or 100.0, and the run is the same.
+    """
+    if len(commands) != 1:
+        return commands
+    (command,) = commands.values()
+    (ours,) = router_command(scenario).values()
+    try:
+        same = (_meaning(command["exec"]) == _meaning(ours["exec"])
+                and {**command, "exec": ""} == {**ours, "exec": ""})
+    except (ConfigError, KeyError, ValueError):
+        return commands
+    return router_command(scenario) if same else commands
+
+
+def _meaning(line: str) -> tuple[list[str], dict[str, object]]:
+    """A hook's command line as its words and its settings, numbers and switches as values."""
+    words: list[str] = []
+    settings: dict[str, object] = {}
+    for word in shlex.split(line):
+        name, equals, value = word.partition("=")
+        if not equals:
+            words.append(word)
+        elif name.endswith("_mbps"):
+            settings[name] = float(value)
+        elif name == "burst_shaping":
+            settings[name] = parse_flag(name, value)
+        else:
+            settings[name] = value
+    return words, settings
+
+
 def as_batch_file(cell: Cell) -> str:
     """The cell as a batch file of its own, with one batch of one run."""
-    lines = [f"[Batch::{cell.batch_name}]", f"test_name = {cell.test_name}",
-             "filename_extra = cell"]
-    lines += [f"{key} = {_one_line(value)}" for key, value in cell.keys.items()]
+    lines = [f"[Batch::{BATCH_NAME}]", f"test_name = {cell.test_name}", "filename_extra = cell",
+             # Always: each line of the log is a look at the clock.
+             "debug_log = yes"]
     if cell.commands:
         lines.append(f"commands = {', '.join(cell.commands)}")
     for name, keys in cell.commands.items():

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flent_aqm import __version__
 from flent_aqm.data_file import read_data_file
 from flent_aqm.errors import BadResult
 from flent_aqm.metrics.run import as_run
@@ -51,6 +52,8 @@ def finish(made: Path, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Score
     metadata["AQM"] = {
         "schema": SCHEMA_VERSION,
         **metadata.get("AQM", {}),
+        "run": cell.as_metadata,
+        "flent_aqm": __version__,
         # In real time there is no model of the router, and nothing follows a seed.
         **({"router_model": None, "seed": None} if outcome.virtual_s is None else {}),
         "kernel": dict(facts.testbed.kernel),

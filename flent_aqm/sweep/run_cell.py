@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from flent_aqm.errors import LabError
 from flent_aqm.metrics.scores import Scores
 from flent_aqm.sweep import finish
-from flent_aqm.sweep.cell import Cell, as_batch_file
+from flent_aqm.sweep.cell import BATCH_NAME, Cell, as_batch_file
+from flent_aqm.sweep.flent_settings import as_words
 from flent_aqm.sweep.needs import needs_of
 from flent_aqm.testbed.place import Place
 from flent_aqm.testbed.protocol import FlentRun, Testbed
@@ -37,7 +38,7 @@ def run_cell(cell: Cell, testbed: Testbed, facts: finish.SweepFacts) -> Done:
     """
     started = time.monotonic()
     place = testbed.place(cell.scenario, FlentRun(
-        as_batch_file(cell), cell.batch_name, cell.options,
+        as_batch_file(cell), BATCH_NAME, as_words(cell.settings),
         needs_of(cell.test_name).servers, cell.length_s))
     with place, _log_kept(cell, place):
         outcome = place.run()
@@ -70,7 +71,7 @@ def _log_kept(cell: Cell, place: Place) -> Iterator[None]:
         yield
     finally:
         tools = next(place.results.glob("*.debug.log"), place.results / "none")
-        if tools.exists():
+        if cell.debug_log and tools.exists():
             with tools.open("rb") as plain, gzip.open(cell.tools_log_file, "wb", 6) as packed:
                 shutil.copyfileobj(plain, packed)
         with contextlib.suppress(OSError), cell.log_file.open("a", errors="replace") as log:

@@ -17,10 +17,17 @@ from flent_aqm import defaults, paths
 from flent_aqm.errors import ConfigError
 from flent_aqm.router.apply import MORE_SETTINGS, more_settings
 from flent_aqm.scenario import Scenario
+from flent_aqm.setup.tools import tool_dirs
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
 RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
+# Where the guest sees the Python environment and the folder that this package is in. Where
+# they are on the host must not matter: even the length of a path shifts the memory of the
+# programs that know it, and sets of objects are then walked through in another order.
+PYTHON_IN_GUEST = "/run/python"
+PACKAGE_IN_GUEST = "/run/package"
+PROGRAMS_IN_GUEST = "/run/lab/bin"
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
@@ -49,6 +56,10 @@ def write(
     shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
     (folder / "etc").mkdir()
     (folder / "results").mkdir()
+    (folder / "links").mkdir()
+    (folder / "links" / "package").symlink_to(paths.PACKAGE.parent)
+    if _has_venv():
+        (folder / "links" / "python").symlink_to(sys.prefix)
     (folder / "etc" / "hosts").write_text(_hosts())
     # Names have both kinds of address; IPv4 is what one gets without asking.
     (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
@@ -59,26 +70,62 @@ def write(
             "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
             "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT",
-            "IRTT_PORT", "NETPERF_PORT", "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
+            "IRTT_PORT", "NETPERF_PORT", "GRO_FLUSH_TIMEOUT_NS", "CLOCK_START_NS",
+            "TCP_CONGESTION_CONTROL")},
         **_command_environment(scenario),
+        "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
         "GUEST_DIR": f"{IN_GUEST}/guest",
-        "PYTHON": sys.executable,
+        "PYTHON": str(in_guest(Path(sys.executable))),
         "SERVERS": " ".join(servers),
-        "NDT_SERVER": shutil.which("ndt-server") or "",  # M-Lab's, wherever the user has it
+        # M-Lab's, wherever the user has it
+        **({"NDT_SERVER": shutil.which("ndt-server") or ""} if "ndt-server" in servers else {}),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
-        "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd, hidden)),
-        "COMMAND_DIR": str(cwd),
         "INTERACTIVE": "yes" if interactive else "no",
         "WRITABLE_DIR": "yes" if writable_cwd else "no",
         "RESULTS": RESULTS_IN_GUEST,
         **(env or {}),
     }
     _refuse_odd_paths(cwd, hidden)
-    (folder / "settings.sh").write_text(
-        "".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()))
+    _write_programs(folder / "bin")
+    # Not exported, as the length of a program's environment shifts its memory.
+    of_init = {
+        "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd, hidden)),
+        "COMMAND_DIR": str(cwd),
+    }
+    (folder / "settings.sh").write_text("".join(
+        f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
+        for name, value in {**settings, **of_init}.items()))
     (folder / "command.sh").write_text(
         "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
         + f"exec {shlex.join(argv)}\n")
+
+
+def in_guest(path: Path) -> Path:
+    """Where the guest finds a file of the Python environment or of this package."""
+    if _has_venv() and path.is_relative_to(sys.prefix):
+        return Path(PYTHON_IN_GUEST) / path.relative_to(sys.prefix)
+    if path.is_relative_to(paths.PACKAGE.parent):
+        return Path(PACKAGE_IN_GUEST) / path.relative_to(paths.PACKAGE.parent)
+    return path
+
+
+def _has_venv() -> bool:
+    return sys.prefix != sys.base_prefix
+
+
+def _write_programs(folder: Path) -> None:
+    """Programs that come first on the guest's PATH: what set-up has built, by links, and
+    Flent, whose script in the environment names the environment's place on the host."""
+    folder.mkdir()
+    for directory in tool_dirs():
+        for path in sorted(directory.iterdir()):
+            link = folder / path.name
+            if not link.is_symlink():
+                link.symlink_to(path.resolve())
+    flent = folder / "flent"
+    flent.write_text(f"#!{in_guest(Path(sys.executable))} -P\n"
+                     "import sys\nfrom flent import run_flent\nsys.exit(run_flent())\n")
+    flent.chmod(0o755)
 
 
 def _hosts() -> str:
@@ -92,15 +139,18 @@ def _hosts() -> str:
 
 
 def _command_environment(scenario: Scenario) -> dict[str, str]:
-    bins = [Path(sys.prefix) / "bin", paths.user_cache() / "bin", paths.SYSTEM_CACHE / "bin"]
+    bins = [Path(PROGRAMS_IN_GUEST), in_guest(Path(sys.prefix)) / "bin"]
     return {
         "PATH": ":".join([*map(str, bins), *SYSTEM_PATH]),
+        # In front of where the environment finds this package on the host.
+        "PYTHONPATH": PACKAGE_IN_GUEST,
         "HOME": "/run/home",
         "TMPDIR": "/tmp",
         "LANG": "C.UTF-8",
-        "TERM": os.environ.get("TERM", "dumb"),
+        "TZ": "UTC0",  # without it, the host's /etc/localtime
         "PYTHONDONTWRITEBYTECODE": "1",
-        "FLENT_AQM_HOOKS": str(paths.resource_dir("router_hooks")),
+        "PYTHONHASHSEED": "0",
+        "FLENT_AQM_HOOKS": str(in_guest(paths.resource_dir("router_hooks"))),
         "FLENT_AQM_SCENARIO": scenario.as_json(),
         MORE_SETTINGS: " ".join(more_settings(scenario)),
     }

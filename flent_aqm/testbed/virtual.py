@@ -96,7 +96,7 @@ class VirtualTestbed:
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """A guest that runs Flent on its client."""
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
-                  env=CELL_ENVIRONMENT)
+                  env=CELL_ENVIRONMENT, cwd=Path("/"))  # the caller's shapes no run
         (lab.folder / "cell.batch").write_text(run.batch)
         return lab
 

@@ -41,13 +41,50 @@ show_again() {
     done
 }
 
+# The Python environment and the package, in places that are the same on each machine. By
+# way of links in the working folder of this process on the host: the host follows them, and
+# no path of the host's is walked in here.
+show_at_fixed_places() {
+    for name in python package; do
+        mkdir "/run/$name"
+        [ ! -L "/run/lab/links/$name" ] ||
+            mount -t hostfs -o "ro,/proc/self/cwd/links/$name" "$name" "/run/$name" ||
+            fail "can't mount $name"
+    done
+}
+
+# In the current folder of whoever calls, the command may write: into an overlay, whose
+# upper layer is the results folder.
+make_writable() {
+    mount -t overlay -o "lowerdir=$COMMAND_DIR,upperdir=/run/results,workdir=/run/work" \
+        overlay "$COMMAND_DIR" || fail "can't make $COMMAND_DIR writable"
+}
+
+# Where things lie on the host has shaped the boot so far: the kernel looks at the clock, and
+# draws random numbers, for each folder on the way. All that is left behind here. The clock
+# goes on from the same moment in each run: 20 ms after the start, which nothing before it
+# comes near to (clock_nanosleep, absolute). Random numbers come anew from a pool that no
+# draw has changed (RNDRESEEDCRNG of linux/random.h).
+begin_the_same_everywhere() {
+    perl -e '
+        my $start_ns = shift;
+        my $when = pack("qq", int($start_ns / 1e9), 20e6);
+        syscall(230, 0, 1, $when, 0) == 0 or die "clock_nanosleep: $!";
+        open(my $random, "<", "/dev/urandom") or die "/dev/urandom: $!";
+        ioctl($random, 0x5207, 0) or die "reseed: $!"
+    ' "$CLOCK_START_NS" || fail "can't begin the same way as everywhere"
+}
+
 mount_file_systems
 # shellcheck source=/dev/null
 . /run/lab/settings.sh || fail "can't read settings.sh"
 . "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
 mount -t tmpfs tmp /tmp
 show_again
+show_at_fixed_places
+[ "$WRITABLE_DIR" = no ] || make_writable
 set_up_names
+begin_the_same_everywhere
 set_up_network
 
 # Until the first tick of virtual time has passed, /proc/net/psched says 100 Hz and
@@ -57,12 +94,6 @@ set_up_network
 sleep 3
 grep -q 3b9aca00 /proc/net/psched || fail "the packet scheduler's clock is not ready"
 
-# In the current folder of whoever calls, the command may write: into an overlay, whose
-# upper layer is the results folder.
-if [ "$WRITABLE_DIR" = yes ]; then
-    mount -t overlay -o "lowerdir=$COMMAND_DIR,upperdir=/run/results,workdir=/run/work" \
-        overlay "$COMMAND_DIR" || fail "can't make $COMMAND_DIR writable"
-fi
 run_command
 cut -d ' ' -f 1 /proc/uptime >/run/lab/uptime
 hand_over_results

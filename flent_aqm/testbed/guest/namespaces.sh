@@ -20,13 +20,17 @@ fail() {
 mount_file_systems() {
     mkdir run
     mount -n -t tmpfs -o mode=755 run run || return
-    (cd run && mkdir lab home netns results work tmp) || return
+    (cd run && mkdir lab home netns results work tmp python package) || return
     mount -n -t tmpfs tmp run/tmp || return
     mount -n --bind . run/lab || return
     for folder in $KEEP_VISIBLE; do
         shown=run/${folder#/run/}
         [ "$shown" != "run/$folder" ] || shown=run$folder
         mkdir -p "$shown" && mount -n --bind "$folder" "$shown" || return
+    done
+    for name in python package; do  # as in the lab's guest
+        [ ! -L "links/$name" ] ||
+            mount -n --bind "$(readlink -f "links/$name")" "run/$name" || return
     done
     mount -n --move run /run || return
     mount -n --move /run/tmp /tmp || return

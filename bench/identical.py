@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Proof that runs repeat: each test once, then again and again in other circumstances.
+
+    make identical                                           all tests, 20 runs of each
+    make identical IDENTICAL_ARGUMENTS='--runs 3 --only rrul'
+
+Each test of ours and Flent's rrul runs as a batch of one cell; `flent-aqm replay` repeats
+it and compares. Commands in `flent-aqm lab` are repeated, too: what they print has to be
+the same, byte for byte. Circumstances are those of disturbances.py, in turn. The result
+goes to bench/results/identical-DATE.json; the exit status is 1 if any run differed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import cycle
+from pathlib import Path
+
+from bench import disturbances
+from flent_aqm.bridge.test_files import our_tests
+from flent_aqm.paths import resource_dir
+from flent_aqm.setup.versions import tool_versions
+from flent_aqm.testbed.kernel.locate import find_kernel
+
+RESULTS = Path(__file__).parent / "results"
+FLENT = Path(sys.executable).with_name("flent")
+
+# 20 Mbit/s: all that could differ is there, and a run takes seconds.
+BATCH = """[Batch::identical]
+inherits = base
+output_path = results
+test_name = {test}
+aqm = {aqm}
+rate_mbps = 20
+length = 5
+{more}
+"""
+CROSS = "cross_traffic = 1"
+LAB = {
+    "lab: iperf3": ["--aqm", "fq_codel", "--rate", "50", "--", "sh", "-c",
+                    "head -c 64 /dev/urandom | od; iperf3 -J -t 5 -c server"],
+    "lab: rrul": ["--aqm", "codel", "--rate", "20", "--", "sh", "-c",
+                  "cd /tmp && flent rrul -H server -l 5 >&2 && zcat *.flent.gz"],
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One test or command: how many runs there were, and those that differed, by
+    circumstance and with what was said."""
+
+    name: str
+    runs: int
+    differed: list[tuple[str, str]]
+
+
+def main() -> int:
+    """Run all, write the result; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=20, help="of each test (default: 20)")
+    parser.add_argument("--only", action="append", help="this test or command; may be repeated")
+    parser.add_argument("--circumstances", default=",".join(disturbances.possible()),
+                        help="in turn, with commas between (default: %(default)s)")
+    parser.add_argument("--output", type=Path, help="instead of bench/results/identical-DATE.json")
+    arguments = parser.parse_args()
+    names = arguments.only or [*our_tests(), "rrul", *LAB]
+    circumstances = arguments.circumstances.split(",")
+    unknown = [name for name in circumstances if name not in disturbances.ALL]
+    if unknown:
+        parser.error(f"unknown circumstances {', '.join(unknown)}; "
+                     f"known: {', '.join(disturbances.ALL)}")
+    # Going on where the last test stopped, so that each meets other ones first.
+    order = cycle(circumstances)
+    verdicts = []
+    for name in names:
+        repeat = repeated_in_lab if name in LAB else replayed
+        differed, runs = [], 1
+        for circumstance, message in repeat(name, [next(order) for _ in range(arguments.runs - 1)]):
+            runs += 1
+            if message:
+                differed.append((circumstance, message))
+                print(f"{name}, {circumstance}: {message}", flush=True)
+        verdicts.append(Verdict(name, runs, differed))
+        print(f"{name}: {runs - len(differed)} of {runs} identical", flush=True)
+    now = datetime.datetime.now(datetime.UTC)
+    path = arguments.output or RESULTS / f"identical-{now:%Y-%m-%dT%H%M%SZ}.json"
+    path.parent.mkdir(exist_ok=True)
+    kernel = find_kernel()
+    path.write_text(json.dumps({
+        "kernel": {"version": kernel.version, "hash": kernel.hash},
+        "versions": tool_versions(),
+        "circumstances": circumstances,
+        "verdicts": [asdict(verdict) for verdict in verdicts],
+    }, indent=1) + "\n")
+    print(f"written to {path}")
+    return 1 if any(verdict.differed for verdict in verdicts) else 0
+
+
+def replayed(test: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
+    """Run a test once and replay it; gives circumstance and what differed, or ''."""
+    ours = test in our_tests()
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-identical-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # for other users
+        base = resource_dir("batches") / "base.batch"
+        (folder / "base.batch").write_text(base.read_text())
+        (folder / "identical.batch").write_text(BATCH.format(
+            test=test, aqm="fq_codel" if ours else "codel",
+            more=CROSS if ours else "test_parameters ="))
+        done = subprocess.run([FLENT, "-B", "identical.batch"], cwd=folder, check=False,
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"{test}: {done.stderr}")
+        file, = (folder / "results").glob("*.flent.gz")
+        for circumstance in circumstances:
+            with disturbances.ALL[circumstance]() as around:
+                again = around.run("replay", file)
+            yield circumstance, "" if again.returncode == 0 else (
+                again.stdout + again.stderr).decode(errors="replace").strip()
+
+
+def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
+    """Run a command in `flent-aqm lab` and again; gives circumstance and what differed."""
+    with disturbances.nothing() as around:
+        first = around.run("lab", *LAB[name])
+    if first.returncode:
+        raise SystemExit(f"{name}: {first.stderr.decode(errors='replace')}")
+    for circumstance in circumstances:
+        with disturbances.ALL[circumstance]() as around:
+            again = around.run("lab", *LAB[name])
+        yield circumstance, what_differs(first, again)
+
+
+def what_differs(was: subprocess.CompletedProcess[bytes], now: subprocess.CompletedProcess[bytes]
+                 ) -> str:
+    """The first difference of two outputs, or ''."""
+    if now.returncode:
+        return f"status {now.returncode}: {now.stderr.decode(errors='replace').strip()}"
+    if was.stdout == now.stdout:
+        return ""
+    pairs = enumerate(zip(was.stdout.splitlines(), now.stdout.splitlines(), strict=False), 1)
+    return next((f"line {number}: {old[:200]!r} before, {new[:200]!r} now"
+                 for number, (old, new) in pairs if old != new), "one output is longer")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What two data files of the same run may differ in, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Key path in `metadata` -> why it is no part of a run's result. `*` stands for one key.
+# docs/reproducibility.md has the same table.
+LEFT_OUT: dict[str, str] = {
+    "AQM.wall_s": "how long the host took",
+    "AQM.finished_at": "the host's clock",
+    "AQM.kernel": "named before the comparison",
+    "AQM.tools": "named before the comparison",
+    "AQM.flent_aqm": "named before the comparison",
+    "FLENT_VERSION": "named before the comparison",
+    "BATCH_NAME": "of the batch, not of the run",
+    "BATCH_TIME": "of the batch, not of the run",
+    "BATCH_UUID": "of the batch, not of the run",
+    "BATCH_TITLE": "of the batch, not of the run",
+    "DATA_FILENAME": "of the batch, not of the run",
+    "TITLE": "a label that the user gave",
+    "NOTE": "a remark of the user",
+}
+
+
+def _without_folder(value: object) -> object:
+    """A command line whose program has lost its folder."""
+    return re.sub(r"^\S*/", "", value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A value of which a part is compared: how it is made, and why."""
+
+    by: Callable[[object], object]
+    why: str
+
+
+REDUCED: dict[str, Reduced] = {
+    "SERIES_META.*.COMMAND": Reduced(
+        _without_folder, "the folder of the program differs between machines"),
+}
+
+
+def matches(path: tuple[str, ...], pattern: str) -> bool:
+    """Whether a key path is the pattern's. Keys may have dots in them; patterns' don't."""
+    parts = pattern.split(".")
+    return len(parts) == len(path) and all(
+        part in ("*", key) for part, key in zip(parts, path, strict=True))
