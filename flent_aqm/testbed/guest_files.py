@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import sys
+import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -91,6 +92,7 @@ def write(
     of_init = {
         "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd, hidden)),
         "COMMAND_DIR": str(cwd),
+        "EDITABLE": _write_path_file(folder / "flent_aqm.pth"),
     }
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
@@ -107,6 +109,18 @@ def in_guest(path: Path) -> Path:
     if path.is_relative_to(paths.PACKAGE.parent):
         return Path(PACKAGE_IN_GUEST) / path.relative_to(paths.PACKAGE.parent)
     return path
+
+
+def _write_path_file(path: Path) -> str:
+    """Of an editable installation: the file by which Python finds this package, with the
+    guest's place in it. Gives the place of the file that it stands for, "" if there is none."""
+    original = Path(sysconfig.get_path("purelib")) / path.name
+    try:
+        text = original.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    path.write_text(text.replace(str(paths.PACKAGE.parent), PACKAGE_IN_GUEST), encoding="utf-8")
+    return str(in_guest(original))
 
 
 def _has_venv() -> bool:
@@ -142,8 +156,6 @@ def _command_environment(scenario: Scenario) -> dict[str, str]:
     bins = [Path(PROGRAMS_IN_GUEST), in_guest(Path(sys.prefix)) / "bin"]
     return {
         "PATH": ":".join([*map(str, bins), *SYSTEM_PATH]),
-        # In front of where the environment finds this package on the host.
-        "PYTHONPATH": PACKAGE_IN_GUEST,
         "HOME": "/run/home",
         "TMPDIR": "/tmp",
         "LANG": "C.UTF-8",
@@ -158,8 +170,10 @@ def _command_environment(scenario: Scenario) -> dict[str, str]:
 
 def _hidden_but_needed(cwd: Path, hidden: Sequence[str]) -> list[str]:
     """Folders that the command needs and that lie below one of the mounts inside."""
-    needed = [paths.PACKAGE.parent, Path(sys.prefix), Path(sys.base_prefix),
-              paths.user_cache(), paths.SYSTEM_CACHE, paths.resource_dir("batches").parent, cwd]
+    needed = [Path(sys.base_prefix), paths.user_cache(), paths.SYSTEM_CACHE]
+    if cwd != Path("/"):
+        # A command of the user's may name files by their places on the host.
+        needed += [cwd, paths.PACKAGE.parent, Path(sys.prefix)]
     kept = {str(path) for path in needed if path.is_dir() and _is_below(path, hidden)}
     return sorted(path for path in kept if not _is_below(Path(path), kept - {path}))
 

@@ -51,6 +51,8 @@ show_at_fixed_places() {
             mount -t hostfs -o "ro,/proc/self/cwd/links/$name" "$name" "/run/$name" ||
             fail "can't mount $name"
     done
+    [ -z "$EDITABLE" ] || mount --bind /run/lab/flent_aqm.pth "$EDITABLE" ||
+        fail "can't replace $EDITABLE"
 }
 
 # In the current folder of whoever calls, the command may write: into an overlay, whose
