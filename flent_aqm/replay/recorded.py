@@ -61,7 +61,7 @@ def read(path: Path, folder: Path) -> Recorded:
 def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
           path: Path, folder: Path) -> Cell:
     test, settings = run.get("test"), run.get("settings")
-    if test not in _known_tests():
+    if not isinstance(test, str) or test not in _known_tests():
         raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests shows those that "
                           "are here")
     if not isinstance(settings, dict):
@@ -77,7 +77,7 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
     return Cell(
         name=path.name.removesuffix(DATA_SUFFIX),
         folder=folder,
-        test_name=str(test),
+        test_name=test,
         scenario=scenario,
         settings=settings,
         commands=router_command(scenario),
