@@ -32,6 +32,9 @@ COMMANDS = {
     "assert": Command(
         "flent_aqm.score.assert_command", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
+    "calibrate": Command(
+        "flent_aqm.calibrate.command", "fit a router model to measurements of a real router",
+        "flent-aqm calibrate 800=676 1000=572"),
     "demo-picture": Command(
         "flent_aqm.demo", "draw latency and throughput of a batch, queue by queue",
         "flent-aqm demo-picture results/quick-2026-01-31T120000 -o demo.png"),

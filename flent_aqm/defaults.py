@@ -18,6 +18,10 @@ INGRESSES = ("lan", "ifb")
 # Mbit/s, where the study saw less than 700): a model of that one router.
 ROUTER_MODELS = {"ideal": 0, "omnia": 20_000}
 
+# A router that is this late is of no use at any rate that matters: a thousand full-sized
+# packets a second.
+MAX_WATCHDOG_LATENCY_NS = 1_000_000
+
 # Of a lab that was given no seed.
 LAB_SEED = 1
 

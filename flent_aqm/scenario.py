@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, fields
 from flent_aqm import defaults
 from flent_aqm.errors import ConfigError
 from flent_aqm.router.aqms import check_parameter
+from flent_aqm.router_model import watchdog_latency_ns
 
 _TRUE = {"yes", "true", "on", "1"}
 _FALSE = {"no", "false", "off", "0"}
@@ -89,8 +90,7 @@ class Scenario:
             burst_shaping=parse_flag("burst_shaping", given.get("burst_shaping", False)),
             cross_traffic=parse_flag("cross_traffic", given.get("cross_traffic", False)),
             base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0)),
-            router_model=_choice("router_model", given.get("router_model", "ideal"),
-                                 tuple(defaults.ROUTER_MODELS)),
+            router_model=_router_model(given.get("router_model", "ideal")),
             testbed=_testbed(given.get("testbed", "virtual")),
             seed=_seed(given.get("seed")),
             aqm_parameters=_aqm_parameters(aqm, given),
@@ -125,6 +125,12 @@ def _choice(key: str, value: object, known: tuple[str, ...]) -> str:
     if value not in known:
         raise ConfigError(f"{key}: unknown value {value!r}; known: {', '.join(known)}")
     return str(value)
+
+
+def _router_model(value: object) -> str:
+    model = str(value)
+    watchdog_latency_ns(model)  # raises for what is none
+    return model
 
 
 def _number(key: str, value: object, unit: str) -> float:

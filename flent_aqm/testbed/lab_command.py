@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delay", metavar="MS", default="0",
                         help="round-trip delay added at the server")
     parser.add_argument("--router-model", default="ideal",
-                        help=f"one of {', '.join(defaults.ROUTER_MODELS)}")
+                        help=f"{', '.join(defaults.ROUTER_MODELS)} or a timer latency like 12us")
     parser.add_argument("--seed", metavar="N",
                         help="what all randomness inside follows from (default: "
                         f"{defaults.LAB_SEED})")

@@ -10,6 +10,7 @@ from typing import Any
 
 from flent_aqm import defaults
 from flent_aqm.errors import ConfigError
+from flent_aqm.router_model import watchdog_latency_ns
 from flent_aqm.scenario import Scenario
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.testbed.kernel.locate import Kernel, find_kernel
@@ -47,7 +48,7 @@ class Lab(Place):
             "init=/bin/sh",
             "con=null", f"con0={console}", "quiet",
             f"lab_seed={defaults.LAB_SEED if scenario.seed is None else scenario.seed}",
-            f"sch_api.watchdog_latency_ns={defaults.ROUTER_MODELS[scenario.router_model]}",
+            f"sch_api.watchdog_latency_ns={watchdog_latency_ns(scenario.router_model)}",
             "ifb.numifbs=0", "dummy.numdummies=0",
             "uml_dir=uml",
             "time-travel=inf-cpu", "seccomp=on",
