@@ -20,7 +20,7 @@ from flent_aqm.calibrate.points import FORM, Setting, parse_point
 from flent_aqm.calibrate.simulate import goodputs_mbps
 from flent_aqm.errors import ConfigError
 from flent_aqm.router_model import with_latency
-from flent_aqm.testbed.virtual import kill_all
+from flent_aqm.testbed.place import kill_all
 
 # What a model may be off, as a share, before it is no model of that router.
 _ACCEPTABLE = 0.03
