@@ -8,6 +8,7 @@ from flent.plotters import (
     BoxPlotter,
     CdfCombinePlotter,
     CdfPlotter,
+    Plotter,
     TimeseriesPlotter,
 )
 
@@ -16,5 +17,6 @@ __all__ = [
     "BoxPlotter",
     "CdfCombinePlotter",
     "CdfPlotter",
+    "Plotter",
     "TimeseriesPlotter",
 ]

@@ -13,6 +13,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
+from flent_aqm.bridge import raw_samples
+
 ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 
 # Options that name a file or folder to write, or one whose content Flent acts on.
@@ -24,6 +26,7 @@ NEVER_FROM_DATA = (
 
 def patch(module: Any) -> None:
     """Patch flent.resultset."""
+    raw_samples.patch(module)
     module.RECORDED_SETTINGS += tuple(
         key for key in ALSO_RECORDED if key not in module.RECORDED_SETTINGS)
     stock = module.ResultSet.load_file.__func__
