@@ -18,6 +18,7 @@ from flent_aqm.bridge.tables import extend_lookup
 def patch(module: Any) -> None:
     """Patch flent.plotters."""
     extend_lookup(module, "get_plotter", "plotter")
+    _patch_options(module)
     stock = module.TimeseriesPlotter.init
 
     @wraps(stock)
@@ -29,3 +30,21 @@ def patch(module: Any) -> None:
                 other.set_subplotspec(first.get_subplotspec())
 
     module.TimeseriesPlotter.init = init
+
+
+def _patch_options(module: Any) -> None:
+    """An option of ours among those for plots, on the command line and in flent-gui."""
+    stock = module.add_plotting_args
+
+    def with_ours(parser: Any) -> Any:
+        parser.add_argument(
+            "--metric", action="store", type=str, dest="METRIC", metavar="NAME", default=None,
+            help="Metric of the plot heat_map, by its name in flent-aqm score --list.")
+        return parser
+
+    @wraps(stock)
+    def add_plotting_args(parser: Any) -> Any:
+        return with_ours(stock(parser))
+
+    module.add_plotting_args = add_plotting_args
+    with_ours(module.Plotter.params)  # made when the module was loaded

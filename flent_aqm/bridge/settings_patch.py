@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Test definitions of ours on the command line and in lists of tests."""
+"""Test definitions of ours on the command line and in lists of tests; plots of ours in
+every test that measures latency."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ from functools import wraps
 from typing import Any
 
 from flent_aqm.bridge.test_files import is_only_ours, our_tests
+from flent_aqm.plotters.catalogue import plots_for
 
 
 def patch(module: Any) -> None:
     """Patch flent.settings."""
     _patch_words(module)
     _patch_list(module)
+    _patch_plots(module)
     if not os.environ.get("FLENT_AQM_CELL"):
         from flent_aqm.bridge import definitions
 
@@ -55,3 +58,17 @@ def _patch_list(module: Any) -> None:
         return sorted(tests)
 
     module.ListTests.get_tests = classmethod(get_tests)
+
+
+def _patch_plots(module: Any) -> None:
+    """Every way to a test's plots: the command line, a data file, flent-gui."""
+    stock = module.Settings.load_test
+
+    @wraps(stock)
+    def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
+        stock(self, test_name, informational)
+        if hasattr(self, "PLOTS") and hasattr(self, "DATA_SETS"):
+            for name, plot in plots_for(self.DATA_SETS).items():
+                self.PLOTS.setdefault(name, plot)
+
+    module.Settings.load_test = load_test

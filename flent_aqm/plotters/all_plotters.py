@@ -8,17 +8,38 @@ from flent_aqm.plotters.cdf import (
     AqmLogCdfCombinePlotter,
     AqmLogCdfPlotter,
 )
+from flent_aqm.plotters.compare import AqmCompareEcdfPlotter, AqmCompareSidesPlotter
 from flent_aqm.plotters.from_zero import (
     AqmBoxCombinePlotter,
     AqmBoxPlotter,
     AqmTimeseriesPlotter,
 )
+from flent_aqm.plotters.glitches import AqmGlitchesPlotter
+from flent_aqm.plotters.heat import AqmHeatPlotter
+from flent_aqm.plotters.idle_loaded import AqmIdleLoadedPlotter
+from flent_aqm.plotters.instant import AqmInstantPlotter
+from flent_aqm.plotters.over_time import AqmPercentilesOverTimePlotter
+from flent_aqm.plotters.overlay import AqmOverlayPlotter
+from flent_aqm.plotters.queues import AqmQueuesPlotter
+from flent_aqm.plotters.tail import AqmTailPlotter
+from flent_aqm.plotters.tcp_info import AqmTcpInfoPlotter
 
 PLOTTERS: dict[str, type] = {
     "aqm_box": AqmBoxPlotter,
     "aqm_box_combine": AqmBoxCombinePlotter,
     "aqm_cdf": AqmCdfPlotter,
+    "aqm_compare_ecdf": AqmCompareEcdfPlotter,
+    "aqm_compare_sides": AqmCompareSidesPlotter,
+    "aqm_glitches": AqmGlitchesPlotter,
+    "aqm_heat": AqmHeatPlotter,
+    "aqm_idle_loaded": AqmIdleLoadedPlotter,
+    "aqm_instant": AqmInstantPlotter,
     "aqm_log_cdf": AqmLogCdfPlotter,
     "aqm_log_cdf_combine": AqmLogCdfCombinePlotter,
+    "aqm_overlay": AqmOverlayPlotter,
+    "aqm_percentiles_over_time": AqmPercentilesOverTimePlotter,
+    "aqm_queues": AqmQueuesPlotter,
+    "aqm_tail": AqmTailPlotter,
+    "aqm_tcp_info": AqmTcpInfoPlotter,
     "aqm_timeseries": AqmTimeseriesPlotter,
 }

@@ -33,6 +33,7 @@ class ChartPlotter(Plotter):
     can_subplot_combine = False
     can_highlight = True
     metric: str | None
+    metadata: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -124,8 +125,9 @@ class ChartPlotter(Plotter):
 
         if self._given is None:
             self._annotate_plot(skip_title=len(results) > 1)
-            self._make_legend()
-            caption(self.figure, "  ·  ".join(self.notes))
+            if not self._make_legend() and self.title:
+                self.figure.suptitle(self.title, fontsize="medium", x=0.02, ha="left")
+            caption(self.figure, self.notes)
         if self.output != "-":
             try:
                 if pyplot.get_backend() == "pdf":
@@ -145,40 +147,43 @@ class ChartPlotter(Plotter):
         if self.override_title:
             lines = [self.override_title]
         elif self.print_title:
-            lines = [self.description, self.config.get("description", "")]
+            lines = [self.config.get("description", ""), self.description]
             if self.metadata.get("TITLE") and not skip_title:
-                lines.append(self.metadata["TITLE"])
+                lines[1:] = [": ".join(filter(None, (self.description, self.metadata["TITLE"])))]
         self.title = "\n".join(filter(None, lines))
-        if self.title:
-            self.figure.suptitle(self.title, fontsize="medium")
         if self.annotate:
             self.note(f"{self.metadata['LOCAL_HOST']} to {self.metadata['HOST']}, "
                       f"{self.metadata['TIME']:%Y-%m-%d %H:%M}")
         self.note(self.fig_note)
         return []
 
-    def _make_legend(self) -> None:
+    def _make_legend(self) -> bool:
+        """Whether the plot's title is that of the legend, as both are above the axes."""
         handles = self.handles
         if not self.print_legend or not handles:
-            return
+            return False
         labels = self._filter_labels([handle.get_label() for handle in handles])
         for number, label in enumerate(self.override_labels[:len(labels)]):
             labels[number] = labels[number] if label is None else label
-        options: dict[str, Any] = {"fontsize": "small", "handlelength": 3.2,
-                                   "title": self.legend_title}
+        options: dict[str, Any] = {"fontsize": "small", "handlelength": 3.2}
+        above = False
         if self.legend_placement and self.axes:
             legend = self.axes[0].legend(handles, labels, loc=self.legend_placement,
-                                         ncols=self.legend_columns or 1, **options)
+                                         ncols=self.legend_columns or 1,
+                                         title=self.legend_title, **options)
         else:
-            across = self.horizontal_legend or not self._is_long(labels)
+            above = across = self.horizontal_legend or not self._is_long(labels)
             legend = self.figure.legend(
-                handles, labels, loc="outside upper center" if across else "outside right upper",
+                handles, labels, loc="outside upper center" if across else "outside right center",
                 ncols=self.legend_columns or (min(len(labels), 4) if across else 1),
-                frameon=False, **options)
+                frameon=False, **options, title="\n".join(filter(None, (
+                    self.title if above else "", self.legend_title))),
+                title_fontsize="medium" if above else "small")
         self.legends = [legend]
+        return bool(above)
 
     def _is_long(self, labels: Sequence[str]) -> bool:
-        return len(labels) > 8 or len(labels) > 4 and sum(map(len, labels)) > 60
+        return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)
 
     def _say(self, text: str) -> None:
         """Nothing but a reason stands where the plot would be."""
@@ -234,4 +239,4 @@ def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples"
         words.append(f"router model {', '.join(models)}")
     if testbeds:
         words.append(f"testbed {', '.join(testbeds)}")
-    return "  ·  ".join(words)
+    return ", ".join(words)

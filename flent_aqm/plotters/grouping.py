@@ -25,6 +25,7 @@ MISSING = "not told"
 
 Value = str | float | bool
 Member = TypeVar("Member")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -115,10 +116,9 @@ def word(name: str, value: Value | None) -> str:
     return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
 
 
-def collect(members: Sequence[Member], key: Callable[[Member], Hashable]
-            ) -> dict[Hashable, list[Member]]:
+def collect(members: Sequence[Member], key: Callable[[Member], Key]) -> dict[Key, list[Member]]:
     """Members by key, in the order in which keys are first met."""
-    found: dict[Hashable, list[Member]] = {}
+    found: dict[Key, list[Member]] = {}
     for member in members:
         found.setdefault(key(member), []).append(member)
     return found

@@ -14,7 +14,7 @@ from flent_aqm.errors import NotAvailable
 from flent_aqm.metrics.flows import DIRECTIONS
 from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
-from flent_aqm.plotters.looks import Look
+from flent_aqm.plotters.looks import Look, style_key
 from flent_aqm.plotters.series import Line, lines, pooled
 from flent_aqm.plotters.tail import LEAST_MS, name_latency_axis
 
@@ -37,16 +37,21 @@ class AqmIdleLoadedPlotter(ChartPlotter):
                 self.note(f"{line.label}: {reason}")
                 continue
             idle = pooled(line.idle())
-            alone = len(found) == 1 or len(runs) == 1
+            alone = len(runs) == 1
             counted += idle.size + loaded.size
             if idle.size:
-                self._step(axis, idle, line.look, IDLE_LINE, f"{line.label}, idle")
+                self._step(axis, idle, line.look, IDLE_LINE,
+                           f"{line.label}, idle" if alone else "_idle")
             else:
                 self.note(f"{line.label}: no probe was sent before the load")
-            self._step(axis, loaded, line.look, "-", f"{line.label}, loaded")
+            self._step(axis, loaded, line.look, "-",
+                       f"{line.label}, loaded" if alone else line.label)
             if alone and line is found[0]:
                 self._ways(axis, line)
-        if not self.handles:
+        self.handles = [one for one in self.handles if not one.get_label().startswith("_")]
+        if len(runs) > 1:
+            self.handles.append(style_key("the same, idle", linestyle=IDLE_LINE))
+        if not axis.get_lines():
             raise NotAvailable("; ".join(self.notes))
         axis.set_xscale("log")
         name_latency_axis(axis)
@@ -82,7 +87,7 @@ def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     finite = latencies[numpy.isfinite(latencies)]
     at, first = numpy.unique(finite, return_index=True)
     counted = numpy.append(first[1:], finite.size)
-    return (numpy.maximum(numpy.append(at[:1], at), LEAST_MS / 10),
+    return (numpy.maximum(numpy.append(at[:1], at), LEAST_MS),
             numpy.append(0.0, counted / max(1, latencies.size)))
 
 

@@ -68,9 +68,10 @@ class AqmInstantPlotter(ChartPlotter):
                 for name, counts, colour in (("drops", queue.drops, DROPS),
                                              ("marks", queue.marks, MARKS)):
                     if counts.any():
-                        self._line(axis, queue.at_s - begin_s, counts, colour,
-                                   "-" if way == "upload" else (0, (3, 1.5)),
-                                   f"{name}{sign}")
+                        self.handles.append(axis.fill_between(
+                            queue.at_s - begin_s, counts, step="pre", facecolor=colour,
+                            hatch="" if way == "upload" else "////", label=f"{name}{sign}",
+                            edgecolor="none" if way == "upload" else "white"))
             axis.set_ylabel("packets\nin 0.1 s")
             if not axis.has_data():
                 axis.text(0.5, 0.5, "the router dropped and marked nothing", ha="center",

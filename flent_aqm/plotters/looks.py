@@ -7,6 +7,7 @@ colour-blind can tell them apart. Lines, markers and hatches do so in grey print
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,7 +66,9 @@ LINES: Sequence[LineStyle] = (
 # The tool's own numbers, what the capture saw, and so on: the same in every plot over time.
 BACKLOG, DROPS, MARKS = "#0072B2", "#D55E00", "#009E73"
 QUIET = "#555555"  # captions, guides
+_CAPTION_CHARACTERS_PER_INCH = 15  # of "x-small"
 MISSING = "#F2F2F2"  # a cell without data
+DASH = "\N{EN DASH}"  # stands in it
 
 # Where colour stands for a number: light to dark, also in grey.
 NUMBERS_MAP = "cividis_r"
@@ -80,12 +83,28 @@ def looks_for(names: Sequence[str]) -> dict[str, Look]:
             else free[others.index(name) % len(free)] for name in names}
 
 
+def style_key(label: str, **options: Any) -> Any:
+    """A legend's entry for a kind of line that several groups have, in no group's colour."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, color=QUIET, **options)
+
+
+def line_key(label: str, look: Look) -> Any:
+    """A legend's entry for a group whose own lines are thin or faint."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, color=look.colour, linestyle=look.line, linewidth=1.6)
+
+
 def order(names: Sequence[str]) -> list[str]:
     """Names once each: queues in the order of the table, then the others by name."""
     known = [name for name in AQM_LOOKS if name in names]
     return known + sorted(set(names) - set(known))
 
 
-def caption(figure: Any, text: str) -> None:
-    """Write under a figure what it was made of."""
-    figure.supxlabel(text, fontsize="x-small", color=QUIET)
+def caption(figure: Any, notes: Sequence[str]) -> None:
+    """Write under a figure what it was made of, in lines as wide as the figure."""
+    room = int(figure.get_figwidth() * _CAPTION_CHARACTERS_PER_INCH)
+    text = textwrap.wrap("  ·  ".join(filter(None, notes)), room)
+    figure.supxlabel("\n".join(text), fontsize="x-small", color=QUIET)

@@ -15,7 +15,7 @@ from flent_aqm.metrics.percentiles import SAMPLES_BEYOND
 from flent_aqm.metrics.probes import Probe
 from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import ChartPlotter, about
-from flent_aqm.plotters.looks import QUIET
+from flent_aqm.plotters.looks import QUIET, style_key
 from flent_aqm.plotters.series import lines
 
 # A span has to have this many probes for its 90th percentile to be known.
@@ -25,6 +25,11 @@ SPAN_PROBES = SAMPLES_BEYOND * 10
 SHORTEST_S = 0.5
 FEWEST_SPANS = 8
 MOST_RUNS = 4
+STYLES: dict[str, dict[str, Any]] = {
+    "median": {"linewidth": 2.2, "drawstyle": "steps-mid"},
+    "90th percentile": {"linewidth": 0.9, "drawstyle": "steps-mid"},
+    "slowest": {"linestyle": "none", "marker": "o", "markersize": 3},
+}
 
 
 class AqmPercentilesOverTimePlotter(ChartPlotter):
@@ -43,20 +48,17 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
             length_s = span_s(probe)
             begin_s = 0.0 if self.absolute_time else start_s(run)
             at_s, statistics = spans(probe, length_s)
-            several = len(found) > 1
-            for name, style, width in (("median", "-", 2.2), ("90th percentile", "-", 0.9),
-                                       ("slowest", "", 0)):
+            for name, options in STYLES.items():
                 if name not in statistics:
                     self.note(f"{line.label}: probes {probe.spacing_ms:.0f} ms apart, "
                               "so no 90th percentile")
                     continue
                 points = axis.plot(
                     at_s - begin_s, statistics[name], color=line.look.colour,
-                    linestyle=style or "none", linewidth=width,
-                    marker=line.look.marker if not style else "", markersize=3,
-                    drawstyle="steps-mid" if style else "default",
-                    label=f"{line.label}, {name}" if several or len(runs) == 1 else name)
-                self.handles += points
+                    **(options | {"marker": line.look.marker} if "marker" in options else options),
+                    label=line.label if name == "median" else f"_{line.label}, {name}")
+                if name == "median":
+                    self.handles += points
             lost = int(probe.lost.sum())
             if lost:
                 self.note(f"{line.label}: {lost} probes lost")
@@ -64,6 +66,7 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
                           color=line.look.colour, markersize=4, label=f"{line.label}, lost",
                           transform=axis.get_xaxis_transform())
             self.note(f"spans of {length_s:g} s")
+        self.handles += [style_key(name, **options) for name, options in STYLES.items()]
         shade_load(axis, runs, absolute=bool(self.absolute_time))
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
 from flent_aqm.bridge.raw_samples import packed_of
+from flent_aqm.data_file import Numbers
 from flent_aqm.errors import NotAvailable
 from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
@@ -28,8 +29,9 @@ class AqmQueuesPlotter(ChartPlotter):
         if not drawn:
             raise NotAvailable("the router's queues were not sampled in "
                                + ("this run" if len(runs) == 1 else "these runs"))
-        rows = [("backlog (packets)", lambda queue: queue.backlog_packets),
-                ("drops so far", lambda queue: numpy.cumsum(queue.drops))]
+        rows: list[tuple[str, Callable[[Queue], Numbers]]] = [
+            ("backlog\n(packets)", lambda queue: queue.backlog_packets),
+            ("drops so far", lambda queue: numpy.cumsum(queue.drops))]
         if any(queue.marks.any() for _, _, _, queue in drawn):
             rows.append(("marks so far", lambda queue: numpy.cumsum(queue.marks)))
         else:

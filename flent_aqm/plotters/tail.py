@@ -21,7 +21,7 @@ PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 # Drawn down to here: p99.9, and a little room.
 LEAST_SHARE = 0.0007
 # A latency of 0 has no place on a logarithmic axis; ping tells hundredths of a ms.
-LEAST_MS = 0.01
+LEAST_MS = 0.001
 
 
 class AqmTailPlotter(ChartPlotter):
@@ -60,6 +60,7 @@ class AqmTailPlotter(ChartPlotter):
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_ylim(LEAST_SHARE, 1.3)
+        axis.yaxis.set_major_formatter("{x:.1%}")
         name_latency_axis(axis)
         axis.set_xlabel("round-trip time under load (ms)" if any(run.flows for run in runs)
                         else "round-trip time (ms)")
@@ -86,7 +87,7 @@ def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     # Behind each value so many samples are left.
     counted = numpy.append(first[1:], int(numpy.isfinite(latencies).sum()))
     share = 1 - counted / latencies.size
-    return numpy.maximum(at_ms, LEAST_MS / 10), share
+    return numpy.maximum(at_ms, LEAST_MS), share
 
 
 def name_latency_axis(axis: Any, which: str = "x") -> None:

@@ -14,9 +14,10 @@ from flent_aqm.metrics.flows import Flow
 from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.plotters.grouping import by_run
-from flent_aqm.plotters.looks import Look, looks_for
+from flent_aqm.plotters.looks import LineStyle, Look, looks_for
 from flent_aqm.plotters.over_time import start_s
 
+WAY_LINES: dict[str, LineStyle] = {"download": "-", "upload": (0, (4, 2))}
 # NDT7's server counts bytes; a full-sized segment over IPv4 with time stamps has so many.
 SEGMENT_BYTES = 1448
 
@@ -49,10 +50,13 @@ class AqmTcpInfoPlotter(ChartPlotter):
                     self.handles.append(line)
             axis.set_ylabel(row)
             axis.set_ylim(bottom=0)
+        if not self.absolute_time:
+            axes[-1].set_xlim(left=0)
         axes[-1].set_xlabel("time (s)")
         missing = [row for row, _ in ROWS if row not in [label for label, _ in rows]]
         if missing:
-            self.note(f"not told by the tool: {', '.join(one.split(' (')[0] for one in missing)}")
+            names = ", ".join(row.splitlines()[0] for row in missing)
+            self.note(f"not told by the tool: {names}")
         self.note(about(runs, counted))
 
 
@@ -62,10 +66,15 @@ def _flows(runs: Sequence[Run]) -> list[tuple[str, Look, Run, Flow]]:
         found = [flow for flow in run.flows if flow.tcp]
         looks = looks_for([flow.name for flow in found])
         return [(flow.name, looks[flow.name], run, flow) for flow in found]
-    groups = by_run(runs, MOST_LINES)
-    several = len({flow.direction for run in runs for flow in run.speed_test}) > 1
-    return [(f"{group.label}, {flow.direction}" if several else group.label, group.look, run, flow)
-            for group in groups for run in group.runs[:1] for flow in run.speed_test if flow.tcp]
+    # Of directions one after the other the time tells which it is.
+    both = any(one.start_s < other.end_s and other.start_s < one.end_s
+               for run in runs for one in run.speed_test for other in run.speed_test
+               if one.direction < other.direction)
+    return [(f"{group.label}, {flow.direction}" if both else group.label,
+             group.look.lined(WAY_LINES.get(flow.direction, "-")) if both else group.look,
+             run, flow)
+            for group in by_run(runs, MOST_LINES) for run in group.runs[:1]
+            for flow in run.speed_test if flow.tcp]
 
 
 def _rtt(flow: Flow) -> tuple[Numbers, Numbers] | None:
@@ -93,5 +102,5 @@ def _field(flow: Flow, name: str) -> tuple[Numbers, Numbers] | None:
     return None if points is None or not points.at_s.size else (points.at_s, points.values)
 
 
-ROWS = (("TCP's RTT (ms)", _rtt), ("window (packets)", _window),
-        ("retransmits (packets)", _retransmits))
+ROWS = (("TCP's RTT\n(ms)", _rtt), ("window\n(packets)", _window),
+        ("retransmits\n(packets)", _retransmits))

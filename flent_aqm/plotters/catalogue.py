@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plots that we add to tests, by name: what `flent -p` takes and flent-gui lists.
+
+Read whenever a test is loaded, in the lab's guest too: it imports nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Plot = Mapping[str, Any]
+
+# Of every test that has a latency series, Flent's own included.
+LATENCY: Mapping[str, Plot] = {
+    "glitches_per_minute": {
+        "description": "Glitches per minute under load, by threshold", "type": "aqm_glitches"},
+    "latency_tail": {
+        "description": "Tail of latency under load", "type": "aqm_tail"},
+    "latency_percentiles_over_time": {
+        "description": "Latency over time: median, 90th percentile, slowest",
+        "type": "aqm_percentiles_over_time"},
+    "latency_ecdf_idle_vs_loaded": {
+        "description": "Latency idle and under load", "type": "aqm_idle_loaded"},
+    "overlay_latency": {
+        "description": "Latency of several runs over each other", "type": "aqm_overlay",
+        "quantity": "latency"},
+    "compare_latency_box": {
+        "description": "Latency under load of many runs, boxes", "type": "aqm_compare_sides",
+        "quantity": "latency", "kind": "box"},
+    "compare_latency_violin": {
+        "description": "Latency under load of many runs, violins", "type": "aqm_compare_sides",
+        "quantity": "latency", "kind": "violin"},
+    "compare_latency_ecdf": {
+        "description": "Latency under load of many runs, distribution",
+        "type": "aqm_compare_ecdf", "quantity": "latency"},
+    "heat_map": {
+        "description": "A metric of many runs (--metric), by queue and rate",
+        "type": "aqm_heat"},
+}
+
+THROUGHPUT: Mapping[str, Plot] = {
+    "compare_throughput_box": {
+        "description": "Throughput of many runs, boxes", "type": "aqm_compare_sides",
+        "quantity": "throughput", "kind": "box"},
+    "compare_throughput_violin": {
+        "description": "Throughput of many runs, violins", "type": "aqm_compare_sides",
+        "quantity": "throughput", "kind": "violin"},
+    "compare_throughput_ecdf": {
+        "description": "Throughput of many runs, distribution", "type": "aqm_compare_ecdf",
+        "quantity": "throughput"},
+}
+
+# Of our own tests; tests_defs/aqm_plots.inc adds them.
+OURS: Mapping[str, Plot] = {
+    "throughput_instant": {
+        "description": "Throughput in captured headers, with drops and marks",
+        "type": "aqm_instant"},
+    "tcp_info": {
+        "description": "TCP's round-trip time, window and retransmits", "type": "aqm_tcp_info"},
+    "qdisc_over_time": {
+        "description": "The router's queues over time", "type": "aqm_queues"},
+    "overlay_throughput": {
+        "description": "Throughput of several runs over each other", "type": "aqm_overlay",
+        "quantity": "throughput"},
+}
+
+
+def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The plots that a test gets for its data sets."""
+    found: dict[str, Plot] = {}
+    measured = [one for one in data_sets.values()
+                if "apply_to" not in one and one.get("runner") != "null"]
+    if any(one.get("units") == "ms" for one in measured):
+        found |= LATENCY
+        if any(one.get("units") == "Mbits/s" for one in measured):
+            found |= THROUGHPUT
+    return {name: dict(plot) for name, plot in found.items()}
