@@ -41,6 +41,9 @@ COMMANDS = {
     "doctor": Command(
         "flent_aqm.doctor", "list every part: found or missing, version, how to get it",
         "flent-aqm doctor"),
+    "figures": Command(
+        "flent_aqm.figures.command", "draw the study's figures, with the numbers behind them",
+        "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
     "lab": Command(
         "flent_aqm.testbed.lab_command", "run a command on the client of a lab in virtual time",
         "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),

@@ -10,9 +10,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-LineStyle = str | tuple[float, tuple[float, ...]]
+LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
 _DASHED: LineStyle = (0, (5, 1.5))
 _DOTTED: LineStyle = (0, (1, 1.2))

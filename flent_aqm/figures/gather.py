@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads data files side by side, and keeps of each what the figures need: some 20 kB."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy
+from numpy.typing import NDArray
+
+from flent_aqm.data_file import SUFFIX, Numbers, a_number, read_data_file
+from flent_aqm.errors import BadResult, ConfigError, NotAvailable
+from flent_aqm.metrics.flows import DIRECTIONS
+from flent_aqm.metrics.run import Run, as_run
+from flent_aqm.metrics.throughput import throughput_mbps
+from flent_aqm.plotters.grouping import Value
+from flent_aqm.plotters.observed import captured
+
+# Half the memory; seven digits are more than a latency has.
+Floats = NDArray[numpy.float32]
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Throughput in Mbit/s of steps that end at_s seconds after the transfer's start."""
+
+    at_s: Floats
+    mbps: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What the figures need of a run. By direction: mbps, as the tool reports it;
+    own_latency_ms, as the tool reports it; loaded_ms, probes that came back under load;
+    curves, payload in captured headers. lost: probes lost under load."""
+
+    path: Path
+    settings: Mapping[str, Value]
+    mbps: Mapping[str, float]
+    own_latency_ms: Mapping[str, float]
+    loaded_ms: Mapping[str, Floats]
+    lost: int
+    curves: Mapping[str, Curve]
+
+    def has(self, **wanted: Value) -> bool:
+        """Whether the run has these settings."""
+        return all(self.settings.get(name) == value for name, value in wanted.items())
+
+
+def data_files(given: Sequence[Path]) -> list[Path]:
+    """The data files named, and those in folders named or below them. Raises ConfigError."""
+    found: dict[Path, None] = {}
+    for path in given:
+        if path.is_dir():
+            found |= dict.fromkeys(sorted(path.rglob(f"*{SUFFIX}")))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise ConfigError(f"{path}: no such file or folder")
+    if not found:
+        raise ConfigError(f"{given[0]}: no data files (*{SUFFIX}) there")
+    return list(found)
+
+
+def gather(paths: Sequence[Path], jobs: int, each: Callable[[], None] = lambda: None
+           ) -> tuple[list[Row], list[str]]:
+    """A row for each usable file, in order, and a line for each that isn't.
+
+    each: called when another file has been read.
+    """
+    rows: list[Row] = []
+    faults: list[str] = []
+    for row in _read(paths, jobs):
+        each()
+        if isinstance(row, Row):
+            rows.append(row)
+        else:
+            faults.append(row)
+    return rows, faults
+
+
+def _read(paths: Sequence[Path], jobs: int) -> Iterator[Row | str]:
+    if jobs == 1 or len(paths) < 16:
+        yield from map(row_of, paths)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(row_of, paths, chunksize=4)
+
+
+def row_of(path: Path) -> Row | str:
+    """A file's row, or in one line why there is none."""
+    try:
+        data = read_data_file(path)
+        run = as_run(data)
+        seen = captured(data.raw_values)
+        ways = [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
+        if not ways:
+            raise BadResult(f"{path}: the test doesn't load the link")
+        curves = {}
+        for way in ways:
+            if seen and way in seen.mbps:
+                start_s = min(flow.start_s for flow in run.way(way))
+                end_s = max(flow.end_s for flow in run.way(way))
+                inside = (seen.at_s > start_s) & (seen.at_s <= end_s)
+                curves[way] = Curve((seen.at_s[inside] - start_s).astype(numpy.float32),
+                                    seen.mbps[way][inside].astype(numpy.float32))
+        return Row(
+            path=path, settings=run.settings,
+            mbps=_known({way: partial(throughput_mbps, run, way) for way in ways}),
+            own_latency_ms=_own_latency(run, ways),
+            loaded_ms={way: found.astype(numpy.float32) for way, found in _known(
+                {way: partial(_answered_ms, run, way) for way in ways}).items()},
+            lost=_known({"": lambda: int(numpy.isinf(run.loaded().rtt_ms).sum())}).get("", 0),
+            curves=curves)
+    except BadResult as fault:
+        text = str(fault)
+        return text if str(path) in text else f"{path}: {text}"
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _known(functions: Mapping[str, Callable[[], Found]]) -> dict[str, Found]:
+    found: dict[str, Found] = {}
+    for name, function in functions.items():
+        try:
+            found[name] = function()
+        except NotAvailable:
+            continue
+    return found
+
+
+def _answered_ms(run: Run, way: str) -> Numbers:
+    return run.loaded(way).answered_ms
+
+
+def _own_latency(run: Run, ways: Sequence[str]) -> dict[str, float]:
+    found = {way: a_number(flow.ndt7.get("latency_ms")) for way in ways
+             for flow in run.way(way) if flow.ndt7}
+    return {way: value for way, value in found.items() if value is not None}
