@@ -40,6 +40,7 @@ VERDICTS = (
     ("median under load", "", "latency_loaded_median_ms"),
     ("99th percentile under load", "", "latency_loaded_p99_ms"),
     ("99.9th percentile under load", "", "latency_loaded_p99_9_ms"),
+    ("slowest probe under load", "", "latency_loaded_max_ms"),
     ("glitches of 30 ms", "", "glitches_per_minute_30ms"),
     ("glitches of 100 ms", "", "glitches_per_minute_100ms"),
 )
@@ -84,7 +85,8 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, rate_mbps
     _table(canvas, figure, grid, shades, texts, rate_mbps)
     return table, [
         f"{table.runs} runs at {rate_mbps:g} Mbit/s, {figure.conditions}",
-        "medians over a cell's runs", "the darker, the worse than the best of its row, on a logarithmic scale",
+        "medians over a cell's runs",
+        "the darker, the worse than the best of its row, on a logarithmic scale",
         f"{DASH}: no run, or too few samples to know it"]
 
 

@@ -57,6 +57,11 @@ def draw_all(files: list[Path], folder: Path) -> list[Path]:
     return [folder / f"{name}.svg" for name in names]
 
 
+def refused(picture: Path) -> bool:
+    """Whether a plot of ours says in words why it can't be given."""
+    return "This plot can't be given" in picture.read_text()
+
+
 def curves(picture: Path) -> int:
     """How many curves, bars and boxes of data a picture has."""
     axes = [group for group in ET.parse(picture).iter(f"{SVG}g")
@@ -70,7 +75,9 @@ def curves(picture: Path) -> int:
 def test_every_plot_of_one_file_draws(test: str, tmp_path: Path) -> None:
     """Each plot has curves, and neither Flent nor matplotlib complains."""
     pictures = draw_all([RUNS / f"{test}.flent.gz"], tmp_path / "plots")
-    assert [path.name for path in pictures if not curves(path)] == []
+    # Those runs are older than the sampling of queues, and some too short for p99.
+    assert {path.stem for path in pictures if refused(path)} - {"heat_map"} == {"qdisc_over_time"}
+    assert [path.name for path in pictures if not curves(path) and not refused(path)] == []
 
 
 @pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
@@ -79,7 +86,7 @@ def test_every_plot_of_two_files_draws(test: str, tmp_path: Path) -> None:
     run = RUNS / f"{test}.flent.gz"
     one = draw_all([run], tmp_path / "one")
     two = draw_all([run, run], tmp_path / "two")
-    assert [path.name for path in two if not curves(path)] == []
+    assert [path.name for path in two if not curves(path) and not refused(path)] == []
     grown = {a.stem for a, b in zip(one, two, strict=True) if curves(b) > curves(a)}
     assert {"totals", "throughput", "ping", "ping_cdf", "ping_cdf_log", "box_totals",
             "tcp_rtt", "all"} <= grown
