@@ -67,7 +67,7 @@ def curves(picture: Path) -> int:
     axes = [group for group in ET.parse(picture).iter(f"{SVG}g")
             if group.get("id", "").startswith("axes_")]
     return sum(part.get("id", "").startswith(("line2d_", "patch_"))
-               and any("clip-path" in path.attrib for path in part.iter(f"{SVG}path"))
+               and any("clip-path" in piece.attrib for piece in part.iter())
                for group in axes for part in group)
 
 
