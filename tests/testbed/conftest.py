@@ -40,7 +40,7 @@ class Here:
 
     def data(self) -> dict[str, Any]:
         """What the data files hold, by the part of their names after the time."""
-        return {path.name.split("-", 5)[-1].partition("-")[2]:
+        return {path.name.split("-", 5)[-1]:
                 json.loads(gzip.decompress(path.read_bytes()))
                 for path in sorted((self.folder / "results").glob("*.flent.gz"))}
 

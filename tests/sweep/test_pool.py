@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs side by side: what happens to those that start while a sweep is interrupted."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, cast
+
+import pytest
+
+from flent_aqm.errors import ConfigError
+from flent_aqm.sweep.jobs import parse_jobs
+from flent_aqm.sweep.pool import Pool
+
+
+def test_run_that_starts_just_after_the_kill_is_killed_too() -> None:
+    """abort() kills until nothing runs, and reports nothing."""
+    entered, may_start, killed = threading.Event(), threading.Event(), threading.Event()
+    running: list[object] = []
+    reported: list[object] = []
+
+    def run(cell: Any) -> Any:
+        entered.set()
+        assert may_start.wait(60)
+        running.append(cell)
+        assert killed.wait(60)
+
+    def kill() -> None:
+        if running:
+            killed.set()
+        else:  # too early: the run is about to start
+            may_start.set()
+
+    pool = Pool(run, 1, keep_to_core=False,
+                ended=lambda cell, result: reported.append(result))
+    pool.submit(cast(Any, "cell"))
+    assert entered.wait(60)
+    pool.abort(kill)
+    pool.close()
+    assert killed.is_set()
+    assert reported == []
+
+
+def test_jobs_in_real_time_are_one() -> None:
+    """Without the key there is one; more are refused, whatever the number of cores."""
+    assert parse_jobs(None, real_time=True) == parse_jobs("1", real_time=True) == 1
+    assert parse_jobs("7") == 7
+    with pytest.raises(ConfigError, match="2 runs side by side would disturb each other"):
+        parse_jobs("2", real_time=True)
