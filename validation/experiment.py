@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.defaults import SERVERS
 from flent_aqm.errors import BadResult
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
