@@ -55,7 +55,7 @@ wait_for_servers() {
             waited=0
             until ip netns exec server ss -Hln "--${port%:*}" "sport = :${port#*:}" | grep -q .; do
                 waited=$((waited + 1))
-                [ "$waited" -lt 300 ] || fail "server $server doesn't listen on ${port#*:}"
+                [ "$waited" -lt 600 ] || fail "server $server doesn't listen on ${port#*:}"
                 sleep 0.1
             done
         done
