@@ -63,10 +63,10 @@ make_writable() {
 }
 
 # Where things lie on the host has shaped the boot so far: the kernel looks at the clock, and
-# draws random numbers, for each folder on the way. All that is left behind here. The clock
-# goes on from the same moment in each run: 20 ms after the start, which nothing before it
-# comes near to (clock_nanosleep, absolute). Random numbers come anew from a pool that no
-# draw has changed (RNDRESEEDCRNG of linux/random.h).
+# draws random numbers, for each folder on the way; each mount is a process. All that is left
+# behind here. The clock goes on from the same moment in each run: 20 ms after the start,
+# which nothing before it comes near to (clock_nanosleep, absolute). Random numbers begin
+# anew (RNDRESEEDCRNG of linux/random.h, and patch 0001). Processes are counted from 1000.
 begin_the_same_everywhere() {
     perl -e '
         my $start_ns = shift;
@@ -75,6 +75,7 @@ begin_the_same_everywhere() {
         open(my $random, "<", "/dev/urandom") or die "/dev/urandom: $!";
         ioctl($random, 0x5207, 0) or die "reseed: $!"
     ' "$CLOCK_START_NS" || fail "can't begin the same way as everywhere"
+    echo 999 >/proc/sys/kernel/ns_last_pid || fail "can't number processes"
 }
 
 mount_file_systems
