@@ -61,7 +61,7 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
     loaded: dict[str, Any] = {}
 
     def make(name: str, test: str = "iperf3_upload", aqm: str = "", rate_mbps: float = 0,
-             change: Change | None = None, **settings: Any) -> Path:
+             change: Change | None = None, title: str = "", **settings: Any) -> Path:
         if test not in loaded:
             loaded[test] = json.loads(gzip.decompress((RUNS / f"{test}.flent.gz").read_bytes()))
         data = copy.deepcopy(loaded[test]) if change else dict(loaded[test])
@@ -72,7 +72,7 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
             asked["rate_up_mbps"] = asked["rate_down_mbps"] = rate_mbps
         asked |= settings
         data["metadata"] = data["metadata"] | {
-            "AQM": data["metadata"]["AQM"] | {"requested": asked}, "TITLE": name}
+            "AQM": data["metadata"]["AQM"] | {"requested": asked}, "TITLE": title or name}
         if change:
             change(data)
         path = tmp_path / "runs" / f"{name}.flent.gz"

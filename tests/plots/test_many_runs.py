@@ -90,7 +90,8 @@ def test_overlay_is_a_line_per_run_labelled_by_what_differs(
 
 def test_repetitions_are_numbered(draw: Draw, variant: Variant) -> None:
     """Runs that differ in nothing but the seed."""
-    plotter = draw("overlay_latency", [variant(f"r{seed}", seed=seed) for seed in (1, 2, 3)])
+    plotter = draw("overlay_latency", [variant(f"r{seed}", title="same", seed=seed)
+                                       for seed in (1, 2, 3)])
     assert labels(plotter) == ["all runs #1", "all runs #2", "all runs #3"]
 
 
