@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
                           f"{error.strerror or error}") from None
     print(f"{len(wanted)} figures of {len(rows)} runs in {args.output}"
-          + (f"; {len(faults)} files left out" if faults else ""))
+          + (f"; {len(faults)} left out" if faults else ""))
     return 0
 
 

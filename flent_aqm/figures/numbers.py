@@ -41,4 +41,4 @@ def quantiles(values: Floats) -> list[Cell]:
 
 
 def _plain(cell: Cell) -> Cell:
-    return float(f"{cell:.6g}") if isinstance(cell, float) else cell
+    return f"{cell:.6g}" if isinstance(cell, float) else cell

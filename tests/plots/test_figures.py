@@ -44,7 +44,7 @@ def test_partial_sweep_gives_all_ten_with_missing_cells_counted(
     assert all(path.stat().st_size > 0 for path in out.iterdir())
     assert told.err.startswith(f"left out: {sweep / 'broken.flent.gz'}: ")
     assert "10 figures of 7 runs" in told.out
-    assert "1 files left out" in told.out
+    assert "; 1 left out" in told.out
     # sfq is missing at two rates and two directions, with cross traffic everything is.
     assert "figure  1: 6 runs; 4 cells without a run" in told.out
     assert "figure  5: 0 runs; 16 cells without a run" in told.out
@@ -55,7 +55,7 @@ def test_partial_sweep_gives_all_ten_with_missing_cells_counted(
     assert {row["runs"] for row in throughput} == {"1"}
     drawn = (out / "figure01-throughput.svg").read_text()
     for text in ("Figure 1: Throughput, without burst shaping, without cross traffic",
-                 "link rate (Mbit/s)", "upload (Mbit/s)", "sfq", "router model ideal"):
+                 "link rate (Mbit/s)", "upload (Mbit/s)", "sfq"):
         assert text in drawn
 
 
@@ -76,7 +76,8 @@ def test_numbers_are_those_of_the_runs(sweep: Path, tmp_path: Path) -> None:
     assert float(row["median_ms"]) == pytest.approx(numpy.median(answered), rel=1e-4)
     assert float(row["p99_ms"]) == pytest.approx(numpy.percentile(answered, 99), rel=1e-4)
     assert int(row["values"]) == answered.size
-    assert float(row["tool_latency_median_ms"]) == run.way("upload")[0].ndt7["latency_ms"]
+    assert float(row["tool_latency_median_ms"]) == pytest.approx(
+        run.way("upload")[0].ndt7["latency_ms"], rel=1e-4)
     verdict, = [row for row in numbers(out, "figure10-verdicts")
                 if (row["metric"], row["aqm"]) == ("dslreports_rise_ms", "fq_codel")]
     value = METRICS["dslreports_rise_ms"].of(load_run(sweep / "ndt7-fq_codel-100.flent.gz"))
