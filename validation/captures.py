@@ -116,3 +116,13 @@ def _key(packets: Packets) -> NDArray[numpy.uint64]:
                   "acknowledged"):
         number = number * numpy.uint64(0x9E3779B97F4A7C15) + packets[field].astype(numpy.uint64)
     return number
+
+
+def shares(packets: Packets, field: str, from_s: float, to_s: float) -> dict[int, float]:
+    """Share of all bytes between two times since the first packet, by a field's value."""
+    seen_s = (times_ns(packets) - times_ns(packets)[0]) / 1e9
+    inside = packets[(seen_s >= from_s) & (seen_s < to_s)]
+    values, numbered = numpy.unique(inside[field], return_inverse=True)
+    counted = numpy.bincount(numbered, weights=inside["length"])
+    return {int(value): float(one) for value, one in zip(values, counted / counted.sum(),
+                                                         strict=True)}

@@ -2,7 +2,7 @@
 """Sends UDP at a steady rate, whatever becomes of it. Runs in the lab, where fq is the
 client's qdisc and spaces the packets; so there is no clock to read here.
 
-    python flood.py ADDRESS MBPS SECONDS [TOS]
+    python flood.py ADDRESS MBPS SECONDS [SOURCE_ADDRESS]
 
 Frames have 1514 bytes; MBPS is the rate of frames. Each packet's payload begins with its
 number, which tells it from all others in a capture. Nobody needs to listen.
@@ -28,7 +28,7 @@ def main() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, round(bytes_per_s))
         if rest:
-            sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, int(rest[0], 0))
+            sender.bind((rest[0], 0))
         for number in range(round(float(seconds) * bytes_per_s / FRAME_BYTES)):
             sender.sendto(number.to_bytes(4, "big") + padding, (address, _PORT))
 

@@ -29,11 +29,12 @@ capture_end() {
     captures=
 }
 
-# flood MBPS SECONDS [TOS]: UDP in frames of 1514 bytes, evenly spaced by fq. fq hands out
-# a quantum at a time, so that must be one frame. Waits until fq has sent all.
+# flood MBPS SECONDS [SOURCE_ADDRESS]: UDP in frames of 1514 bytes, evenly spaced by fq. fq hands out
+# a quantum at a time, so that must be one frame. Several floods may go side by side;
+# each ends when fq has sent all. $to: another address to send to.
 flood() {
     tc qdisc replace dev eth0 root fq quantum 1514 initial_quantum 1514 timer_slack 1ns
-    "$PYTHON" "$VALIDATION/flood.py" 198.51.100.2 "$@"
+    "$PYTHON" "$VALIDATION/flood.py" "${to:-server}" "$@"
     while tc -s qdisc show dev eth0 | grep -q 'backlog [^0]'; do
         sleep 0.1
     done

@@ -98,7 +98,7 @@ def _timed(check: Check) -> tuple[Outcome | str, float]:
 
 
 def _show(check: Check, outcome: Outcome | str, wall_s: float) -> None:
-    print(f"{check.name} ({wall_s:.0f} s)")
+    print(f"{check.name} ({wall_s:.0f} s)", flush=True)
     if isinstance(outcome, str):
         print(f"  FAIL  did not run: {outcome}")
         return
