@@ -4,20 +4,10 @@
 from __future__ import annotations
 
 from validation.check import Check
-from validation.checks import (
-    bbr_drain,
-    codel_law,
-    fq_codel_sparse,
-    goodput,
-    pfifo_delay,
-    red_thresholds,
-)
+from validation.checks import codel_law, goodput, pfifo_delay
 
 CHECKS: tuple[Check, ...] = (
     goodput.CHECK,
     pfifo_delay.CHECK,
     codel_law.CHECK,
-    fq_codel_sparse.CHECK,
-    red_thresholds.CHECK,
-    bbr_drain.CHECK,
 )
