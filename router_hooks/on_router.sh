@@ -13,6 +13,7 @@
 #
 #   on_router.sh probe testbed=T …    what it is and can do; see probe.sh (netns: this machine)
 #   on_router.sh begin | survey | plan | end | restore | status testbed=T …    see session.sh
+#   on_router.sh start | delay testbed=T TOKEN …    on a server; see server.sh
 #   on_router.sh connect testbed=T    opens a connection for the others and prints `ready`;
 #                             ends with its input, of which each line is the token of
 #                             a sweep, to say that it lives
@@ -179,7 +180,7 @@ command=$1
 shift
 case ${command} in
     apply | read-back | undo) ;;
-    probe | begin | survey | plan | end | restore | status | connect) ;;
+    probe | begin | survey | plan | end | restore | status | start | delay | connect) ;;
     help)
         help
         exit
@@ -215,8 +216,14 @@ case ${command} in
         exit
         ;;
     begin | survey | plan | end | restore | status)
-        files='defaults.sh state.sh session.sh'
+        files='defaults.sh state.sh files.sh session.sh'
         over_ssh "${command}" "$@"
+        ;;
+    start | delay)
+        files='defaults.sh guard.sh state.sh files.sh server.sh'
+        token=$1
+        shift
+        over_ssh "${token}" "${command}" "$@"
         ;;
     connect)
         state_folder=

@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 # A sweep's hold on a router: the lock, the state to come back to, and the watchdog that
 # comes back to it when nobody is there any more. Read by the router's shell after
-# defaults.sh and state.sh:
+# defaults.sh, state.sh and files.sh:
 #
 #   begin   token=T holder=WHO devices='D …'   takes the lock, starts the watchdog, stops sqm
 #   survey  token=T      prints the state and keeps it
@@ -18,6 +18,7 @@
 #   beat.TOKEN a number that grows as long as the sweep lives; gone: it has ended
 #   sqm        there if sqm-scripts were stopped
 #   found      the state; plan: how to come back to it
+#   processes  servers that server.sh has started
 #   restoring/ there while somebody comes back; its file owner tells which process
 
 command=${1:-}
@@ -25,43 +26,6 @@ command=${1:-}
 token=
 holder=
 devices=
-
-# stored NAME TEXT: true if the file then holds the text. A full disk may tell late.
-stored() {
-    printf '%s\n' "$2" 2> /dev/null > "${state_folder}/$1" || return 1
-    text=$(cat "${state_folder}/$1") && [ "${text}" = "$2" ]
-}
-
-# get NAME: sets value to the first line of the file; empty if there is none.
-get() {
-    value=
-    [ ! -r "${state_folder}/$1" ] || read -r value < "${state_folder}/$1"
-}
-
-# uptime_s: sets now. The router's clock may be set during a sweep, this one isn't.
-uptime_s() {
-    read -r now _ < /proc/uptime
-    now=${now%%.*}
-}
-
-# identify PID: sets identity to the process and when it started, as ids are used again.
-# `self` is the shell or subshell that runs this.
-identify() {
-    identity=
-    [ -r "/proc/$1/stat" ] || return 1
-    read -r stat < "/proc/$1/stat" 2> /dev/null || return 1
-    # The name is in brackets and may have blanks in it.
-    # shellcheck disable=SC2086 # split into words
-    set -- "${stat%% *}" ${stat##*) }
-    identity="$1 ${21}"
-}
-
-# alive FILE: true if the process that it names still runs.
-alive() {
-    get "$1"
-    known=${value}
-    [ -n "${known}" ] && identify "${known%% *}" && [ "${identity}" = "${known}" ]
-}
 
 # held: sets told to who holds the router.
 held() {
@@ -196,6 +160,12 @@ come_back() {
         put_back "${state_folder}/plan" "${found}"
         state=$(show_state)
         [ "${state}" = "${found}" ] || difference=$(differing "${found}" "${state}")
+    fi
+    if [ -e "${state_folder}/processes" ]; then
+        while read -r process; do
+            identify "${process%% *}"
+            [ "${identity}" != "${process}" ] || kill "${process%% *}"
+        done < "${state_folder}/processes"
     fi
     if [ -e "${state_folder}/sqm" ]; then
         /etc/init.d/sqm start > /dev/null 2>&1 || difference="${difference} sqm did not start"

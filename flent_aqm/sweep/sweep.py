@@ -82,7 +82,7 @@ class Sweep:
         for name, testbed in self._testbeds.items():
             preflight.check_tools(testbed.tools)
             warnings += testbed.check(
-                cell.scenario for cell in cells if cell.scenario.testbed == name)
+                cell for cell in cells if cell.scenario.testbed == name)
         preflight.check(cells)
         there = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()

@@ -23,6 +23,7 @@ from flent_aqm.parsers.tc import parse_read_back
 from flent_aqm.router.apply import apply_command, read_back_command
 from flent_aqm.router.proof import prove
 from flent_aqm.scenario import Scenario
+from flent_aqm.sweep.cell import Cell
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.testbed.place import DIES_WITH_US, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
@@ -60,14 +61,14 @@ class NetnsTestbed:
     real_time = True
     tools: Sequence[str] = ("unshare", "ss", "mount")
 
-    def check(self, scenarios: Iterable[Scenario]) -> list[str]:
+    def check(self, cells: Iterable[Cell]) -> list[str]:
         """Refuse without root, or what this kernel can't do: each kind of queue is tried
         in namespaces that are gone again."""
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to make network namespaces; run it "
                               "as root, or use virtual")
         kinds: dict[Scenario, Scenario] = {}
-        for scenario in scenarios:
+        for scenario in (cell.scenario for cell in cells):
             refuse_virtual_settings("netns", scenario)
             if scenario.base_delay_ms or scenario.ingress == "ifb":
                 _load_ifb()

@@ -60,6 +60,7 @@ class Place:
             outcome = lab.run()
             text = lab.stdout.read_text()
 
+    owned: the folder, where the command's words name it.
     stdout, stderr: what the command printed; results: what it wrote into /run/results,
     once it has ended; console(): what those printed that set the network up.
     Subclasses say by _command_line() what is started, in the folder.
@@ -83,12 +84,13 @@ class Place:
         interactive: bool = False,
         writable_cwd: bool = False,
         wall_limit_s: float = defaults.WALL_LIMIT_S,
+        owned: OwnedFolder | None = None,
     ) -> None:
         self._scenario = scenario
         self._wall_limit_s = wall_limit_s
         self._interactive = interactive
         self._process: subprocess.Popen[bytes] | None = None
-        self._owned = OwnedFolder()
+        self._owned = owned or OwnedFolder()
         self.folder = self._owned.path
         try:
             if set(str(self.folder)) & set(" ,\t\n"):

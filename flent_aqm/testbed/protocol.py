@@ -2,7 +2,7 @@
 """What a kind of testbed has to do for a sweep; table.py lists the kinds.
 
     testbed = open_testbed("netns")     one for all runs of a sweep that name it
-    testbed.check(scenarios)            before anything changes: what can be refused
+    testbed.check(cells)                before anything changes: what can be refused
     testbed.prepare()                   what all runs need
     testbed.facts()                     for the data files
     with testbed.place(...) as place:   each run: its network is there, Flent runs inside
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from flent_aqm.scenario import Scenario
+from flent_aqm.sweep.cell import Cell
 from flent_aqm.testbed.place import Place
 
 
@@ -69,7 +70,7 @@ class Testbed(Protocol):
     # Programs that it needs beside those of the tests.
     tools: Sequence[str]
 
-    def check(self, scenarios: Iterable[Scenario]) -> list[str]:
+    def check(self, cells: Iterable[Cell]) -> list[str]:
         """Refuse what can't be done, before anything has run or changed. Returns warnings,
         each a line for the user."""
         ...

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from flent_aqm.errors import ConfigError
 from flent_aqm.testbed.netns import NetnsTestbed
 from flent_aqm.testbed.protocol import Testbed
+from flent_aqm.testbed.ssh.testbed import SshTestbed
 from flent_aqm.testbed.virtual import VirtualTestbed
 
 # What stands before "://", or the whole -> what makes one from the key's whole value.
 TESTBEDS: dict[str, Callable[[str], Testbed]] = {
     "virtual": lambda _: VirtualTestbed(),
     "netns": lambda _: NetnsTestbed(),
+    "ssh": SshTestbed,
 }
 
 

@@ -12,6 +12,7 @@ from flent_aqm import defaults
 from flent_aqm.errors import ConfigError
 from flent_aqm.router_model import watchdog_latency_ns
 from flent_aqm.scenario import Scenario
+from flent_aqm.sweep.cell import Cell
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.testbed.kernel.locate import Kernel, find_kernel
 from flent_aqm.testbed.place import DIES_WITH_US, Place
@@ -77,7 +78,7 @@ class VirtualTestbed:
     real_time = False
     tools: Sequence[str] = ()
 
-    def check(self, scenarios: Iterable[Scenario]) -> list[str]:
+    def check(self, cells: Iterable[Cell]) -> list[str]:
         """Refuse where no guest can boot; raises ToolMissing without a kernel."""
         if os.environ.get(IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "

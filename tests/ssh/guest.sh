@@ -26,11 +26,7 @@ management_link() {
 keys() {
     mkdir -p /run/sshd /run/ssh /run/real /run/home/.ssh
     chmod 700 /run/home /run/home/.ssh
-    {
-        echo 'root:x:0:0:root:/run/home:/bin/sh'
-        echo 'sshd:x:104:65534::/run/sshd:/usr/sbin/nologin'
-        echo 'nobody:x:65534:65534:nobody:/run/home:/bin/sh'
-    } >/run/ssh/passwd
+    sed 's,^root:.*,root:x:0:0:root:/run/home:/bin/sh,' /etc/passwd >/run/ssh/passwd
     mount --bind /run/ssh/passwd /etc/passwd
     ssh-keygen -q -t ed25519 -N '' -f /run/home/.ssh/id_ed25519
     ssh-keygen -q -t ecdsa -N '' -f /run/ssh/host
