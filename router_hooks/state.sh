@@ -70,7 +70,9 @@ show_state() {
         printf '@txqueuelen %s\n@qdisc\n' "${length}"
         show_tc -d qdisc show dev "${device}" | sort
         printf '@class\n'
-        show_tc -d class show dev "${device}" | sort
+        # Those of queues by flow come and go with the packets.
+        show_tc -d class show dev "${device}" | sed -e '/^class cake /d' -e '/^class fq_codel /d' \
+            -e '/^class sfq /d' -e '/^class fq_pie /d' | sort
         show_filters "${device}"
         printf '@offload\n'
         ethtool -k "${device}" 2> /dev/null | sed -n -e 's/^[[:space:]]*//' \

@@ -13,21 +13,16 @@ from flent_aqm import paths
 from flent_aqm.scenario import Scenario
 from flent_aqm.testbed.virtual import Lab
 
+_NOISE = ("Killed", "Terminated", "Timeout, server", "mux_client", "client_loop", "Connection to")
 GUEST = Path(__file__).with_name("guest.sh")
-
-# hold CODE: holds the router as a sweep does, meanwhile runs Python code with `session`,
-# `connection` and shell(CODE), which runs shell code of this guest.
-HOLD = r"""
-hold() { hold_devices 'down up' "$1"; }
-hold_devices() { "$PYTHON" "$GUEST_PY" "$testbed" "$1" "$2"; }
-"""
 
 
 @pytest.fixture(scope="session")
 def in_guest() -> Callable[..., list[str]]:
     """in_guest(code, router): boots, runs the code on the client, gives the lines of output.
 
-    router: the function of guest.sh that sets it up, with its arguments. What is printed
+    Lines that ssh and a shell say about a broken connection or a killed process are left
+    out. router: the function of guest.sh that sets it up, with its arguments. What is printed
     to standard error comes among the lines.
     """
     def run(code: str, router: str = "openssh_router", servers: tuple[str, ...] = ()) -> list[str]:
@@ -35,10 +30,10 @@ def in_guest() -> Callable[..., list[str]]:
                    f"export GUEST_PY={shlex.quote(str(GUEST.with_name('hold.py')))}\n"
                    f"export PYTHONPATH={shlex.quote(str(paths.PACKAGE.parent))}\n"
                    f'exec 2>&1; . "$GUEST_SH"\n{router}\n')
-        with Lab(Scenario(), ["sh", "-c", prelude + HOLD + code], servers=servers) as lab:
+        with Lab(Scenario(), ["sh", "-c", prelude + code], servers=servers) as lab:
             outcome = lab.run()
             text = lab.stdout.read_text()
             assert (outcome.status, lab.stderr.read_text()) == (0, ""), text
-            return text.splitlines()
+            return [line for line in text.splitlines() if not line.startswith(_NOISE)]
 
     return run

@@ -14,6 +14,12 @@ on_router() { ip netns exec router "$@"; }
 # in_router COMMAND…: with the files that the ssh server sees.
 in_router() { nsenter --target "$(cat /run/ssh/pid)" --mount --net "$@"; }
 
+# hold: holds the router as a sweep does, and meanwhile runs the shell code that comes by
+# standard input, to the end of which the router is restored.
+hold() { "$PYTHON" "$GUEST_PY" "$testbed" 'down up'; }
+apply() { on apply aqm=fq_codel rate_down_mbps=10 rate_up_mbps=20; }
+is_changed() { on_router "$real_tc" qdisc show dev up | grep -q 'htb 1: root.*default 0x1 ' && echo changed; }
+
 management_link() {
     ip link add mgmt type veth peer name mgmt netns router
     ip addr add 203.0.113.2/24 dev mgmt
@@ -106,7 +112,7 @@ dump() {
     for device in $(on_router ls /sys/class/net); do
         echo "== $device $(on_router cat "/sys/class/net/$device/tx_queue_len")"
         on_router "$real_tc" qdisc show dev "$device"
-        on_router "$real_tc" class show dev "$device"
+        on_router "$real_tc" class show dev "$device" | grep -v -e cake -e fq_codel -e sfq # of flows
         for where in root ingress egress 'parent 1:' 'parent 1:1'; do
             # shellcheck disable=SC2086 # one word or two
             on_router "$real_tc" filter show dev "$device" $where 2>/dev/null

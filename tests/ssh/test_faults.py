@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes wrong with routers behind ssh: each time the router is left as it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = pytest.mark.lab
+InGuest = Callable[..., list[str]]
+
+ROUTER = "ssh://root@203.0.113.1"
+GONE = "this sweep no longer holds the router: it was restarted, or restored by its watchdog"
+
+
+def test_hook_when_cut_off_anywhere_does_nothing(in_guest: InGuest) -> None:
+    """A shell that gets any part of a hook, but not its end, changes nothing."""
+    lines = in_guest("""
+        found
+        hold <<'DURING'
+        # Stands in for ssh, and keeps what it is given.
+        mkdir /tmp/bin
+        printf '#!/bin/sh\\ncat >/tmp/hook\\n' >/tmp/bin/ssh
+        chmod +x /tmp/bin/ssh
+        PATH=/tmp/bin:$PATH apply
+        dump >/run/ssh/before
+        size=$(wc -c </tmp/hook)
+        [ "$size" -gt 5000 ] && echo long
+        for part in 10 20 30 40 50 60 70 80 90 99; do
+            head -c $((size * part / 100)) /tmp/hook | in_router sh -s 2>/dev/null
+        done
+        head -c $((size - 2)) /tmp/hook | in_router sh -s 2>/dev/null
+        dump | cmp - /run/ssh/before && echo the same
+        in_router sh -s </tmp/hook && is_changed
+DURING
+        as_found
+    """)
+    assert lines == ["long", "the same", "changed", "as found"]
+
+
+@pytest.mark.parametrize("router", ["openssh_router", "small_router"])
+def test_connection_when_cut_in_a_hook_has_the_watchdog_restore(
+        in_guest: InGuest, router: str) -> None:
+    """The link goes while tc works. The sweep is told; within the time all is as found."""
+    lines = in_guest("""
+        someones_queues; found
+        hold <<'DURING'
+        fake_tc <<'TC'
+        case $* in
+            *-batch*) ip link set mgmt down; exec $real_tc "$@" ;;
+            *) exec $real_tc "$@" ;;
+        esac
+TC
+        apply; echo "status $?"; real_tc_again; is_changed
+DURING
+        ip -n router link set mgmt up
+        sleep 60; as_found
+    """, router)
+    assert lines[:3] == ["status 1", "changed", "connection broken"]
+    assert lines[-2].startswith(f"{ROUTER}: ")
+    assert lines[-1] == "as found"
+
+
+@pytest.mark.parametrize("signal", ["KILL", "TERM"])
+def test_sweep_when_killed_has_the_watchdog_restore(in_guest: InGuest, signal: str) -> None:
+    """kill -9, and a signal for which a process has no handler."""
+    assert in_guest(f"""
+        someones_queues; found
+        echo 'apply; kill -{signal} $PPID; sleep 1' | hold; is_changed
+        sleep 60; as_found
+    """) == ["changed", "as found"]
+
+
+def test_router_without_room_for_files_is_refused(in_guest: InGuest) -> None:
+    """A full /run, which on OpenWrt is /tmp: one line, nothing changed, nothing left."""
+    fill = ("mkdir /tmp/run; mount --bind /run /tmp/run; mount -t tmpfs -o size=64k full /run; "
+            "for part in ssh sshd home real; do mkdir /run/$part; "
+            "mount --bind /tmp/run/$part /run/$part; done; "
+            "dd if=/dev/zero of=/run/fill bs=1k 2>/dev/null")
+    lines = in_guest("""
+        found; echo 'echo never' | hold; as_found
+    """, f"openssh_router '{fill}'")
+    told, *rest = lines
+    assert told == (f"{ROUTER}: router: no room for files in /var/run/flent-aqm; "
+                    "nothing was changed")
+    assert rest == ["as found"]
+
+
+def test_router_that_is_held_is_refused_with_holder_and_age(in_guest: InGuest) -> None:
+    """The second sweep is told who has it; the first one goes on undisturbed."""
+    lines = in_guest("""
+        found
+        echo 'sleep 7; echo "echo never" | hold; apply && echo applied' | hold
+        as_found
+    """)
+    assert lines[0].startswith(f"{ROUTER}: router: held by root@client (process ")
+    assert lines[0].endswith(") for 7 s; if that sweep is gone, its watchdog restores the router "
+                             "within 60 s")
+    assert lines[1:] == ["applied", "as found"]
+
+
+def test_lock_when_left_behind_is_told_and_restored_by_hand(in_guest: InGuest) -> None:
+    """No watchdog any more: the next sweep says how to restore, and restore does it."""
+    lines = in_guest("""
+        someones_queues; found
+        echo 'read -r dog _ </run/flent-aqm/watchdog; apply; kill -9 $dog $PPID; sleep 1' | hold
+        sleep 60; is_changed
+        echo 'echo never' | hold
+        flent-aqm restore --testbed $testbed; as_found
+        echo 'echo again' | hold
+        flent-aqm restore --testbed $testbed
+    """)
+    assert lines[0] == "changed"
+    assert lines[1].startswith(f"{ROUTER}: router: held by root@client (process ")
+    assert lines[1].endswith("but its watchdog is gone; restore it with flent-aqm restore "
+                             "--testbed ADDRESS")
+    assert lines[2].startswith("restored; was held by root@client")
+    assert lines[3:] == ["as found", "again", "nothing to restore: nobody holds this router"]
+
+
+def test_sweep_when_the_router_was_restored_may_not_go_on(in_guest: InGuest) -> None:
+    """After a restore by hand, the hooks of the sweep that was on are refused."""
+    lines = in_guest("""
+        found
+        echo 'apply; flent-aqm restore --testbed $testbed; apply; echo status $?' | hold
+        as_found
+    """)
+    assert lines[0].startswith("restored; was held by root@client")
+    assert lines[1:] == [f"router hook: {GONE}", "status 1", f"{ROUTER}: router: {GONE}",
+                         "as found"]
+
+
+def test_queue_that_cannot_be_recreated_is_refused_by_name(in_guest: InGuest) -> None:
+    """Kinds, classes and filters that no plan knows: one line each, nothing changed."""
+    lines = in_guest("""
+        refused() { found; echo 'echo never' | hold; as_found; }
+        on_router tc qdisc add dev up root handle 1: hfsc default 1
+        refused
+        on_router tc qdisc del dev up root
+        on_router tc qdisc add dev up root handle 1: drr
+        on_router tc class add dev up parent 1: classid 1:1 drr
+        refused
+        on_router tc qdisc del dev up root
+        on_router tc qdisc add dev up clsact
+        on_router tc filter add dev up egress protocol ip prio 7 matchall action mirred ingress redirect dev down
+        refused
+    """)
+    assert lines[1::2] == ["as found"] * 3
+    for line, kind in zip(lines[::2], ("a queue of kind hfsc", "classes of kind drr",
+                                       "a filter that could not be restored exactly"), strict=True):
+        assert line.startswith(f"{ROUTER}: up has {kind}")
+
+
+def test_router_that_does_not_come_back_is_told(in_guest: InGuest) -> None:
+    """A tc that does something else on the way back: the first difference is shown."""
+    line, = in_guest("""
+        someones_queues
+        hold <<'DURING'
+        apply
+        fake_tc <<'TC'
+        case $* in
+            *-force*) sed s/diffserv4/diffserv3/ | $real_tc "$@" ;;
+            *) exec $real_tc "$@" ;;
+        esac
+TC
+DURING
+    """)
+    assert line.startswith(f"{ROUTER}: router: the router is not as it was found: "
+                           "was: qdisc cake 8001: root bandwidth 40Mbit diffserv4")
+
+
+def test_answers_when_endless_or_made_to_be_obeyed_by_a_terminal_are_cut(
+        in_guest: InGuest) -> None:
+    """A tc that never stops printing, and one that prints escapes."""
+    lines = in_guest(r"""
+        found
+        echo '#!/bin/sh
+        exec yes 0123456789' >/run/ssh/tc; chmod +x /run/ssh/tc
+        in_router mount --bind /run/ssh/tc /usr/sbin/ethtool
+        echo 'echo never' | hold
+        in_router umount /usr/sbin/ethtool
+        echo 'printf "]0;title[31mred
+" >&2; printf "[2JÂx"; exit 1' |
+            fake_tc
+        on probe | od -c | grep -c -e 033 -e 233
+        real_tc_again; as_found
+    """)
+    assert lines == ["0", "as found"] or lines[-2:] == ["0", "as found"]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent -B` on a router behind ssh, inside the lab's guest."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+
+import pytest
+
+from flent_aqm.paths import resource_dir
+
+pytestmark = pytest.mark.lab
+InGuest = Callable[..., list[str]]
+
+ROUTER = "ssh://root@203.0.113.1"
+# Prints what the data files say was applied, and what the same queues are on testbed virtual.
+COMPARE = r"""
+"$PYTHON" - <<'END'
+import gzip, json, pathlib
+from flent_aqm import shell
+from flent_aqm.parsers.tc import parse_read_back
+from flent_aqm.router.apply import apply_command, read_back_command
+from flent_aqm.router.proof import as_metadata
+from flent_aqm.scenario import Scenario
+
+for path in sorted(pathlib.Path("results").rglob("*.flent.gz")):
+    told = json.loads(gzip.decompress(path.read_bytes()))["metadata"]["AQM"]
+    scenario = Scenario.from_settings({**told["requested"], "testbed": "virtual"})
+    shell.run(apply_command(scenario))
+    report = as_metadata(parse_read_back(shell.run(read_back_command(scenario))))
+    print(json.dumps({
+        "name": path.name, "same": [told[when]["applied"] == report["applied"]
+                                    for when in ("before", "after")],
+        "hosts": told["hosts"], "testbed": told["testbed"], "seed": told["seed"]}))
+END
+"""
+
+
+def sweep(*overrides: str, more: str = "") -> str:
+    """Shell code that runs the quick batch, as short as it can be."""
+    words = [f"--batch-override {shlex.quote(word)}"
+             for word in ("testbed=$testbed", "length=1", "rate_mbps=10", *overrides)]
+    return (f"mkdir -p /run/work_; cd /run/work_; cp {resource_dir('batches')}/*.batch .\n"
+            f"flent -B aqm_sweep.batch -b quick {' '.join(words)} {more}".replace(
+                "'testbed=$testbed'", '"testbed=$testbed"'))
+
+
+def test_quick_batch_gives_the_eight_files_of_other_testbeds(in_guest: InGuest) -> None:
+    """All eight runs, each with what the kernel reports elsewhere for the same queue."""
+    lines = in_guest(f"""
+        found
+        {sweep()} >/dev/null 2>&1; echo "status $?"
+        {COMPARE}
+        for device in down up; do on_router tc qdisc del dev $device root; done; as_found
+    """, servers=("iperf3", "irtt", "ndt7-cleartext"))
+    assert (lines[0], lines[-1]) == ("status 0", "as found")
+    runs = [json.loads(line) for line in lines[1:-1]]
+    assert len(runs) == 8
+    for run in runs:
+        assert run["same"] == [True, True], run["name"]
+        assert (run["testbed"], run["seed"]) == (ROUTER, None)
+        assert run["hosts"]["devices"] == {"dev_down": "down", "dev_up": "up"}
+        assert "iproute2" in run["hosts"]["router"]["tc"]
+
+
+# What tc does in place of what it is asked -> what the failed run tells.
+LIES = {
+    "rounds the rate": ("s/rate 10000000bit/rate 9984000bit/",
+                        "rate: asked for 10Mbit, the kernel reports 9984Kbit"),
+    "keeps the old queue": ("/parent 1:1 handle 10:/d", "asked for htb 1: at root, sfq 10: at 1:1"),
+}
+
+
+def test_router_that_does_not_obey_fails_the_run_and_is_restored(in_guest: InGuest) -> None:
+    """One that rounds a rate, one that silently leaves a queue out: no data file."""
+    code = "someones_queues; found\n"
+    for script, _ in LIES.values():
+        code += f"""
+        fake_tc <<'TC'
+case $* in *-force*) exec $real_tc "$@" ;; *-batch*) sed '{script}' | $real_tc "$@" ;; *) exec $real_tc "$@" ;; esac
+TC
+        ({sweep('aqm=sfq', 'for_tool=iperf3_upload')}) >/run/ssh/said 2>&1; echo "status $?"
+        grep -o 'failed: .*' /run/ssh/said; find /run/work_ -name '*.flent.gz'
+        real_tc_again; as_found
+        """
+    lines = in_guest(code, servers=("iperf3", "irtt"))
+    for place, (_, told) in enumerate(LIES.values()):
+        status, failed, after = lines[3 * place:3 * place + 3]
+        assert (status, after) == ("status 1", "as found")
+        assert told in failed
+
+
+# Before anything changes, one line. Name -> (overrides, code before, what is told).
+REFUSED = {
+    "no router there": (["testbed=ssh://root@203.0.113.77"], "", "No route to host"),
+    "nobody listens": (["testbed=ssh://root@203.0.113.1:23"], "", "Connection refused"),
+    "wrong key": ([], "rm /run/home/.ssh/id_ed25519", "Permission denied"),
+    "unknown router key": ([], "rm /run/home/.ssh/known_hosts", "Host key verification failed"),
+    "not root": (["testbed=ssh://nobody@203.0.113.1"], "", "Permission denied"),
+    "unknown interface": (["dev_up=wan0"], "",
+                          "dev_up: the router has no device 'wan0'; it has down, mgmt, up"),
+    "option as interface": (["dev_down=-help"], "", "dev_down: the router has no device"),
+    "management interface": (["dev_down=mgmt"], "",
+                             "dev_down: mgmt carries the ssh connection to the router"),
+    "one device twice": (["dev_up=down"], "", "dev_down and dev_up are both down"),
+    "no such server": (["hosts=nowhere"], "", "hosts: 'nowhere' has no address"),
+    "delay without server": (["base_delay_ms=20"], "", "give its address with server_testbed"),
+    "model of the lab": (["router_model=omnia"], "", "router_model: omnia is a model of"),
+    "queue that the kernel lacks": (
+        [], r"""fake_tc <<'TC'
+case $* in *' sfq'*) echo 'Error: Specified qdisc kind is unknown.' >&2; exit 2 ;; *) exec $real_tc "$@" ;; esac
+TC""", "the router lacks sfq (its kernel refuses it: Error: Specified qdisc kind is unknown.)"),
+    "queue that tc lacks": (
+        [], r"""fake_tc <<'TC'
+case $* in *' codel '*) echo 'Unknown qdisc "codel", hence option "help" is unparsable' >&2; exit 1 ;; *) exec $real_tc "$@" ;; esac
+TC""", "the router lacks codel (its tc does not know this queue)"),
+}
+
+
+def test_bad_input_is_refused_in_one_line_before_any_change(in_guest: InGuest) -> None:
+    """Addresses, keys, devices, queues: what was seen, and a router as it was."""
+    code = "someones_queues; found; cp -a /run/home/.ssh /run/keep\n"
+    for overrides, before, _ in REFUSED.values():
+        code += f"""{before}
+        ({sweep(*overrides)}) >/run/ssh/said 2>&1; echo "status $?"
+        grep ERROR /run/ssh/said
+        real_tc_again 2>/dev/null; cp -a /run/keep/. /run/home/.ssh/; as_found
+        """
+    lines = iter(in_guest(code))
+    for name, (_, _, told) in REFUSED.items():
+        assert next(lines) == "status 1", name
+        line = next(lines)
+        assert line.startswith("ERROR: "), name
+        assert told in line, name
+        assert next(lines) == "as found", name
+    assert list(lines) == []
+
+
+@pytest.mark.parametrize("signal", ["INT", "TERM", "KILL"])
+def test_sweep_when_stopped_leaves_the_router_as_found(in_guest: InGuest, signal: str) -> None:
+    """^C and SIGTERM restore at once; after kill -9 the watchdog does it."""
+    lines = in_guest(f"""
+        someones_queues; found
+        # A shell in the background would have its children ignore ^C.
+        "$PYTHON" -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.execvp("sh", ["sh", "-c", sys.argv[1]])' {shlex.quote("exec_=1; " + sweep().replace("flent -B", "exec flent -B"))} \
+            >/run/ssh/said 2>&1 &
+        for _ in $(seq 30); do sleep 1; is_changed && break; done
+        kill -{signal} $!; wait $!
+        {"sleep 60" if signal == "KILL" else ""}
+        as_found
+    """, servers=("iperf3", "irtt", "ndt7-cleartext"))
+    assert lines == ["changed", "as found"]
