@@ -21,7 +21,9 @@ from flent_aqm.router_model import watchdog_latency_ns
 
 _TRUE = {"yes", "true", "on", "1"}
 _FALSE = {"no", "false", "off", "0"}
-_SSH = re.compile(r"ssh://([A-Za-z0-9_.-]+@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
+_DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
+# No name begins with -, which ssh would take for an option.
+_SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
 
 _FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
 
@@ -45,6 +47,10 @@ class Scenario:
     ingress: str = "lan"
     tiers: int = 1
     txqueuelen: int | None = None
+    # Of a router behind ssh: its devices, "" for those of its routes; the server's address.
+    dev_down: str = ""
+    dev_up: str = ""
+    server_testbed: str = ""
 
     def as_dict(self) -> dict[str, object]:
         """All fields by name, fit for JSON."""
@@ -98,6 +104,9 @@ class Scenario:
             ingress=_choice("ingress", given.get("ingress", "lan"), defaults.INGRESSES),
             tiers=int(_choice("tiers", str(given.get("tiers", "1")), ("1", "3"))),
             txqueuelen=_txqueuelen(given.get("txqueuelen")),
+            dev_down=_device("dev_down", given.get("dev_down", "")),
+            dev_up=_device("dev_up", given.get("dev_up", "")),
+            server_testbed=_server(given.get("server_testbed", "")),
         )
         scenario._refuse_odd_pairs()
         return scenario
@@ -195,6 +204,21 @@ def _txqueuelen(value: object) -> int | None:
     if not re.fullmatch(r"[0-9]{1,7}", text):
         raise ConfigError(f"txqueuelen: {text!r} is not a number of packets below 10 million")
     return int(text)
+
+
+def _device(key: str, value: object) -> str:
+    text = str(value)
+    if text and not _DEVICE.fullmatch(text):
+        raise ConfigError(f"{key}: {text!r} is not a name of a network device")
+    return text
+
+
+def _server(value: object) -> str:
+    text = str(value)
+    if text and not _SSH.fullmatch(text):
+        raise ConfigError(f"server_testbed: {text!r} is not an address; "
+                          "expected ssh://[user@]server[:port]")
+    return text
 
 
 def _testbed(value: object) -> str:

@@ -57,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
 def _run(cell: Cell) -> dict[str, Any]:
     """The content of the new data file."""
     testbed = open_testbed(cell.scenario.testbed)
-    testbed.check([cell.scenario])
+    testbed.check([cell])
     preflight.check([cell])
     testbed.prepare()
     try:

@@ -143,7 +143,7 @@ def test_queue_that_cannot_be_recreated_is_refused_by_name(in_guest: InGuest) ->
         refused
         on_router tc qdisc del dev up root
         on_router tc qdisc add dev up clsact
-        on_router tc filter add dev up egress protocol ip prio 7 matchall action mirred ingress redirect dev down
+        on_router tc filter add dev up egress matchall action mirred ingress redirect dev down
         refused
     """)
     assert lines[1::2] == ["as found"] * 3

@@ -38,13 +38,15 @@ END
 """
 
 
-def sweep(*overrides: str, more: str = "") -> str:
+def sweep(*overrides: str, background: bool = False) -> str:
     """Shell code that runs the quick batch, as short as it can be."""
     words = [f"--batch-override {shlex.quote(word)}"
              for word in ("testbed=$testbed", "length=1", "rate_mbps=10", *overrides)]
-    return (f"mkdir -p /run/work_; cd /run/work_; cp {resource_dir('batches')}/*.batch .\n"
-            f"flent -B aqm_sweep.batch -b quick {' '.join(words)} {more}".replace(
-                "'testbed=$testbed'", '"testbed=$testbed"'))
+    line = f"flent -B aqm_sweep.batch -b quick {' '.join(words)}"
+    if background:  # a shell has its children in the background ignore ^C
+        line = f"""env --default-signal=INT {line} >/run/ssh/said 2>&1 &"""
+    return (f"mkdir -p /run/sweep; cd /run/sweep; cp {resource_dir('batches')}/*.batch .\n"
+            + line.replace("'testbed=$testbed'", '"testbed=$testbed"'))
 
 
 def test_quick_batch_gives_the_eight_files_of_other_testbeds(in_guest: InGuest) -> None:
@@ -79,10 +81,14 @@ def test_router_that_does_not_obey_fails_the_run_and_is_restored(in_guest: InGue
     for script, _ in LIES.values():
         code += f"""
         fake_tc <<'TC'
-case $* in *-force*) exec $real_tc "$@" ;; *-batch*) sed '{script}' | $real_tc "$@" ;; *) exec $real_tc "$@" ;; esac
+case $* in
+    *-force*) exec $real_tc "$@" ;;
+    *-batch*) sed '{script}' | $real_tc "$@" ;;
+    *) exec $real_tc "$@" ;;
+esac
 TC
         ({sweep('aqm=sfq', 'for_tool=iperf3_upload')}) >/run/ssh/said 2>&1; echo "status $?"
-        grep -o 'failed: .*' /run/ssh/said; find /run/work_ -name '*.flent.gz'
+        grep -o 'failed: .*' /run/ssh/said; find /run/sweep -name '*.flent.gz'
         real_tc_again; as_found
         """
     lines = in_guest(code, servers=("iperf3", "irtt"))
@@ -90,6 +96,16 @@ TC
         status, failed, after = lines[3 * place:3 * place + 3]
         assert (status, after) == ("status 1", "as found")
         assert told in failed
+
+
+def tc_that_says(about: str, message: str) -> str:
+    """Shell code for a tc that refuses what has these words in it."""
+    return f"""fake_tc <<'TC'
+case $* in
+    *{about}*) echo '{message}' >&2; exit 2 ;;
+    *) exec $real_tc "$@" ;;
+esac
+TC"""
 
 
 # Before anything changes, one line. Name -> (overrides, code before, what is told).
@@ -109,13 +125,11 @@ REFUSED = {
     "delay without server": (["base_delay_ms=20"], "", "give its address with server_testbed"),
     "model of the lab": (["router_model=omnia"], "", "router_model: omnia is a model of"),
     "queue that the kernel lacks": (
-        [], r"""fake_tc <<'TC'
-case $* in *' sfq'*) echo 'Error: Specified qdisc kind is unknown.' >&2; exit 2 ;; *) exec $real_tc "$@" ;; esac
-TC""", "the router lacks sfq (its kernel refuses it: Error: Specified qdisc kind is unknown.)"),
+        [], tc_that_says("' sfq'", "Error: Specified qdisc kind is unknown."),
+        "the router lacks sfq (its kernel refuses it: Error: Specified qdisc kind is unknown.)"),
     "queue that tc lacks": (
-        [], r"""fake_tc <<'TC'
-case $* in *' codel '*) echo 'Unknown qdisc "codel", hence option "help" is unparsable' >&2; exit 1 ;; *) exec $real_tc "$@" ;; esac
-TC""", "the router lacks codel (its tc does not know this queue)"),
+        [], tc_that_says("' codel'", 'Unknown qdisc "codel", hence option "help" is unparsable'),
+        "the router lacks codel (its tc does not know this queue)"),
 }
 
 
@@ -143,11 +157,7 @@ def test_sweep_when_stopped_leaves_the_router_as_found(in_guest: InGuest, signal
     """^C and SIGTERM restore at once; after kill -9 the watchdog does it."""
     lines = in_guest(f"""
         someones_queues; found
-        # A shell in the background would have its children ignore ^C.
-        "$PYTHON" -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-os.execvp("sh", ["sh", "-c", sys.argv[1]])' {shlex.quote("exec_=1; " + sweep().replace("flent -B", "exec flent -B"))} \
-            >/run/ssh/said 2>&1 &
+        {sweep(background=True)}
         for _ in $(seq 30); do sleep 1; is_changed && break; done
         kill -{signal} $!; wait $!
         {"sleep 60" if signal == "KILL" else ""}

@@ -29,8 +29,8 @@ from flent_aqm.testbed.ssh.session import Session
 # Within which the watchdog restores the router: watchdog_limit_s of router_hooks/defaults.sh.
 WATCHDOG_LIMIT_S = 60
 
-# Keys of a batch that have to be the same for all runs on one router.
-_KEYS = ("dev_down", "dev_up", "server_testbed", "hosts")
+# Settings that have to be the same for all runs on one router.
+_KEYS = ("dev_down", "dev_up", "server_testbed")
 
 
 class ThisHost(Place):
@@ -76,11 +76,12 @@ class SshTestbed:
         cells = list(cells)
         for cell in cells:
             refuse_virtual_settings(self._address, cell.scenario)
-        keys = {key: _same(cells, key) for key in _KEYS}
+        keys = {key: _same(key, [getattr(cell.scenario, key) for cell in cells]) for key in _KEYS}
+        host = _same("hosts", [_first(cell.settings.get("HOSTS")) for cell in cells])
         if not keys["server_testbed"] and any(cell.scenario.base_delay_ms for cell in cells):
             raise ConfigError("base_delay_ms: delay is added on the server; give its address "
                               "with server_testbed = ssh://root@SERVER, or leave it out")
-        server = address_of(keys["hosts"].split(",")[0].strip() or "server")
+        server = address_of(host)
         client = own_address_towards(server)
         self._connection.start()
         try:
@@ -152,13 +153,18 @@ class SshTestbed:
         return error if self._address in text else TestbedError(f"{self._address}: {text}")
 
 
-def _same(cells: Sequence[Cell], key: str) -> str:
-    """The value of a batch key, which is to be the same in all runs; "" where none has it."""
-    values = {str(cell.keys.get(key, "")).strip() for cell in cells}
-    if len(values) > 1:
-        raise ConfigError(f"{key}: {' and '.join(sorted(values))} in one sweep; one router has "
-                          "the same throughout")
-    return values.pop()
+def _same(key: str, values: Iterable[str]) -> str:
+    """The one value. Raises ConfigError where there are several."""
+    found = sorted(set(values))
+    if len(found) > 1:
+        raise ConfigError(f"{key}: {' and '.join(map(repr, found))} in one sweep; "
+                          "a router has the same throughout")
+    return found[0]
+
+
+def _first(hosts: object) -> str:
+    """The server is the first of Flent's hosts."""
+    return str(hosts[0]) if isinstance(hosts, list) and hosts else ""
 
 
 def _device(facts: probe.Facts, keys: Mapping[str, str], key: str, address: str, host: str) -> str:
