@@ -18,7 +18,7 @@ _HTB = re.compile(
     r"(?:leaf (?P<leaf>\S+) )?(?:prio (?P<prio>\d+) (?:quantum (?P<quantum>\d+) )?)?"
     r"rate (?P<rate>\d+[KMGT]?bit) (?:overhead (?P<overhead>\d+) )?"
     r"ceil (?P<ceil>\d+[KMGT]?bit) (?:linklayer (?P<linklayer>\S+) )?"
-    r"burst \S+ mpu \S+ cburst \S+ mpu \S+ level (?P<level>\d+) "
+    r"burst \S+?\s?mpu \S+ cburst \S+?\s?mpu \S+ level (?P<level>\d+) "
     r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
 _DRR = re.compile(r"class drr (?P<handle>\S+) (?:root|parent \S+) (?:leaf \S+ )?"
                   r"quantum (?P<quantum>\d+)b")

@@ -87,6 +87,8 @@ def _counter(value: object, place: str) -> object:
 
 
 def _scalar(value: object, place: str) -> Scalar:
+    if value is None:  # so iproute2 7 writes a switch of DualPI2's that is on
+        return True
     if not isinstance(value, (int, float, str)):
         raise ParseError(f"{place}: expected a number, a text or a flag, got {value!r:.80}")
     return value

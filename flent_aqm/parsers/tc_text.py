@@ -27,6 +27,12 @@ _SWITCHES: Mapping[str, tuple[str, Scalar]] = {
     "ecn": ("ecn", True), "noecn": ("ecn", False), "harddrop": ("harddrop", True),
     "adaptive": ("adaptive", True), "nodrop": ("nodrop", True), "bytemode": ("bytemode", True),
     "dq_rate_estimator": ("dq_rate_estimator", True), "headdrop": ("headdrop", True),
+    # DualPI2, whose JSON has other names than its text
+    "drop_on_overload": ("drop-overload", "drop"), "overflow": ("drop-overload", "overflow"),
+    "drop_enqueue": ("drop-early", "drop-enqueue"),
+    "drop_dequeue": ("drop-early", "drop-dequeue"), "l4s_ect": ("ecn-mask", "l4s-ect"),
+    "any_ect": ("ecn-mask", "any-ect"), "split_gso": ("split-gso", True),
+    "no_split_gso": ("split-gso", False),
     # CAKE
     "nat": ("nat", True), "nonat": ("nat", False), "wash": ("wash", True),
     "nowash": ("wash", False), "ingress": ("ingress", True), "split-gso": ("split_gso", True),
@@ -38,6 +44,12 @@ _SWITCHES: Mapping[str, tuple[str, Scalar]] = {
     **{word: ("flowmode", word) for word in (
         "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost",
         "triple-isolate")},
+}
+
+
+_NAMES_OF_DUALPI2 = {
+    "memlimit": "memory-limit", "step_thresh": "step-thresh-us", "min_qlen_step": "min-qlen-step",
+    "coupling_factor": "coupling", "classic_protection": "c-protection",
 }
 
 
@@ -77,5 +89,6 @@ def _parameters(kind: str, words: list[str]) -> dict[str, Scalar]:
         elif not word.strip("-"):
             continue  # the row of dashes behind `ingress`
         else:
-            parameters[word] = next(rest, "")
+            name = _NAMES_OF_DUALPI2.get(word, word) if kind == "dualpi2" else word
+            parameters[name] = next(rest, "")
     return parameters

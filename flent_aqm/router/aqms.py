@@ -21,12 +21,14 @@ from flent_aqm.router.values import (
     at_least,
     at_most,
     codel_us,
+    dualpi2_factor,
     flag,
     fraction,
     jiffies_ms_in_us,
     jiffies_us,
     number,
     one_of,
+    percent,
     psched_us,
     sfb_share,
     size_bytes,
@@ -140,6 +142,13 @@ def _cake(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
             "overhead": asked.get("overhead", 0)}
 
 
+def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+    """Room for the limit's packets, two frames each; and what has no setting here."""
+    memory = 2 * FRAME_BYTES * int(asked["limit"])
+    return {"memory-limit": memory, "drop-overload": "drop", "drop-early": "drop-dequeue",
+            "ecn-mask": "l4s-ect", "split-gso": True, **report}
+
+
 def _red(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
     return {**red.report(asked, place.rate_bit_s, place.clock), "nodrop": False}
 
@@ -237,12 +246,14 @@ AQMS: Mapping[str, Aqm] = {
     }, classes=True),
     "dualpi2": Aqm("dualpi2", {
         "limit": Parameter(whole, 10_000),
-        "memlimit": Parameter(size_bytes),
+        "memlimit": Parameter(size_bytes, reported="memory-limit"),
         "target": Parameter(time_us, 15_000),
         "tupdate": Parameter(time_us, 16_000),
-        "alpha": Parameter(number, 0.16),
-        "beta": Parameter(number, 3.2),
-        "coupling_factor": Parameter(whole, 2),
-        "classic_protection": Parameter(whole, 10),
-    }),
+        "alpha": Parameter(number, 41 / 256, dualpi2_factor),
+        "beta": Parameter(number, 819 / 256, dualpi2_factor),
+        "step_thresh": Parameter(time_us, 1000, reported="step-thresh-us"),
+        "min_qlen_step": Parameter(whole, 0, reported="min-qlen-step"),
+        "coupling_factor": Parameter(whole, 2, reported="coupling"),
+        "classic_protection": Parameter(percent, 10, reported="c-protection"),
+    }, _dualpi2),
 }

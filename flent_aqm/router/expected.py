@@ -34,6 +34,8 @@ _UNITS = {
     "direct_qlen": "packets", "tupdate": "us", "rtt": "us", "memlimit": "bytes",
     "bandwidth": "bytes_per_s", "rate": "bytes_per_s", "rehash": "us", "db": "us", "mpu": "bytes",
     "overhead": "bytes", "min": "bytes", "max": "bytes", "ecn_prob": "percent",
+    "memory-limit": "bytes", "step-thresh-us": "us", "min-qlen-step": "packets",
+    "c-protection": "percent",
     "penalty_rate": "packets_per_s", "penalty_burst": "packets", "lat": "us",
 }
 # Where a kind has another unit than the rest.

@@ -20,7 +20,7 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
         return frozenset({time_text(int(value))})
     if unit == "bytes":
         # With the unit, or in some qdiscs as a bare number.
-        return frozenset({size_text(int(value)), f"{value}b", str(value)})
+        return frozenset({size_text(int(value)), f"{value}b", f"{value}B", str(value)})
     if unit == "packets":
         return frozenset({f"{value}p", str(value)})
     if unit == "packets_per_s":
@@ -31,7 +31,9 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
         return frozenset({rate_text(int(value))})
     if unit == "percent":
         return frozenset({str(value), f"{value}%"})
-    return frozenset({f"{value:g}" if isinstance(value, float) else str(value)})
+    if isinstance(value, float):  # DualPI2's have %f
+        return frozenset({f"{value:g}", f"{round(value * 256) / 256:f}"})
+    return frozenset({str(value)})
 
 
 def time_text(time_us: int) -> str:

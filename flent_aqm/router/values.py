@@ -66,6 +66,13 @@ def fraction(text: str) -> float:
     return float(text)
 
 
+def percent(text: str) -> int:
+    """A share in percent, without the sign."""
+    if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
+        raise ConfigError("expected a whole number from 0 to 100, in percent")
+    return int(text)
+
+
 def number(text: str) -> float:
     """A number that may have decimals."""
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
@@ -119,6 +126,13 @@ def jiffies_ms_in_us(value: Scalar) -> Expected:
 def six_digits(value: float) -> float:
     """A number with decimals as tc prints it."""
     return float(f"{value:g}")
+
+
+def dualpi2_factor(value: Scalar) -> Expected:
+    """DualPI2's alpha and beta: tc sends 256ths, and the kernel keeps them in units that
+    don't give each back (dualpi2_scale_alpha_beta)."""
+    kept = (int(float(value) * 256) * _U32 >> 2) // 10**9
+    return six_digits(((kept * 10**9 << 2) // _U32) / 256)
 
 
 def sfb_share(value: Scalar) -> Expected:

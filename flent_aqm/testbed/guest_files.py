@@ -87,7 +87,7 @@ def write(
         **(env or {}),
     }
     _refuse_odd_paths(cwd, hidden)
-    _write_programs(folder / "bin")
+    _write_programs(folder / "bin", scenario)
     # Not exported, as the length of a program's environment shifts its memory.
     of_init = {
         "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd, hidden)),
@@ -127,10 +127,14 @@ def _has_venv() -> bool:
     return sys.prefix != sys.base_prefix
 
 
-def _write_programs(folder: Path) -> None:
+def _write_programs(folder: Path, scenario: Scenario) -> None:
     """Programs that come first on the guest's PATH: what set-up has built, by links, and
-    Flent, whose script in the environment names the environment's place on the host."""
+    Flent, whose script in the environment names the environment's place on the host. And
+    the newer tc, for a run that needs it."""
     folder.mkdir()
+    new_tc = paths.find_cached("new-tc", "tc")
+    if new_tc and scenario.aqm in defaults.AQMS_OF_NEW_TC:
+        (folder / "tc").symlink_to(new_tc.resolve())
     for directory in tool_dirs():
         for path in sorted(directory.iterdir()):
             link = folder / path.name

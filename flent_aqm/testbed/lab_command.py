@@ -33,6 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate-down", metavar="MBPS", help="server to client")
     parser.add_argument("--burst-shaping", action="store_true",
                         help="HTB with ceil 1.6 x rate, burst 15KB, cburst 30KB")
+    parser.add_argument("--aqm-parameter", metavar="NAME=VALUE", action="append", default=[],
+                        help="of the AQM, such as target=10ms; several times for several")
+    parser.add_argument("--shaper", default="htb",
+                        help=f"one of {', '.join(defaults.SHAPERS)}")
+    parser.add_argument("--tiers", default="1", metavar="N",
+                        help="1, or 3: HTB with a queue each for EF, the rest, background")
+    parser.add_argument("--ingress", default="lan",
+                        help="where the download is shaped: lan, on what leaves towards the "
+                        "client, or ifb, on what arrives from the server")
+    parser.add_argument("--txqueuelen", metavar="PACKETS",
+                        help="of the router's shaped devices")
     parser.add_argument("--delay", metavar="MS", default="0",
                         help="round-trip delay added at the server")
     parser.add_argument("--router-model", default="ideal",
@@ -53,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the lab; returns the command's exit status."""
     scenario = Scenario.from_settings({
+        **_parameters(args.aqm_parameter), "shaper": args.shaper, "tiers": args.tiers,
+        "ingress": args.ingress, "txqueuelen": args.txqueuelen,
         "aqm": args.aqm, "rate_mbps": args.rate,
         **({"rate_up_mbps": args.rate_up} if args.rate_up else {}),
         **({"rate_down_mbps": args.rate_down} if args.rate_down else {}),
@@ -81,6 +94,15 @@ def main(args: argparse.Namespace) -> int:
             status = _run_and_show(lab)
         _copy_out(lab.results, results or here)
         return status
+
+
+def _parameters(words: list[str]) -> dict[str, str]:
+    """The keys that a batch would have for them."""
+    for word in words:
+        if "=" not in word.strip("="):
+            raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
+                              "such as target=10ms")
+    return {f"aqm_{name}": value for name, _, value in (word.partition("=") for word in words)}
 
 
 def _servers(mlab: bool) -> list[str]:

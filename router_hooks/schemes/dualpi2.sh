@@ -3,7 +3,7 @@
 # DualPI2 (RFC 9332), the L4S queue, with the kernel's defaults: target 15 ms, step 1 ms.
 
 scheme_help() {
-    printf '%s\n' 'dualpi2: aqm_limit=PACKETS aqm_memlimit=BYTES aqm_target=15ms aqm_tupdate=16ms aqm_alpha=0.16 aqm_beta=3.2 aqm_coupling_factor=N aqm_classic_protection=PERCENT'
+    printf '%s\n' 'dualpi2: aqm_limit=PACKETS aqm_memlimit=BYTES aqm_target=15ms aqm_tupdate=16ms aqm_alpha=0.16 aqm_beta=3.2 aqm_step_thresh=1ms aqm_min_qlen_step=PACKETS aqm_coupling_factor=N aqm_classic_protection=PERCENT'
 }
 
 scheme_requires() {
@@ -11,5 +11,13 @@ scheme_requires() {
 }
 
 scheme_qdisc() {
-    leaf dualpi2 'limit memlimit target tupdate alpha beta coupling_factor classic_protection' "$@"
+    for parameter in "$@"; do
+        shift
+        case ${parameter} in # tc wants the sign
+            classic_protection=*) parameter=${parameter}% ;;
+            *) ;;
+        esac
+        set -- "$@" "${parameter}"
+    done
+    leaf dualpi2 'limit memlimit target tupdate alpha beta step_thresh min_qlen_step coupling_factor classic_protection' "$@"
 }

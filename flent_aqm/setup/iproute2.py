@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A tc that knows DualPI2: iproute2 6.18 or newer.
+
+Debian forky's, beside the system's and with its own C library, as it doesn't run on older
+ones. It is in CACHE/new-tc and not in CACHE/bin: only runs that need it have it on PATH.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from flent_aqm.errors import AqmError, SetupError
+from flent_aqm.paths import find_cached
+from flent_aqm.setup import install
+from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.progress import Progress
+from flent_aqm.shell import find_program, run
+
+OLDEST = (6, 18)
+# tc and the libraries that it is linked with.
+_PACKAGES = ("iproute2", "libc6", "libbpf1", "libelf1t64", "libmnl0", "libcap2", "libxtables12",
+             "zlib1g", "libzstd1")
+_LOADER = "ld-linux-x86-64.so.2"
+_WRAPPER = f"""\
+#!/bin/sh
+# A newer tc with the C library that it was built for.
+folder=$(readlink -f "$0")
+folder=${{folder%/*}}
+exec "$folder/lib/{_LOADER}" --library-path "$folder/lib" "$folder/lib/tc" "$@"
+"""
+
+
+def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
+    """See to it that a fit tc is found. Under the cache's lock."""
+    if new_tc_is_there() and not update:
+        return
+    progress = Progress("tc")
+    with install.staging(cache) as work:
+        packages = [archive.newest(name) for name in _PACKAGES]
+        for package in packages:
+            deb = archive.download(package, work / package.name)
+            run(["dpkg-deb", "-x", deb, work / "x"])
+        result = work / "result"
+        (result / "lib").mkdir(parents=True)
+        for library in (work / "x").rglob("*.so*"):
+            # a link's target stands beside it; folders of plug-ins aren't needed
+            if library.parent.name == "x86_64-linux-gnu":
+                library.rename(result / "lib" / library.name)
+        next((work / "x").rglob("sbin/tc")).rename(result / "lib" / "tc")
+        wrapper = result / "tc"
+        wrapper.write_text(_WRAPPER)
+        wrapper.chmod(0o755)
+        # proves that it runs here, before anything uses it
+        found = tc_version(wrapper)
+        if found < OLDEST:
+            raise SetupError(f"tc of {packages[0].version} doesn't run here or is older than "
+                             "iproute2 6.18")
+        target = cache / "tools" / f"iproute2-{packages[0].version}"
+        install.publish(result, target)
+    install.link(target / "tc", cache / "new-tc" / "tc")
+    progress.finish(f"version {packages[0].version}, fetched")
+
+
+def new_tc_is_there() -> bool:
+    """Whether there is one in a cache, or a fit one on the system."""
+    if find_cached("new-tc", "tc"):
+        return True
+    system = find_program("tc")
+    return system is not None and tc_version(system) >= OLDEST
+
+
+def tc_version(program: Path) -> tuple[int, int]:
+    """Major and minor version of iproute2; (0, 0) if it doesn't say."""
+    try:
+        found = re.search(r"iproute2-(\d+)\.(\d+)", run([program, "-V"]))
+    except AqmError:
+        return (0, 0)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
