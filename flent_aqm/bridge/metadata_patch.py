@@ -9,6 +9,7 @@ other settings than asked for ends the run, before the test or after it, without
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from functools import wraps
 from typing import Any
@@ -27,12 +28,16 @@ def patch(module: Any) -> None:
 
         scenario = Scenario.from_json(text)
         stock_before(results, extended, hostnames)
+        warnings, before = _proved(scenario)
+        for line in warnings:
+            print(f"WARNING: {line}", file=sys.stderr)
         results.meta("AQM", {
             "testbed": scenario.testbed,
             "router_model": scenario.router_model,
             "seed": scenario.seed,
             "requested": scenario.as_dict(),
-            "before": _proved(scenario),
+            "before": before,
+            "warnings": warnings,
         })
 
     @wraps(stock_after)
@@ -40,17 +45,19 @@ def patch(module: Any) -> None:
         from flent_aqm.scenario import Scenario
 
         stock_after(results, extended, hostnames)
-        results.meta("AQM")["after"] = _proved(Scenario.from_json(text))
+        _, results.meta("AQM")["after"] = _proved(Scenario.from_json(text))
 
     module.record_metadata = record_metadata
     module.record_postrun_metadata = record_postrun_metadata
 
 
-def _proved(scenario: Any) -> dict[str, Any]:
+def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
+    """What would hide the AQM, and the read-back."""
     from flent_aqm.bridge.exit_status import reported
     from flent_aqm.router import proof
+    from flent_aqm.router.warnings import warnings
 
     with reported():
         report = proof.read_back(scenario)
         proof.prove(scenario, report)
-        return proof.as_metadata(report)
+        return warnings(scenario, report), proof.as_metadata(report)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flent_aqm import shell
-from flent_aqm.errors import RouterDisagrees
+from flent_aqm.errors import ParseError, RouterDisagrees
 from flent_aqm.parsers.tc import Clock, Direction, HtbClass, Qdisc, ReadBack, parse_read_back
 from flent_aqm.router import expected
 from flent_aqm.router.apply import read_back_command
@@ -19,8 +19,14 @@ __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
 
 def read_back(scenario: Scenario) -> ReadBack:
-    """What the router reports now. Raises CommandFailed or ParseError."""
-    return parse_read_back(shell.run(read_back_command(scenario)))
+    """What the router reports now. Raises CommandFailed or ParseError.
+
+    Where tc's JSON is broken, as some versions' of some qdiscs is, its text is read.
+    """
+    try:
+        return parse_read_back(shell.run(read_back_command(scenario)))
+    except ParseError:
+        return parse_read_back(shell.run([*read_back_command(scenario), "tc_json=no"]))
 
 
 def prove(scenario: Scenario, report: ReadBack) -> None:

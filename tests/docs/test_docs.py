@@ -58,5 +58,6 @@ def test_subcommand_is_described(command: str) -> None:
     "key", [*(field.name for field in dataclasses.fields(Scenario)), *MORE_KEYS])
 def test_batch_key_is_described(key: str) -> None:
     """Each batch key has a line in the table of docs/batches.md."""
+    key = {"aqm_parameters": "aqm_NAME"}.get(key, key)  # the field holds all of those keys
     text = (ROOT / "docs" / "batches.md").read_text(encoding="utf-8")
     assert re.search(rf"^\| `{key}` \|", text, re.MULTILINE)

@@ -17,6 +17,7 @@ from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import rate_text
 from flent_aqm.router.proof import differences, prove
+from flent_aqm.router.warnings import warnings
 from flent_aqm.scenario import Scenario
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
@@ -118,3 +119,46 @@ def test_aqms_when_listed_are_the_same_in_defaults_schemes_and_expectations() ->
     """Each name that a user may type has a scheme on the router and an expectation here."""
     schemes = {path.stem for path in (resource_dir("router_hooks") / "schemes").glob("*.sh")}
     assert schemes == set(defaults.AQMS) == AQMS.keys()
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+@pytest.mark.parametrize("aqm", defaults.AQMS)
+def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str) -> None:
+    """After a load, from tc with and without -j: no difference, and one with another AQM."""
+    asked = Scenario(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)
+    obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
+    assert differences(asked, obeyed) == []
+    assert as_metadata(obeyed)["applied"]
+    other = "codel" if aqm != "codel" else "no_aqm"
+    assert differences(replace(asked, aqm=other), obeyed)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+@pytest.mark.parametrize(("aqm", "parameter"), [
+    ("no_aqm", ("limit", "999")), ("bfifo", ("limit", "1513999")), ("codel", ("target", "6ms")),
+    ("fq_codel", ("flows", "1023")), ("sfq", ("limit", "126")), ("cake", ("rtt", "50ms")),
+    ("cake", ("nat", "yes")), ("pie", ("alpha", "3")), ("fq_pie", ("ecn", "yes")),
+    ("red", ("probability", "0.03")), ("sfb", ("increment", "0.001")), ("drr", ("flows", "65")),
+    ("drr", ("quantum", "3000")), ("dualpi2", ("coupling_factor", "3")),
+])
+def test_proof_when_one_parameter_differs_names_it(
+        form: str, aqm: str, parameter: tuple[str, str]) -> None:
+    """Asked for another value than the router has: found in JSON and in text."""
+    asked = Scenario(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20, aqm_parameters=(parameter,))
+    obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
+    found = differences(asked, obeyed)
+    kind = asked.aqm.replace("no_aqm", "pfifo")
+    assert {line.split(":")[0] for line in found} == {"down", "up"}
+    assert any(f": {kind} " in line for line in found)
+
+
+def test_warnings_when_packets_are_merged_or_wait_in_the_driver_tell_both(
+        report: ReadBack) -> None:
+    """gso counts 64 KB as a packet, but not for CAKE; a driver without limits hides a queue."""
+    assert warnings(ASKED, report) == []
+    up = replace(report.directions["up"], hardware=True, offloads={"gso": True})
+    hiding = replace(report, directions={"up": up})
+    [line] = warnings(ASKED, hiding)
+    assert "gso on up" in line
+    assert len(warnings(replace(ASKED, shaper="none"), hiding)) == 2
+    assert warnings(replace(ASKED, aqm="cake"), hiding) == []

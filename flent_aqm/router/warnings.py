@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What on the router would hide the AQM, though every setting is as asked."""
+
+from __future__ import annotations
+
+from flent_aqm.parsers.tc import Direction, ReadBack
+from flent_aqm.scenario import Scenario
+
+
+def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
+    """One line for each; empty where nothing stands in the way."""
+    return [f"{role}: {line}" for role, direction in report.directions.items()
+            for line in _of_one(scenario, direction)]
+
+
+def _of_one(scenario: Scenario, direction: Direction) -> list[str]:
+    found = []
+    # CAKE splits such packets itself unless told not to.
+    splits = scenario.aqm == "cake" and dict(scenario.aqm_parameters).get("split_gso") != "no"
+    on = [name for name in ("tso", "gso", "gro") if direction.offloads.get(name)]
+    if on and not splits:
+        found.append(f"{', '.join(on)} on {direction.device}: up to 64 KB count as one packet in "
+                     f"the queue; switch off with ethtool -K {direction.device} "
+                     + " ".join(f"{name} off" for name in on))
+    if scenario.shaper == "none" and direction.hardware and direction.bql_bytes is None:
+        found.append(f"{direction.device} has no byte queue limits: without a shaper, packets "
+                     "wait in its driver, where the AQM doesn't see them")
+    return found
