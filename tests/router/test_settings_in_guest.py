@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parameters, shapers, tiers, ingress and txqueuelen, set and proved in the lab's kernel."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+
+import pytest
+
+from flent_aqm.errors import ConfigError
+from flent_aqm.parsers.tc import parse_read_back
+from flent_aqm.router.apply import apply_command, read_back_command, undo_command
+from flent_aqm.router.proof import differences
+from flent_aqm.scenario import Scenario
+from flent_aqm.sweep.cell import derive_seed
+
+InGuest = Callable[[str], str]
+
+# Values that the kernel or tc rounds, bounds or derives others from.
+SETTINGS: list[dict[str, object]] = [
+    {"aqm": "no_aqm", "aqm_limit": 3, "txqueuelen": 1},
+    {"aqm": "bfifo", "aqm_limit": "15KB"},
+    {"aqm": "codel", "aqm_target": "10ms", "aqm_interval": "33ms", "aqm_ecn": "yes",
+     "aqm_ce_threshold": "1ms"},
+    {"aqm": "fq_codel", "aqm_target": "7ms", "aqm_quantum": 100, "aqm_flows": 32,
+     "aqm_memory_limit": "4MB", "aqm_drop_batch": 3, "aqm_ecn": "no", "aqm_limit": 99},
+    {"aqm": "sfq", "aqm_limit": 3},
+    {"aqm": "sfq", "aqm_depth": 20, "aqm_divisor": 64, "aqm_quantum": 3000, "aqm_perturb": 10,
+     "aqm_flows": 500, "aqm_limit": 5000},
+    {"aqm": "cake", "aqm_rtt": "30ms", "aqm_diffserv": "diffserv4", "aqm_nat": 1, "aqm_wash": 1,
+     "aqm_isolation": "dual-srchost", "aqm_split_gso": "no", "aqm_ack_filter": 1,
+     "aqm_overhead": 18, "aqm_mpu": 64, "aqm_memlimit": "3MB"},
+    {"aqm": "cake", "shaper": "cake", "aqm_diffserv": "besteffort", "aqm_isolation": "flows"},
+    {"aqm": "pie", "aqm_target": "7ms", "aqm_tupdate": "30ms", "aqm_alpha": 3, "aqm_ecn": 1,
+     "aqm_bytemode": 1, "aqm_dq_rate_estimator": 1},
+    {"aqm": "fq_pie", "aqm_tupdate": "33ms", "aqm_flows": 77, "aqm_quantum": 300,
+     "aqm_memory_limit": "3MB", "aqm_ecn_prob": 20},
+    {"aqm": "red", "aqm_min": "30KB", "aqm_probability": "0.1", "aqm_ecn": 1},
+    {"aqm": "red", "aqm_min": 30000, "aqm_max": 60000, "aqm_limit": 200000, "aqm_avpkt": 1500,
+     "aqm_burst": 40, "aqm_harddrop": 1, "aqm_adaptive": 1},
+    {"aqm": "sfb", "aqm_increment": "0.001", "aqm_decrement": "0.0002", "aqm_db": 7777},
+    {"aqm": "drr", "aqm_flows": 20, "aqm_quantum": 3000, "shaper": "none"},
+    {"aqm": "fq_codel", "shaper": "tbf"},
+    {"aqm": "codel", "tiers": 3},
+    {"aqm": "drr", "aqm_flows": 3, "tiers": 3, "ingress": "ifb"},
+    {"aqm": "fq_codel", "ingress": "ifb", "txqueuelen": 50},
+]
+
+
+def scenario(settings: dict[str, object]) -> Scenario:
+    """With rates that end in a fraction of what tc prints."""
+    return Scenario.from_settings({**settings, "rate_down_mbps": 100.7, "rate_up_mbps": 20})
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("more", ["", " tc_json=no"], ids=["json", "text"])
+def test_settings_when_applied_are_proved_and_undone(in_guest: InGuest, more: str) -> None:
+    """Each reads back as computed, differs from the one before it, and the last one leaves
+    neither queues nor an IFB behind when it is undone."""
+    asked = [scenario(settings) for settings in SETTINGS]
+    code = "on_router tc qdisc >/tmp/qdiscs; on_router ip -o link | cut -c-40 >/tmp/links\n"
+    for each in asked:
+        code += shlex.join(apply_command(each)) + " || exit\n"
+        code += shlex.join(read_back_command(each)) + more + " || exit\n"
+    code += shlex.join(undo_command(asked[-1])) + " || exit\n"
+    code += ("on_router tc qdisc | cmp - /tmp/qdiscs && "
+             "on_router ip -o link | cut -c-40 | cmp - /tmp/links && echo same")
+    printed = in_guest(code)
+    texts = re.findall(r"@format .*?@end\n", printed, re.DOTALL)
+    reports = [parse_read_back(text) for text in texts]
+    assert [differences(*pair) for pair in zip(asked, reports, strict=True)] == [[]] * len(asked)
+    assert all(differences(one, report)
+               for one, report in zip(asked, reports[1:], strict=False))
+    assert printed.endswith("same\n")
+
+
+@pytest.mark.lab
+def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest) -> None:
+    """EF no more than a third, background a fifth; alone, background has nearly all."""
+    tiers = scenario({"aqm": "fq_codel", "tiers": 3})
+    printed = in_guest(f"""
+        {shlex.join(apply_command(tiers))} || exit
+        counts() {{ on_router tc -s class show dev up | grep -A1 '1:1[123] ' |
+            sed -n 's/^class htb \\(1:1.\\).*/\\1/p; s/ *Sent \\([0-9]*\\) .*/\\1/p'; }}
+        ip netns exec server sh -c 'for port in 1 2 3; do iperf3 -s -D -p 530$port; done'
+        sleep 1
+        iperf3 -c server -p 5303 -S 0x20 -t 3 >/dev/null || exit
+        counts
+        iperf3 -c server -p 5301 -S 0xb8 -t 4 >/dev/null &
+        iperf3 -c server -p 5302 -t 4 >/dev/null &
+        iperf3 -c server -p 5303 -S 0x20 -t 4 >/dev/null
+        wait
+        counts
+    """).split()
+    alone, together = (dict(zip(part[::2], map(int, part[1::2]), strict=True))
+                       for part in (printed[:6], printed[6:]))
+    sent = {handle: together[handle] - alone[handle] for handle in together}
+    shares = {handle: count / sum(sent.values()) for handle, count in sent.items()}
+    assert alone["1:13"] > 0.9 * 3 * 20e6 / 8
+    assert shares["1:11"] == pytest.approx(0.33, abs=0.03)
+    assert shares["1:13"] == pytest.approx(0.20, abs=0.04)
+
+
+@pytest.mark.parametrize(("settings", "told"), [
+    ({"aqm": "codel", "aqm_taget": "5ms"}, "aqm_taget: codel has no such parameter; known: limit"),
+    ({"aqm": "codel", "aqm_target": "5"}, "expected a time with its unit"),
+    ({"aqm": "no_aqm", "aqm_limit": "-3"}, "whole number"),
+    ({"aqm": "no_aqm", "aqm_limit": "3; reboot"}, "whole number"),
+    ({"aqm": "cake", "aqm_diffserv": "diffserv5"}, "one of diffserv3"),
+    ({"aqm": "codel", "shaper": "cake"}, "give aqm = cake"),
+    ({"aqm": "codel", "shaper": "tbf", "burst_shaping": 1}, "burst_shaping: needs shaper = htb"),
+    ({"aqm": "codel", "shaper": "tbf", "tiers": 3}, "tiers: needs shaper = htb"),
+    ({"aqm": "codel", "burst_shaping": 1, "tiers": 3}, "goes without burst_shaping"),
+    ({"aqm": "codel", "tiers": 2}, "known: 1, 3"),
+    ({"aqm": "codel", "ingress": "wan"}, "known: lan, ifb"),
+    ({"aqm": "codel", "txqueuelen": "many"}, "txqueuelen: 'many'"),
+    ({"aqm": "codell"}, "known: no_aqm, bfifo, codel"),
+])
+def test_settings_when_wrong_are_refused_on_entry(
+        settings: dict[str, object], told: str) -> None:
+    """One line that names the key and what was expected."""
+    with pytest.raises(ConfigError) as raised:
+        scenario(settings)
+    assert told in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_scenario_when_new_settings_are_at_their_defaults_has_the_seed_of_before() -> None:
+    """A seed computed by the first version; and another one for a parameter."""
+    plain = Scenario(aqm="codel")
+    assert derive_seed("ndt7", plain, 1) == 1_230_616_531_755_342
+    asked = scenario({"aqm": "codel", "aqm_target": "10ms", "tiers": 3})
+    assert Scenario.from_json(asked.as_json()) == asked
+    assert derive_seed("ndt7", Scenario(aqm="codel", aqm_parameters=(("target", "10ms"),)),
+                       1) != derive_seed("ndt7", plain, 1)
