@@ -84,6 +84,6 @@ CHECK = Check(
               f"drain's ends are known to {STEP_MS} ms, which is a round trip of ten.",
     caption="Delay of each packet; between drains BBR looks for bandwidth every 8 round trips.",
     measure=measure,
-    discussion="Where a round trip has 3 packets in place of 4, the receiver holds back the "
-               "acknowledgement of one: it acknowledges every second packet.",
+    discussion="A drain is a little longer or shorter than its whole steps, so that the count per "
+               "round trip may be one packet less than 4.",
 )

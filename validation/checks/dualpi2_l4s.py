@@ -74,8 +74,8 @@ CHECK = Check(
     name="dualpi2_l4s",
     title="DualPI2 keeps the L queue short and couples the two",
     theory="Packets with ECT(1) go to the L queue, which marks from 1 ms on and is served first; "
-           "the rest go to the C queue, steered to 15 ms. The coupled marking gives a scalable and a "
-           "classic flow about the same rate.",
+           "the rest go to the C queue, steered to 15 ms. The coupled marking gives a scalable and "
+           "a classic flow about the same rate.",
     source="RFC 9332, sections 2 and 4, appendix A",
     set_up=f"One flow of dctcp and one of cubic at {RATE_MBPS} Mbit/s with {DELAY_MS} ms of added "
            "delay; time of each packet in the router.",

@@ -13,8 +13,12 @@ from validation.experiment import experiment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RATE_MBPS, DELAY_MS, LENGTH_S, SKIP_S = 100, 10, 25, 5
+RATE_MBPS, DELAY_MS, LENGTH_S, SKIP_S = 50, 10, 15, 5
 FLOWS = (2, 8, 32)
+MANY_QUEUES = {
+    "fq_codel": {"aqm_flows": "65536"},
+    "sfq": {"aqm_divisor": "65536", "aqm_flows": "1024", "aqm_limit": "1000"},
+}
 QUEUES = {"fq_codel": 0.999, "sfq": 0.99, "codel": 0.9}
 
 
@@ -25,10 +29,10 @@ def measure() -> Outcome:
         for flows in FLOWS:
             script = (f"iperf3 -c server -P {flows} -t {LENGTH_S} -O {SKIP_S} -i 5 -J "
                       ">iperf3.json")
-            # Enough queues of SFQ that no two flows meet in one but by bad luck of the hash.
-            more = {"aqm_divisor": "65536", "aqm_flows": "1024", "aqm_limit": "1000"}
+            # So many queues that no two flows meet in one but by bad luck of the hash.
+            more = MANY_QUEUES.get(queue, {})
             with experiment(script, aqm=queue, rate_mbps=RATE_MBPS, base_delay_ms=DELAY_MS,
-                            **(more if queue == "sfq" else {})) as folder:
+                            **more) as folder:
                 streams = json.loads((folder / "iperf3.json").read_text())["end"]["streams"]
             received = [float(one["receiver"]["bytes"]) for one in streams]
             mean = sum(received) / len(received)
@@ -57,9 +61,11 @@ CHECK = Check(
     source="Jain, Chiu and Hawe, DEC-TR-301, 1984",
     set_up=f"{', '.join(map(str, FLOWS))} flows of Cubic at {RATE_MBPS} Mbit/s with {DELAY_MS} ms "
            f"of added delay, bytes received in {LENGTH_S} s after the first {SKIP_S}.",
-    tolerance="0.999 where each flow has a queue of its own (FQ-CoDel); 0.99 in SFQ, whose flows "
-              "are hashed as well and get whole packets in turn; 0.9 in CoDel's single queue, "
+    tolerance="0.999 where each flow has a queue of its own (FQ-CoDel), 0.99 in SFQ, which gives "
+              "whole packets in turn; 0.9 in CoDel's single queue, "
               "where drops hit by chance and the share evens out only over many of them.",
     caption="Each flow's bytes against the mean, by queue and number of flows.",
     measure=measure,
+    discussion="The queues are as many as can be, 65,536. With FQ-CoDel's default of 1024, two of "
+               "8 flows met in one in a run here, shared its part, and the index was 0.94.",
 )

@@ -30,7 +30,7 @@ def measure() -> Outcome:
                               strict=True):
             measured[rate].append(mbps)
             findings.append(close_to(f"goodput at {rate:,.0f} Mbit/s, timers {latency_us} µs late",
-                                     "Mbit/s", theory_mbps(rate, latency_us), mbps, percent=1))
+                                     "Mbit/s", theory_mbps(rate, latency_us), mbps, percent=2))
 
     def draw(figure: Figure) -> None:
         axis = figure.subplots()
@@ -55,7 +55,8 @@ CHECK = Check(
     source="net/sched/sch_htb.c; iproute2 tc/q_htb.c (whole microseconds)",
     set_up="One iperf3 flow through HTB without burst shaping and `no_aqm`, the receiver's mean of "
            "3 s after the first.",
-    tolerance="1 %: acknowledgements share the router, and a drop now and then costs a packet.",
+    tolerance="2 %. A packet that comes makes HTB look at its tokens as well, so that it need not "
+              "always wait for the timer; with the latest timers that gives 1.7 % more.",
     caption="Dots: measured; lines: theory.",
     measure=measure,
 )

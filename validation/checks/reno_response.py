@@ -71,8 +71,8 @@ CHECK = Check(
     source="Mathis, Semke, Mahdavi and Ott, The Macroscopic Behavior of the TCP Congestion "
            "Avoidance Algorithm, 1997",
     set_up=f"One flow of Reno at 1 Gbit/s with {DELAY_MS} ms of added delay; `netem loss` below "
-           "HTB on the router drops packets at random, in place of the queue. Window: goodput × RTT / "
-           f"1448 bytes, from {SKIP_S} s on; p: what netem dropped.",
+           "HTB on the router drops packets at random, in place of the queue. Window: goodput × "
+           f"RTT / 1448 bytes, from {SKIP_S} s on; p: what netem dropped.",
     tolerance="The exponent within 0.05 and the factor between the two constants, with a tenth on "
               "either side: each run has some hundred losses, and Linux's acknowledgements lie "
               "between the two cases (it counts acknowledged packets, RFC 3465, and GRO joins "
