@@ -42,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
     from rich.progress import Progress
 
     from flent_aqm.figures.gather import cores, data_files, gather
-    from flent_aqm.figures.study import FIGURES, grid
+    from flent_aqm.figures.study import BASE_DELAY, FIGURES, grid, of_least_delay
 
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
@@ -68,6 +68,8 @@ def main(args: argparse.Namespace) -> int:
     if not any(row.has(test=args.test) for row in rows):
         known = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
         raise ConfigError(f"no run of test {args.test!r}; there are: {known}")
+    if not any(key == BASE_DELAY for key, _ in chosen_by):
+        rows = of_least_delay(rows)
     common = grid(rows)
     try:
         args.output.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from flent_aqm.figures.gather import Row
 from flent_aqm.plotters.grouping import AQM, RATE, collect, sorted_values
 from flent_aqm.plotters.looks import order
 
+BASE_DELAY = "base_delay_ms"
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
 
 
@@ -84,6 +85,13 @@ def rows_of(figure: Figure, rows: Sequence[Row], test: str) -> list[Row]:
     """The runs of a test that belong into a figure."""
     return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
                                            cross_traffic=figure.cross)]
+
+
+def of_least_delay(rows: Sequence[Row]) -> list[Row]:
+    """The runs with the least base delay that any of them has: none, in the study."""
+    delays_ms = [float(row.settings.get(BASE_DELAY, 0.0)) for row in rows]
+    return [row for row, delay_ms in zip(rows, delays_ms, strict=True)
+            if delay_ms == min(delays_ms)]
 
 
 def nearest(rates_mbps: Sequence[float], wanted_mbps: float) -> float:

@@ -57,7 +57,8 @@ CHECK = Check(
     name="equal_flows",
     title="Equal flows get equal shares",
     theory="`n` flows of the same congestion control and RTT share the link evenly in the long "
-           "run. Jain's index, `(Σx)² / (n Σx²)`, is 1 for equal shares and `1/n` when one has all.",
+           "run. Jain's index, `(Σx)² / (n Σx²)`, is 1 for equal shares, and `1/n` when one has "
+           "all.",
     source="Jain, Chiu and Hawe, DEC-TR-301, 1984",
     set_up=f"{', '.join(map(str, FLOWS))} flows of Cubic at {RATE_MBPS} Mbit/s with {DELAY_MS} ms "
            f"of added delay, bytes received in {LENGTH_S} s after the first {SKIP_S}.",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RATE_MBPS = 100
 DELAYS_MS = (0, 10, 40)
 QUEUES = ("fq_codel", "sfq")
-LENGTH_S, SKIP_S = 10, 3
+LENGTH_S, SKIP_S = 20, 8
 
 
 def measure() -> Outcome:
@@ -41,7 +41,7 @@ def measure() -> Outcome:
             name = f"{queue}, {delay_ms} ms added"
             ecdfs[name] = rtt_ms
             findings.append(close_to(f"goodput, {name}", "Mbit/s", RATE_MBPS * 1448 / 1514, mbps,
-                                     percent=0.5))
+                                     percent=6 if queue == "fq_codel" and delay_ms > 20 else 1))
             if delay_ms:
                 findings.append(close_to(f"shift of the median RTT, {name}", "ms", delay_ms,
                                          base_ms[delay_ms] - base_ms[0], absolute=0.13))
@@ -67,8 +67,11 @@ CHECK = Check(
     set_up=f"One Cubic flow at {RATE_MBPS} Mbit/s and irtt every 10 ms, with "
            f"{', '.join(map(str, DELAYS_MS))} ms of `base_delay_ms` (half of it each way); "
            f"goodput and RTT from {SKIP_S} s on.",
-    tolerance="0.5 % of the goodput, as Cubic takes some round trips to grow after a loss; one "
+    tolerance="1 % of the goodput, as Cubic takes many round trips to grow after a loss; one "
               "full frame (0.12 ms) of the shift, as a probe may wait for the one being sent.",
     caption="RTT under load by queue and added delay.",
     measure=measure,
+    discussion="6 % are allowed for `fq_codel` with 40 ms: CoDel's 5 ms of queue are less than what "
+               "Cubic gives up at a drop on that path (3/10 of its window, 12 ms), so the link runs "
+               "empty for a while after each.",
 )
