@@ -71,7 +71,7 @@ CHECK = Check(
               "full frame (0.12 ms) of the shift, as a probe may wait for the one being sent.",
     caption="RTT under load by queue and added delay.",
     measure=measure,
-    discussion="6 % are allowed for `fq_codel` with 40 ms: CoDel's 5 ms of queue are less than what "
-               "Cubic gives up at a drop on that path (3/10 of its window, 12 ms), so the link runs "
-               "empty for a while after each.",
+    discussion="6 % are allowed for `fq_codel` with 40 ms: CoDel's 5 ms of queue are less than "
+               "what Cubic gives up at a drop on that path (3/10 of its window, 12 ms), so the "
+               "link runs empty for a while after each.",
 )
