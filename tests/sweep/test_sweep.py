@@ -7,7 +7,9 @@ import gzip
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -227,9 +229,17 @@ def test_run_without_hook_is_no_result(bench: Any) -> None:
     assert bench.files() == []
 
 
-def fake_tool(bench: Any, name: str, code: str) -> str:
+@pytest.fixture
+def visible() -> Iterator[Path]:
+    """A folder that a sweep's guest sees as well: it has a /tmp of its own."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-test-", dir="/var/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def fake_tool(folder: Path, name: str, code: str) -> str:
     """A batch's lines that put a tool of ours in place of the real one, in the guest."""
-    tool = bench.folder / name
+    tool = folder / name
     tool.write_text(f"#!/bin/sh\n{code}\n")
     tool.chmod(0o755)
     real = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True,
@@ -245,15 +255,17 @@ def fake_tool(bench: Any, name: str, code: str) -> str:
     ("exec sleep 1000", "still ran after"),
     ("kill -9 $$", "iperf3"),
 ])
-def test_bad_tool_fails_the_run_with_its_name(bench: Any, code: str, cause: str) -> None:
+def test_bad_tool_fails_the_run_with_its_name(bench: Any, visible: Path, code: str, cause: str
+                                              ) -> None:
     """Garbage, an error, a hang, a crash: each is a failed run with its cause, no file."""
     bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\n"
-                + fake_tool(bench, "iperf3", code))
+                + fake_tool(visible, "iperf3", code))
     done = bench.flent()
     assert done.returncode == 1
     assert "1 of 1 runs failed" in done.stderr
     failed = next(line for line in done.stderr.splitlines() if line.startswith("failed:"))
-    assert cause in failed
+    assert cause in failed.partition(".flent.gz: ")[2]
+    assert "mount" not in failed
     assert "Traceback" not in done.stderr
     assert bench.files() == []
 
