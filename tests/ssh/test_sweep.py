@@ -116,7 +116,7 @@ REFUSED = {
     "unknown router key": ([], "rm /run/home/.ssh/known_hosts", "Host key verification failed"),
     "not root": (["testbed=ssh://nobody@203.0.113.1"], "", "Permission denied"),
     "unknown interface": (["dev_up=wan0"], "",
-                          "dev_up: the router has no device 'wan0'; it has down, mgmt, up"),
+                          "dev_up: the router has no device 'wan0'; it has down, ifb4up, mgmt, up"),
     "option as interface": (["dev_down=-help"], "", "dev_down: the router has no device"),
     "management interface": (["dev_down=mgmt"], "",
                              "dev_down: mgmt carries the ssh connection to the router"),
