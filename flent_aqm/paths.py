@@ -19,6 +19,11 @@ def resource_dir(name: str) -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
+def is_installed() -> bool:
+    """Whether this package was installed by copying it, as opposed to run from a checkout."""
+    return (PACKAGE / "tests_defs").is_dir()
+
+
 def user_cache() -> Path:
     """The cache folder of this user (XDG Base Directory Specification)."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -50,6 +50,8 @@ def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
     found |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
     found["flent"] = str(metadata.get("FLENT_VERSION"))
     found["flent-aqm"] = str(aqm.get("flent_aqm"))
+    if "flent_aqm_hash" in aqm:
+        found["flent-aqm hash"] = str(aqm["flent_aqm_hash"])
     return found
 
 

@@ -15,6 +15,7 @@ LEFT_OUT: dict[str, str] = {
     "AQM.kernel": "named before the comparison",
     "AQM.tools": "named before the comparison",
     "AQM.flent_aqm": "named before the comparison",
+    "AQM.flent_aqm_hash": "named before the comparison",
     "FLENT_VERSION": "named before the comparison",
     "BATCH_NAME": "of the batch, not of the run",
     "BATCH_TIME": "of the batch, not of the run",

@@ -21,6 +21,7 @@ from flent_aqm.errors import BadResult
 from flent_aqm.metrics.run import as_run
 from flent_aqm.metrics.scores import Scores, scores
 from flent_aqm.sweep.cell import Cell
+from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import Outcome
 from flent_aqm.testbed.protocol import Facts
 
@@ -54,6 +55,7 @@ def finish(made: Path, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Score
         **metadata.get("AQM", {}),
         "run": cell.as_metadata,
         "flent_aqm": __version__,
+        "flent_aqm_hash": package_hash(),
         # In real time there is no model of the router, and nothing follows a seed.
         **({"router_model": None, "seed": None} if outcome.virtual_s is None else {}),
         "kernel": dict(facts.testbed.kernel),

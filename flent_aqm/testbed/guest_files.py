@@ -19,6 +19,7 @@ from flent_aqm.errors import ConfigError
 from flent_aqm.router.apply import MORE_SETTINGS, more_settings
 from flent_aqm.scenario import Scenario
 from flent_aqm.setup.tools import tool_dirs
+from flent_aqm.testbed.package_copy import package_folder
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
@@ -58,7 +59,7 @@ def write(
     (folder / "etc").mkdir()
     (folder / "results").mkdir()
     (folder / "links").mkdir()
-    (folder / "links" / "package").symlink_to(paths.PACKAGE.parent)
+    (folder / "links" / "package").symlink_to(package_folder(PACKAGE_IN_GUEST, folder / "spare"))
     if _has_venv():
         (folder / "links" / "python").symlink_to(sys.prefix)
     (folder / "etc" / "hosts").write_text(_hosts())
