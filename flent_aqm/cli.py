@@ -41,6 +41,9 @@ COMMANDS = {
     "doctor": Command(
         "flent_aqm.doctor", "list every part: found or missing, version, how to get it",
         "flent-aqm doctor"),
+    "export": Command(
+        "flent_aqm.export.command", "data files as a table: Parquet, CSV or JSON",
+        "flent-aqm export results/ -o runs.parquet"),
     "figures": Command(
         "flent_aqm.figures.command", "draw the study's figures, with the numbers behind them",
         "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
@@ -62,6 +65,9 @@ COMMANDS = {
     "setup": Command(
         "flent_aqm.setup.command", "build the lab kernel and fetch the tools it needs",
         "flent-aqm setup"),
+    "share": Command(
+        "flent_aqm.share.command", "copy a data file without what isn't anybody's business",
+        "flent-aqm share FILE.flent.gz -o shared/"),
 }
 
 

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from flent_aqm.errors import BadResult
 
 SUFFIX = ".flent.gz"
+# In metadata of files that `flent-aqm share` wrote: {name, stored_as}.
+SHARED_TEST = "AQM_TEST"
 # Flent's file format; it refuses newer ones itself.
 NEWEST_VERSION = 4
 # Unpacked. Ten minutes of four irtt series at 10 ms are 60 MB; parsed, text grows fivefold.
@@ -71,6 +73,7 @@ def as_data_file(whole: Any, path: Path) -> DataFile:
         raise BadResult(f"its format version is {str(version)[:40]!r}; "
                         f"known: 1 to {NEWEST_VERSION}")
     metadata = a_dict(top.get("metadata"), "metadata")
+    _restore_name(metadata)
     series_meta = {name: a_dict(meta, f"SERIES_META of {name!r}") for name, meta in
                    a_dict(metadata.get("SERIES_META", {}), "SERIES_META").items()}
     if version == 1:  # that version kept raw values there
@@ -82,6 +85,14 @@ def as_data_file(whole: Any, path: Path) -> DataFile:
         if not isinstance(samples, list) or set(map(type, samples)) - {dict}:
             raise BadResult(f"raw values of {name!r} are not a list of objects")
     return DataFile(path, version, metadata, series_meta, raw, top)
+
+
+def _restore_name(metadata: dict[str, Any]) -> None:
+    """A shared file is called like a test that stock Flent has; here it gets its own name."""
+    shared = metadata.pop(SHARED_TEST, None)
+    if isinstance(shared, dict) and shared.get("stored_as") == metadata.get("NAME") \
+            and isinstance(shared.get("name"), str):
+        metadata["NAME"] = shared["name"]
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:
@@ -118,7 +129,7 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
 
 
 def _unpack(path: Path, max_bytes: int) -> bytes:
-    opener: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".flnt": bz2.open}.get(path.suffix, open)
     with cast(IO[bytes], opener(path, "rb")) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from flent_aqm.data_file import SUFFIX
+from flent_aqm.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.errors import BadResult, ConfigError
-from flent_aqm.metrics.run import Run, load_run
+from flent_aqm.metrics.run import Run, as_run
 
 Result = TypeVar("Result")
 
@@ -41,8 +41,15 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 def each_run(
     files: Sequence[Path], work: Callable[[Run], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """What work gives for the run in each file, in the order of files; BadResult where a
-    file is damaged.
+    """What work gives for the run in each file, as each_file()."""
+    return each_file(files, partial(_of_run, work), jobs)
+
+
+def each_file(
+    files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
+) -> Iterator[tuple[Path, Result | BadResult]]:
+    """What work gives for the content of each file, in the order of files; BadResult where
+    a file is damaged.
 
     work must be a function of a module, or partial() of one: it goes to other processes.
     jobs: how many of them, by default one per core.
@@ -61,12 +68,18 @@ def each_run(
 
 
 def work_module(work: Callable[..., object]) -> str:
-    """The module that a function is from."""
-    return str(work.func.__module__ if isinstance(work, partial) else work.__module__)
+    """The module that a function is from; of partial(_of_run, f), that of f."""
+    while isinstance(work, partial):
+        work = work.args[0] if work.func is _of_run else work.func
+    return str(work.__module__)
 
 
-def _one(work: Callable[[Run], Result], path: Path) -> Result | BadResult:
+def _of_run(work: Callable[[Run], Result], data: DataFile) -> Result:
+    return work(as_run(data))
+
+
+def _one(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
     try:
-        return work(load_run(path))
+        return work(read_data_file(path))
     except BadResult as error:
         return BadResult(str(error))

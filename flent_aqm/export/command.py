@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm export`: data files as a table, a row per run or a row per sample."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flent_aqm.errors import BadResult, ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
+                        help="data files, or folders of them")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", required=True,
+                        help="file to write: .parquet, .csv or .json")
+    parser.add_argument("--samples", action="store_true",
+                        help="a row per raw sample in place of a row per run")
+    parser.add_argument("--jobs", type=int, metavar="N",
+                        help="files read side by side (default: one per core)")
+
+
+def main(args: argparse.Namespace) -> int:
+    # Late, as --help needs none of it.
+    from flent_aqm.export import runs, samples
+    from flent_aqm.export.arrow import write_table
+    from flent_aqm.score.files import each_file, find_files
+
+    if args.jobs is not None and args.jobs < 1:
+        raise ConfigError(f"--jobs {args.jobs}: expected 1 or more")
+    files = find_files(args.results)
+    schema, work = ((samples.SCHEMA, samples.sample_batch) if args.samples
+                    else (runs.SCHEMA, runs.run_batch))
+    damaged = 0
+
+    def good() -> Iterator[pyarrow.RecordBatch]:
+        nonlocal damaged
+        for _, result in each_file(files, work, args.jobs):
+            if isinstance(result, BadResult):
+                damaged += 1
+                print(f"flent-aqm: skipped: {result}", file=sys.stderr)
+            else:
+                yield result
+
+    count = write_table(args.output, schema, good())
+    print(f"{count} {'samples' if args.samples else 'runs'} of {len(files) - damaged} files "
+          f"in {args.output}" + (f"; {damaged} damaged files left out" if damaged else ""))
+    return 1 if damaged else 0
