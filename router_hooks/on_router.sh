@@ -12,7 +12,7 @@
 # For routers behind ssh, testbed=ssh://[USER@]HOST[:PORT]:
 #
 #   on_router.sh probe testbed=T …    what it is and can do; see probe.sh (netns: this machine)
-#   on_router.sh begin | survey | plan | end | restore | status testbed=T …    see session.sh
+#   on_router.sh begin | survey | plan | clear | end | restore | status testbed=T …    see session.sh
 #   on_router.sh start | delay testbed=T TOKEN …    on a server; see server.sh
 #   on_router.sh connect testbed=T    opens a connection for the others and prints `ready`;
 #                             ends with its input, of which each line is the token of
@@ -180,7 +180,7 @@ command=$1
 shift
 case ${command} in
     apply | read-back | undo) ;;
-    probe | begin | survey | plan | end | restore | status | start | delay | connect) ;;
+    probe | begin | survey | plan | clear | end | restore | status | start | delay | connect) ;;
     help)
         help
         exit
@@ -215,7 +215,7 @@ case ${command} in
         script "$@" | sh -s
         exit
         ;;
-    begin | survey | plan | end | restore | status)
+    begin | survey | plan | clear | end | restore | status)
         files='defaults.sh state.sh files.sh session.sh'
         over_ssh "${command}" "$@"
         ;;

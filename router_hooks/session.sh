@@ -7,6 +7,7 @@
 #   begin   token=T holder=WHO devices='D …'   takes the lock, starts the watchdog, stops sqm
 #   survey  token=T      prints the state and keeps it
 #   plan    token=T line=L …   keeps how to come back; from now on hooks may change things
+#   clear   token=T      takes away what somebody has on the devices, lest it is measured
 #   end     token=T      comes back, lets go
 #   restore              the same by hand, whoever holds the router
 #   status               tells who holds it; changes nothing
@@ -263,6 +264,13 @@ case ${command} in
         stored plan.part "${text}" || die "no room for the plan in ${state_folder}"
         mv "${state_folder}/plan.part" "${state_folder}/plan"
         ;;
+    clear)
+        need_session
+        [ -e "${state_folder}/plan" ] || die 'there is no plan to come back yet'
+        for device in ${devices}; do
+            clear_device "${device}"
+        done
+        ;;
     end)
         need_session
         trap '' HUP PIPE
@@ -278,5 +286,5 @@ case ${command} in
             printf 'free\n'
         fi
         ;;
-    *) die "unknown command '${command}'; known: begin, survey, plan, end, restore, status" ;;
+    *) die "unknown command '${command}'; known: begin, survey, plan, clear, end, restore, status" ;;
 esac

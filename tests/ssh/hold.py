@@ -22,7 +22,7 @@ def main(testbed: str, devices: str) -> None:
     try:
         with Connection(testbed) as connection:
             session = Session(connection, devices.split())
-            session.begin()
+            session.begin(clear=True)
             subprocess.run(["sh", "-c", f'. "$GUEST_SH"\n{code}'], check=False, env={
                 **os.environ, **connection.environment, "FLENT_AQM_SSH_TOKEN": session.token})
             if not connection.is_open():

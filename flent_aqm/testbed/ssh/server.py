@@ -49,7 +49,7 @@ class Server:
     def begin(self) -> None:
         """Lock it, keep its state."""
         self._session = Session(self._connection, [self._device])
-        self._session.begin()
+        self._session.begin(clear=False)
 
     def make_ready(self, servers: Sequence[str], delay_ms: float) -> None:
         """Start what doesn't run yet, and set the delay of a round trip.

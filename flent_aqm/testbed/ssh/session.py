@@ -31,9 +31,9 @@ class Session:
         self._held = False
         self.token = secrets.token_hex(8)
 
-    def begin(self) -> None:
+    def begin(self, *, clear: bool) -> None:
         """Lock the host, keep its state, put the watchdog there. Nothing else is changed,
-        but that sqm-scripts are stopped."""
+        but that sqm-scripts are stopped, and with clear, the devices' queues taken away."""
         connection, token = self._connection, f"token={self.token}"
         connection.run("begin", token, f"holder={_holder()}",
                        f"devices={' '.join(self._devices)}")
@@ -42,6 +42,8 @@ class Session:
         try:
             state = parse_state(connection.run("survey", token))
             connection.run("plan", token, *restore_plan(state))
+            if clear:
+                connection.run("clear", token)
         except AqmError as error:
             self.end()
             raise TestbedError(f"{connection.testbed}: {error}; nothing was changed"

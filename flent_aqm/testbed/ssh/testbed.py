@@ -107,7 +107,7 @@ class SshTestbed:
     def prepare(self) -> None:
         """Lock the router, keep its state, leave a watchdog there; the same on the server."""
         self._session = Session(self._connection, list(self._devices.values()))
-        self._session.begin()
+        self._session.begin(clear=True)
         if self._server:
             self._server.begin()
 
