@@ -345,14 +345,6 @@ no_redirect() {
     ip link del dev "${dev_ifb}" || die "the router could not delete its device ${dev_ifb}" 1
 }
 
-# no_ingress: takes away what someone else has at the devices' ingress: filters there may lead
-# packets past the queue under test, or through another one. Who cares for it has saved it.
-no_ingress() {
-    for device in "${dev_down}" "${dev_up}"; do
-        tc qdisc del dev "${device}" ingress 2> /dev/null
-    done
-}
-
 # set_lengths: of the devices in lengths, to txqueuelen; or back to what they had.
 set_lengths() {
     rest=${lengths}
@@ -388,7 +380,6 @@ apply() {
     try_out "${leaf_words}"
 
     no_redirect
-    no_ingress
     trap 'take_back; exit 1' HUP INT TERM
     [ "${ingress}" != ifb ] || redirect
     [ -z "${txqueuelen}" ] || set_lengths "${txqueuelen}"

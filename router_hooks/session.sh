@@ -270,6 +270,7 @@ case ${command} in
         for device in ${devices}; do
             clear_device "${device}"
         done
+        : # where there was nothing, tc says so by its status
         ;;
     end)
         need_session

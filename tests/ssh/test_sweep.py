@@ -40,11 +40,13 @@ END
 """
 
 
-def sweep(*overrides: str) -> str:
+def sweep(*overrides: str, background: bool = False) -> str:
     """Shell code that runs the quick batch, as short as it can be."""
     words = [f"--batch-override {shlex.quote(word)}"
              for word in ("testbed=$testbed", "length=1", "rate_mbps=10", *overrides)]
     line = f"flent -B aqm_sweep.batch -b quick {' '.join(words)}"
+    if background:  # a shell has its children in the background ignore ^C
+        line = f"env --default-signal=INT {line} >/run/ssh/said 2>&1 &"
     return (f"mkdir -p /run/sweep; cd /run/sweep; cp {resource_dir('batches')}/*.batch .\n"
             + line.replace("'testbed=$testbed'", '"testbed=$testbed"'))
 
@@ -66,6 +68,9 @@ def test_quick_batch_gives_the_eight_files_of_other_testbeds(in_guest: InGuest) 
         assert run["hosts"]["devices"] == {"dev_down": "down", "dev_up": "up"}
         assert "iproute2" in run["hosts"]["router"]["tc"]
 
+
+# Signal -> what a shell tells of the sweep. Flent takes SIGTERM as it takes ^C.
+STOPPED = {"INT": 130, "TERM": 130, "KILL": 137}
 
 # What tc does in place of what it is asked -> what the failed run tells.
 LIES = {
@@ -149,3 +154,20 @@ def test_bad_input_is_refused_in_one_line_before_any_change(in_guest: InGuest) -
         assert told in next(lines), name
         assert next(lines) == "as found", name
     assert list(lines) == []
+
+
+@pytest.mark.parametrize("signal", ["INT", "TERM", "KILL"])
+def test_sweep_when_stopped_leaves_the_router_as_found(in_guest: InGuest, signal: str) -> None:
+    """^C and SIGTERM restore at once; after kill -9 the watchdog does it."""
+    lines = in_guest(f"""
+        someones_queues; found
+        {sweep(background=True)}
+        until is_changed; do
+            sleep 1
+            kill -0 $! 2>/dev/null || {{ echo ended too early; cat /run/ssh/said; exit; }}
+        done
+        kill -{signal} $!; wait $!; echo "status $?"
+        {"sleep 60" if signal == "KILL" else ""}
+        as_found
+    """, servers=("iperf3", "irtt", "ndt7-cleartext"))
+    assert lines == ["changed", f"status {STOPPED[signal]}", "as found"]
