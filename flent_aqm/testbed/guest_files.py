@@ -11,7 +11,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flent_aqm import defaults, paths
@@ -29,7 +29,7 @@ RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 # programs that know it, and sets of objects are then walked through in another order.
 PYTHON_IN_GUEST = "/run/python"
 PACKAGE_IN_GUEST = "/run/package"
-PROGRAMS_IN_GUEST = "/run/lab/bin"
+PROGRAMS_IN_GUEST = "/run/bin"
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
@@ -45,6 +45,7 @@ def write(
     interactive: bool = False,
     writable_cwd: bool = False,
     hidden: Sequence[str],
+    on_host: bool = False,
 ) -> None:
     """Write settings.sh, command.sh and etc/ for one boot into folder.
 
@@ -52,16 +53,20 @@ def write(
     the run with their status; cwd: the command's working directory (the host's path);
     env: further variables for the command; writable_cwd: what the command writes into cwd
     comes out as results, where else it is refused; hidden: the host's folders over which
-    others are mounted inside.
+    others are mounted inside; on_host: nothing is mounted, all is where it is on the host.
     """
+    place = _where_it_is if on_host else in_guest
+    programs = folder / "bin" if on_host else Path(PROGRAMS_IN_GUEST)
     cwd = cwd or Path.cwd()
     shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
     (folder / "etc").mkdir()
     (folder / "results").mkdir()
     (folder / "links").mkdir()
-    (folder / "links" / "package").symlink_to(package_folder(PACKAGE_IN_GUEST, folder / "spare"))
-    if _has_venv():
-        (folder / "links" / "python").symlink_to(sys.prefix)
+    if not on_host:
+        package = package_folder(PACKAGE_IN_GUEST, folder / "spare")
+        (folder / "links" / "package").symlink_to(package)
+        if _has_venv():
+            (folder / "links" / "python").symlink_to(sys.prefix)
     (folder / "etc" / "hosts").write_text(_hosts())
     # Names have both kinds of address; IPv4 is what one gets without asking.
     (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
@@ -74,10 +79,10 @@ def write(
             "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT",
             "IRTT_PORT", "NETPERF_PORT", "GRO_FLUSH_TIMEOUT_NS", "CLOCK_START_NS",
             "TCP_CONGESTION_CONTROL")},
-        **_command_environment(scenario),
+        **_command_environment(scenario, programs, place),
         "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
         "GUEST_DIR": f"{IN_GUEST}/guest",
-        "PYTHON": str(in_guest(Path(sys.executable))),
+        "PYTHON": str(place(Path(sys.executable))),
         "SERVERS": " ".join(servers),
         # M-Lab's, wherever the user has it
         **({"NDT_SERVER": shutil.which("ndt-server") or ""} if "ndt-server" in servers else {}),
@@ -88,7 +93,7 @@ def write(
         **(env or {}),
     }
     _refuse_odd_paths(cwd, hidden)
-    _write_programs(folder / "bin", scenario)
+    _write_programs(folder / "bin", scenario, place)
     # Not exported, as the length of a program's environment shifts its memory.
     of_init = {
         "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd, hidden)),
@@ -112,6 +117,10 @@ def in_guest(path: Path) -> Path:
     return path
 
 
+def _where_it_is(path: Path) -> Path:
+    return path
+
+
 def _write_path_file(path: Path) -> str:
     """Of an editable installation: the file by which Python finds this package, with the
     guest's place in it. Gives the place of the file that it stands for, "" if there is none."""
@@ -128,7 +137,7 @@ def _has_venv() -> bool:
     return sys.prefix != sys.base_prefix
 
 
-def _write_programs(folder: Path, scenario: Scenario) -> None:
+def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Path]) -> None:
     """Programs that come first on the guest's PATH: what set-up has built, by links, and
     Flent, whose script in the environment names the environment's place on the host. And
     the newer tc, for a run that needs it."""
@@ -142,9 +151,18 @@ def _write_programs(folder: Path, scenario: Scenario) -> None:
             if not link.is_symlink():
                 link.symlink_to(path.resolve())
     flent = folder / "flent"
-    flent.write_text(f"#!{in_guest(Path(sys.executable))} -P\n"
-                     "import sys\nfrom flent import run_flent\nsys.exit(run_flent())\n")
+    flent.write_text(_first_lines(str(place(Path(sys.executable))))
+                     + "import sys\nfrom flent import run_flent\nsys.exit(run_flent())\n")
     flent.chmod(0o755)
+
+
+def _first_lines(python: str) -> str:
+    """Have the kernel start a script by this interpreter. A first line of its own can't name
+    one whose path has a blank or is long; then a shell does, to which the next lines are code,
+    and to Python a text."""
+    if " " not in python and len(python) < 120:
+        return f"#!{python} -P\n"
+    return f"#!/bin/sh\n'''exec' {shlex.quote(python)} -P \"$0\" \"$@\"\n' '''\n"
 
 
 def _hosts() -> str:
@@ -157,8 +175,10 @@ def _hosts() -> str:
     return "".join(f"{address}\t{name}\n" for address, name in addresses)
 
 
-def _command_environment(scenario: Scenario) -> dict[str, str]:
-    bins = [Path(PROGRAMS_IN_GUEST), in_guest(Path(sys.prefix)) / "bin"]
+def _command_environment(
+    scenario: Scenario, programs: Path, place: Callable[[Path], Path]
+) -> dict[str, str]:
+    bins = [programs, place(Path(sys.prefix)) / "bin"]
     return {
         "PATH": ":".join([*map(str, bins), *SYSTEM_PATH]),
         "HOME": "/run/home",
@@ -167,7 +187,7 @@ def _command_environment(scenario: Scenario) -> dict[str, str]:
         "TZ": "UTC0",  # without it, the host's /etc/localtime
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
-        "FLENT_AQM_HOOKS": str(in_guest(paths.resource_dir("router_hooks"))),
+        "FLENT_AQM_HOOKS": str(place(paths.resource_dir("router_hooks"))),
         "FLENT_AQM_SCENARIO": scenario.as_json(),
         MORE_SETTINGS: " ".join(more_settings(scenario)),
     }

@@ -71,6 +71,8 @@ class Place:
     hidden: ClassVar[Sequence[str]]
     # Whether the clock inside is ours.
     real_time: ClassVar[bool]
+    # Whether the command sees the host's files where they are, with nothing mounted.
+    on_host: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -98,7 +100,8 @@ class Place:
                                   "a blank or a comma in its path; set TMPDIR to another one")
             guest_files.write(self.folder, scenario, argv, servers=servers, prelude=prelude,
                               env=env, cwd=cwd, interactive=interactive,
-                              writable_cwd=writable_cwd, hidden=self.hidden)
+                              writable_cwd=writable_cwd, hidden=self.hidden,
+                              on_host=self.on_host)
         except BaseException:
             self.close()
             raise

@@ -188,7 +188,7 @@ def test_without_root_it_is_refused_in_one_line(here: Any) -> None:
     """Namespaces of this kind need root."""
     here.batch(SHORT)
     text = here.run("setpriv --reuid=65534 --regid=65534 --clear-groups "
-                    "python -m flent -B try.batch; echo status $?")
+                    "flent -B try.batch; echo status $?")
     error, = (line for line in text.splitlines() if "ERROR" in line)
     assert "testbed: netns needs root" in error
     assert text.endswith("status 1\n")

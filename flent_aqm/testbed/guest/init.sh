@@ -51,6 +51,9 @@ show_at_fixed_places() {
             mount -t hostfs -o "ro,/proc/self/cwd/links/$name" "$name" "/run/$name" ||
             fail "can't mount $name"
     done
+    # The lab's folder is for root alone, its programs are for all users.
+    mkdir /run/bin
+    mount --bind /run/lab/bin /run/bin || fail "can't mount the programs"
     [ -z "$EDITABLE" ] || mount --bind /run/lab/flent_aqm.pth "$EDITABLE" ||
         fail "can't replace $EDITABLE"
 }

@@ -20,9 +20,9 @@ fail() {
 mount_file_systems() {
     mkdir run
     mount -n -t tmpfs -o mode=755 run run || return
-    (cd run && mkdir lab home netns results work tmp python package) || return
+    (cd run && mkdir lab bin home netns results work tmp python package) || return
     mount -n -t tmpfs tmp run/tmp || return
-    mount -n --bind . run/lab || return
+    mount -n --bind . run/lab && mount -n --bind bin run/bin || return
     for folder in $KEEP_VISIBLE; do
         shown=run/${folder#/run/}
         [ "$shown" != "run/$folder" ] || shown=run$folder

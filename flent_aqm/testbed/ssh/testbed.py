@@ -39,6 +39,7 @@ class ThisHost(Place):
     name = "the command"
     hidden = ()
     real_time = True
+    on_host = True
 
     def __init__(self, scenario: Scenario, run: FlentRun, environment: Mapping[str, str]) -> None:
         folder = OwnedFolder()
