@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 
 from flent_aqm import defaults
@@ -51,10 +51,30 @@ class Scenario:
     dev_down: str = ""
     dev_up: str = ""
     server_testbed: str = ""
+    # The queue of the upload where it is another one than that of the download: AQM and
+    # parameters. None: the same.
+    up_aqm: str | None = None
+    up_aqm_parameters: tuple[tuple[str, str], ...] = ()
+    # Hosts ask for ECN in their TCP connections.
+    tcp_ecn: bool = False
+    # A second server that is so much farther away than the first; None: there is none.
+    dest2_delay_ms: float | None = None
+    # A modem with drop-tail queues between router and server. None: there is no modem.
+    modem_down_mbps: float | None = None
+    modem_up_mbps: float | None = None
+    modem_down_buffer_ms: float = defaults.MODEM_BUFFER_MS
+    modem_up_buffer_ms: float = defaults.MODEM_BUFFER_MS
+
+    def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """AQM and parameters of the device that shapes `down` or `up`."""
+        if role == "up" and self.up_aqm is not None:
+            return self.up_aqm, self.up_aqm_parameters
+        return self.aqm, self.aqm_parameters
 
     def as_dict(self) -> dict[str, object]:
         """All fields by name, fit for JSON."""
-        return {**asdict(self), "aqm_parameters": dict(self.aqm_parameters)}
+        return {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
+                "up_aqm_parameters": dict(self.up_aqm_parameters)}
 
     def identity(self) -> dict[str, object]:
         """What tells this run from others: the fields of the first version, and those of
@@ -88,6 +108,7 @@ class Scenario:
         the key and the value.
         """
         rate = given.get("rate_mbps", 100)
+        modem = given.get("modem_mbps")
         aqm = _choice("aqm", given.get("aqm", "no_aqm"), defaults.AQMS)
         scenario = cls(
             aqm=aqm,
@@ -99,7 +120,7 @@ class Scenario:
             router_model=_router_model(given.get("router_model", "ideal")),
             testbed=_testbed(given.get("testbed", "virtual")),
             seed=_seed(given.get("seed")),
-            aqm_parameters=_aqm_parameters(aqm, given),
+            aqm_parameters=_aqm_parameters(aqm, given, "aqm_"),
             shaper=_choice("shaper", given.get("shaper", "htb"), defaults.SHAPERS),
             ingress=_choice("ingress", given.get("ingress", "lan"), defaults.INGRESSES),
             tiers=int(_choice("tiers", str(given.get("tiers", "1")), ("1", "3"))),
@@ -107,6 +128,17 @@ class Scenario:
             dev_down=_device("dev_down", given.get("dev_down", "")),
             dev_up=_device("dev_up", given.get("dev_up", "")),
             server_testbed=_server(given.get("server_testbed", "")),
+            up_aqm=(up_aqm := _up_aqm(aqm, given)),
+            up_aqm_parameters=_aqm_parameters(up_aqm, given, "up_aqm_") if up_aqm else (),
+            tcp_ecn=parse_flag("tcp_ecn", given.get("tcp_ecn", False)),
+            dest2_delay_ms=_if_given(_delay, "dest2_delay_ms", given.get("dest2_delay_ms")),
+            modem_down_mbps=_if_given(_rate, "modem_down_mbps",
+                                      given.get("modem_down_mbps", modem)),
+            modem_up_mbps=_if_given(_rate, "modem_up_mbps", given.get("modem_up_mbps", modem)),
+            modem_down_buffer_ms=_delay("modem_down_buffer_ms", given.get(
+                "modem_down_buffer_ms", defaults.MODEM_BUFFER_MS)),
+            modem_up_buffer_ms=_delay("modem_up_buffer_ms", given.get(
+                "modem_up_buffer_ms", defaults.MODEM_BUFFER_MS)),
         )
         scenario._refuse_odd_pairs()
         return scenario
@@ -121,6 +153,12 @@ class Scenario:
             raise ConfigError(f"{key}: needs shaper = htb, not {self.shaper}")
         if self.burst_shaping and self.tiers != 1:
             raise ConfigError("tiers: 3 goes without burst_shaping; switch one of them off")
+        if self.shaper == "cake" and self.up_aqm not in (None, "cake"):
+            raise ConfigError("shaper: cake is AQM and shaper in one; give up_aqm = cake with it, "
+                              f"not {self.up_aqm}")
+        if (self.modem_down_mbps is None) != (self.modem_up_mbps is None):
+            raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
+                              "both, or modem_mbps")
 
 
 def in_namespace() -> bool:
@@ -181,14 +219,29 @@ def parse_flag(key: str, value: object) -> bool:
     raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
 
 
-def _aqm_parameters(aqm: str, given: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+def _if_given(check: Callable[[str, object], float], key: str, value: object) -> float | None:
+    return None if value is None or value == "" else check(key, value)
+
+
+def _up_aqm(aqm: str, given: Mapping[str, object]) -> str | None:
+    """The AQM of the upload, where it or a parameter of it is given."""
+    named = given.get("up_aqm")
+    if named:
+        return _choice("up_aqm", named, defaults.AQMS)
+    own = any(key.startswith("up_aqm_") and value for key, value in given.items())
+    return aqm if own else None
+
+
+def _aqm_parameters(aqm: str, given: Mapping[str, object],
+                    prefix: str) -> tuple[tuple[str, str], ...]:
     """From one mapping (as_dict's form) and from keys aqm_NAME, checked and sorted."""
-    whole = given.get("aqm_parameters") or {}
+    whole = given.get(f"{prefix}parameters") or {}
     if not isinstance(whole, Mapping):
-        raise ConfigError(f"aqm_parameters: {whole!r}; give each one as aqm_NAME = value")
+        raise ConfigError(f"{prefix}parameters: {whole!r}; give each one as {prefix}NAME = value")
     asked = {str(name): value for name, value in whole.items()}
-    asked |= {key[len("aqm_"):]: value for key, value in given.items()
-              if key.startswith("aqm_") and key != "aqm_parameters"}
+    # What a batch leaves empty isn't given.
+    asked |= {key[len(prefix):]: value for key, value in given.items()
+              if key.startswith(prefix) and key != f"{prefix}parameters" and value != ""}
     # Flent makes True and False of words and of 0 and 1.
     texts = {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
              for name, value in asked.items()}

@@ -7,6 +7,8 @@
 #   on_router.sh undo      testbed=T [dev_down=D] [dev_up=D]
 #   on_router.sh help      lists the AQMs and their parameters; needs no router
 #
+# Where the upload has another queue: up_aqm=NAME, with up_aqm_PARAMETER=VALUE.
+#
 # What runs there is defaults.sh, the scheme of the AQM, and router.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
 #
 # For routers behind ssh, testbed=ssh://[USER@]HOST[:PORT]:
@@ -151,8 +153,9 @@ on_router() {
         virtual | netns)
             # A namespace has our files; reading them there saves the pipe that ssh needs.
             # shellcheck disable=SC2016 # expanded by the router's shell
-            exec ip netns exec router \
+            ip netns exec router \
                 sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/router.sh"' "${hooks}" "$@"
+            exit
             ;;
         ssh://*)
             [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||
@@ -191,12 +194,17 @@ esac
 # Takes testbed=… out of the arguments; the others are the router's.
 testbed=
 aqm=
+up_aqm=
 for setting in "$@"; do
     shift
     case ${setting} in
         testbed=*) testbed=${setting#testbed=} ;;
         aqm=*)
             aqm=${setting#aqm=}
+            set -- "$@" "${setting}"
+            ;;
+        up_aqm=*)
+            up_aqm=${setting#up_aqm=}
             set -- "$@" "${setting}"
             ;;
         *) set -- "$@" "${setting}" ;;
@@ -237,17 +245,42 @@ case ${command} in
     *) ;;
 esac
 
-scheme=/dev/null
-if [ "${command}" = apply ]; then
-    scheme=${hooks}/schemes/${aqm}.sh
-    case ${aqm} in
+# scheme_of NAME: sets scheme to the file of an AQM.
+scheme_of() {
+    scheme=${hooks}/schemes/$1.sh
+    case $1 in
         '' | *[!a-z0-9_]*) scheme= ;;
         *) [ -r "${scheme}" ] || scheme= ;;
     esac
     if [ -z "${scheme}" ]; then
         known=$(known_aqms)
-        die "aqm: unknown value '${aqm}'; known: ${known}"
+        die "aqm: unknown value '$1'; known: ${known}"
     fi
-fi
+}
 
-on_router "${scheme}" "${command}" "$@"
+[ "${command}" = apply ] || on_router /dev/null "${command}" "$@"
+scheme_of "${aqm}"
+[ -n "${up_aqm}" ] || on_router "${scheme}" apply "$@"
+
+# Two queues: one apply for each, as a scheme's file is for one. Each takes out what is the
+# other's; the first ends in a shell of its own.
+(
+    for setting in "$@"; do
+        shift
+        case ${setting} in
+            up_aqm*) ;;
+            *) set -- "$@" "${setting}" ;;
+        esac
+    done
+    on_router "${scheme}" apply "$@" only=down
+) || exit
+for setting in "$@"; do
+    shift
+    case ${setting} in
+        aqm=* | aqm_*) ;;
+        up_aqm*) set -- "$@" "${setting#up_}" ;;
+        *) set -- "$@" "${setting}" ;;
+    esac
+done
+scheme_of "${up_aqm}"
+on_router "${scheme}" apply "$@" only=up

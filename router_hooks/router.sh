@@ -12,6 +12,8 @@
 #   tiers=1|3                    with HTB: one queue, or one for EF, the rest, background
 #   ingress=lan|ifb              where the download is shaped: on what leaves dev_down, or
 #                                on what arrives at dev_up, redirected through dev_ifb
+#   only=both|down|up            what is shaped; on_router.sh gives it where the upload has
+#                                another queue (up_aqm), down before up
 #   txqueuelen=PACKETS           of both shaped devices; before their queues, which copy it
 #
 #   client ── down [router] up ── server
@@ -59,12 +61,13 @@ take_settings() {
             ingress=*) ingress=${value} ;;
             txqueuelen=*) txqueuelen=${value} ;;
             tc_json=*) tc_json=${value} ;;
+            only=*) only=${value} ;;
             dev_down=*) dev_down=${value} ;;
             dev_up=*) dev_up=${value} ;;
             dev_ifb=*) dev_ifb=${value} ;;
             aqm_*[!A-Za-z0-9_=.-]*) die "${setting}: expected letters, digits, dots and hyphens only" ;;
             aqm_?*=?*) overrides="${overrides} ${setting#aqm_}" ;;
-            *) die "unknown setting '${setting}'; known: aqm, rate_down_mbps, rate_up_mbps, burst_shaping, shaper, tiers, ingress, txqueuelen, dev_down, dev_up, dev_ifb, aqm_PARAMETER" ;;
+            *) die "unknown setting '${setting}'; known: aqm, rate_down_mbps, rate_up_mbps, burst_shaping, shaper, tiers, ingress, txqueuelen, only, dev_down, dev_up, dev_ifb, aqm_PARAMETER" ;;
         esac
     done
 }
@@ -292,6 +295,7 @@ check_settings() {
     one_of shaper "${shaper}" 'htb tbf cake none'
     one_of tiers "${tiers}" '1 3'
     one_of ingress "${ingress}" 'lan ifb'
+    one_of only "${only}" 'both down up'
     case ${shaper}${tiers}${burst_shaping} in
         htb1* | *1no | htb3no) ;;
         htb3yes) die 'tiers=3: goes without burst_shaping' ;;
@@ -370,18 +374,20 @@ apply() {
         "timers tick at 0x${psched_hz} Hz instead of 0x${psched_fine}, so bursts are larger" >&2
 
     lengths=
-    if [ "${ingress}" = ifb ]; then
-        empty_root "${dev_down}"
-        shape "${dev_ifb}" "${down_bit_s}"
-    else
-        shape "${dev_down}" "${down_bit_s}"
-    fi
-    shape "${dev_up}" "${up_bit_s}"
+    case ${only}${ingress} in
+        up*) ;;
+        *ifb)
+            empty_root "${dev_down}"
+            shape "${dev_ifb}" "${down_bit_s}"
+            ;;
+        *) shape "${dev_down}" "${down_bit_s}" ;;
+    esac
+    [ "${only}" = down ] || shape "${dev_up}" "${up_bit_s}"
     try_out "${leaf_words}"
 
-    no_redirect
+    [ "${only}" = up ] || no_redirect
     trap 'take_back; exit 1' HUP INT TERM
-    [ "${ingress}" != ifb ] || redirect
+    [ "${only}${ingress}" = upifb ] || [ "${ingress}" != ifb ] || redirect
     [ -z "${txqueuelen}" ] || set_lengths "${txqueuelen}"
     if run_tc "${todo}"; then
         [ -z "${said}" ] || printf 'router hook: tc: %s\n' "${said}" >&2
@@ -487,6 +493,7 @@ shaper=htb
 tiers=1
 ingress=lan
 txqueuelen=
+only=both
 tc_json=
 command=${1:-}
 [ "$#" -eq 0 ] || shift

@@ -21,6 +21,7 @@ from flent_aqm.plotters.instant import AqmInstantPlotter
 from flent_aqm.plotters.over_time import AqmPercentilesOverTimePlotter
 from flent_aqm.plotters.overlay import AqmOverlayPlotter
 from flent_aqm.plotters.queues import AqmQueuesPlotter
+from flent_aqm.plotters.side_by_side import AqmSideBySidePlotter
 from flent_aqm.plotters.tail import AqmTailPlotter
 from flent_aqm.plotters.tcp_info import AqmTcpInfoPlotter
 
@@ -39,6 +40,7 @@ PLOTTERS: dict[str, type] = {
     "aqm_overlay": AqmOverlayPlotter,
     "aqm_percentiles_over_time": AqmPercentilesOverTimePlotter,
     "aqm_queues": AqmQueuesPlotter,
+    "aqm_side_by_side": AqmSideBySidePlotter,
     "aqm_tail": AqmTailPlotter,
     "aqm_tcp_info": AqmTcpInfoPlotter,
     "aqm_timeseries": AqmTimeseriesPlotter,

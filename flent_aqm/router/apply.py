@@ -41,8 +41,13 @@ def more_settings(scenario: Scenario) -> list[str]:
         words.append(f"tiers={scenario.tiers}")
     if scenario.txqueuelen is not None:
         words.append(f"txqueuelen={scenario.txqueuelen}")
-    return words + [f"aqm_{name}={hook_value(scenario.aqm, name, text)}"
-                    for name, text in scenario.aqm_parameters]
+    words += [f"aqm_{name}={hook_value(scenario.aqm, name, text)}"
+              for name, text in scenario.aqm_parameters]
+    if scenario.up_aqm is not None:
+        words.append(f"up_aqm={scenario.up_aqm}")
+        words += [f"up_aqm_{name}={hook_value(scenario.up_aqm, name, text)}"
+                  for name, text in scenario.up_aqm_parameters]
+    return words
 
 
 def read_back_command(scenario: Scenario) -> list[str]:

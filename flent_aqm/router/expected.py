@@ -102,8 +102,9 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock) -> ExpectedD
     mbps = scenario.rate_down_mbps if role == "down" else scenario.rate_up_mbps
     rate_bit_s = round(mbps * 1_000_000)
     shaper, leaves = _shaper(scenario, rate_bit_s, clock)
-    aqm = AQMS[scenario.aqm]
-    asked = dict(scenario.aqm_parameters)
+    name, parameters = scenario.queue(role)
+    aqm = AQMS[name]
+    asked = dict(parameters)
     report = aqm.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock))
     qdiscs = [*shaper, *(ExpectedQdisc(aqm.kind, handle, parent, report)
                          for handle, parent in leaves.items())]
@@ -112,7 +113,7 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock) -> ExpectedD
     quantum = 0
     if aqm.classes:
         flows = int(asked.get("flows", defaults.DRR_FLOWS))
-        quantum = int(hook_value(scenario.aqm, "quantum",
+        quantum = int(hook_value(name, "quantum",
                                  asked.get("quantum", str(FRAME_BYTES))))
         drr = frozenset(f"{handle}{flow:x}" for handle in leaves for flow in range(1, flows + 1))
         filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")

@@ -16,7 +16,7 @@ from flent_aqm.errors import ConfigError
 
 Check = Callable[[object], bool]
 
-LAB_HOSTS = ("client", "router", "server")
+LAB_HOSTS = ("client", "router", "server", "dest1", "dest2")
 
 
 def number(lowest: float, highest: float) -> Check:
@@ -63,6 +63,13 @@ TEST_PARAMETERS: dict[str, Check] = {
     "cross_jitter_ms": _DECIMAL,
     "streams": _COUNT,
     "tcp_cong_control": _WORDS,
+    # of ping_exp
+    "load": text("empty|upload|download|both"),
+    "uploads": _COUNT,
+    "downloads": _COUNT,
+    "ping_count": text("[1-9][0-9]{0,5}"),
+    "ping_interval": _DECIMAL,
+    "lead_time": _DECIMAL,
     # of Flent's own tests
     "upload_streams": text("[1-9][0-9]{0,3}|num_cpus"),
     "download_streams": text("[1-9][0-9]{0,3}|num_cpus"),

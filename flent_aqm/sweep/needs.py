@@ -18,7 +18,9 @@ class Needs:
 NEEDS = {
     "ndt7": Needs(("ndt7-client",), ("irtt", "iperf3", "ndt7-cleartext")),
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
+    "ping_exp": Needs(("iperf3",), ("iperf3",)),
     "rrul": Needs(("netperf", "netserver"), ("irtt", "netserver")),
+    "rtt_fair": Needs(("netperf", "netserver"), ("irtt", "netserver")),
     "tcp_": Needs(("netperf", "netserver"), ("irtt", "netserver")),
 }
 # What isn't listed: any server may be the one.

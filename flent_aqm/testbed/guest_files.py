@@ -67,7 +67,7 @@ def write(
         (folder / "links" / "package").symlink_to(package)
         if _has_venv():
             (folder / "links" / "python").symlink_to(sys.prefix)
-    (folder / "etc" / "hosts").write_text(_hosts())
+    (folder / "etc" / "hosts").write_text(_hosts(scenario))
     # Names have both kinds of address; IPv4 is what one gets without asking.
     (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
     (folder / "etc" / "resolv.conf").write_text("# the lab has no name server\n")
@@ -87,6 +87,7 @@ def write(
         # M-Lab's, wherever the user has it
         **({"NDT_SERVER": shutil.which("ndt-server") or ""} if "ndt-server" in servers else {}),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
+        **_topology(scenario),
         "INTERACTIVE": "yes" if interactive else "no",
         "WRITABLE_DIR": "yes" if writable_cwd else "no",
         "RESULTS": RESULTS_IN_GUEST,
@@ -165,13 +166,43 @@ def _first_lines(python: str) -> str:
     return f"#!/bin/sh\n'''exec' {shlex.quote(python)} -P \"$0\" \"$@\"\n' '''\n"
 
 
-def _hosts() -> str:
+def _topology(scenario: Scenario) -> dict[str, str]:
+    """Variables for what a run has beside client, router and server; none without."""
+    found = {}
+    if scenario.tcp_ecn:
+        found["TCP_ECN"] = "yes"
+    if scenario.dest2_delay_ms is not None:
+        found |= {name: str(getattr(defaults, name)) for name in (
+            "SERVER_DEST2_IPV4", "DEST2_IPV4", "SERVER_DEST2_IPV6", "DEST2_IPV6")}
+        found["DEST2_HALF_DELAY_US"] = str(round(scenario.dest2_delay_ms * 1000 / 2))
+    for way, mbps, buffer_ms in (
+        ("DOWN", scenario.modem_down_mbps, scenario.modem_down_buffer_ms),
+        ("UP", scenario.modem_up_mbps, scenario.modem_up_buffer_ms),
+    ):
+        if mbps is not None:
+            bit_s = round(mbps * 1_000_000)
+            found |= {
+                f"MODEM_{way}_BIT_S": str(bit_s),
+                f"MODEM_{way}_BURST_BYTES": str(max(bit_s // 8 * defaults.TBF_BURST_US // 10**6,
+                                                    defaults.TBF_MIN_BURST_BYTES)),
+                # Room for one frame, even where the buffer's time is 0.
+                f"MODEM_{way}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
+            }
+    return found
+
+
+def _hosts(scenario: Scenario) -> str:
     addresses = [
         ("127.0.0.1", "localhost"), ("::1", "localhost"),
         (defaults.CLIENT_IPV4, "client"), (defaults.CLIENT_IPV6, "client"),
         (defaults.ROUTER_DOWN_IPV4, "router"), (defaults.ROUTER_DOWN_IPV6, "router"),
         (defaults.SERVER_IPV4, "server"), (defaults.SERVER_IPV6, "server"),
     ]
+    if scenario.dest2_delay_ms is not None:
+        addresses += [
+            (defaults.SERVER_IPV4, "dest1"), (defaults.SERVER_IPV6, "dest1"),
+            (defaults.DEST2_IPV4, "dest2"), (defaults.DEST2_IPV6, "dest2"),
+        ]
     return "".join(f"{address}\t{name}\n" for address, name in addresses)
 
 

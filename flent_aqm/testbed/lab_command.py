@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import threading
+from dataclasses import fields
 from pathlib import Path
 from typing import IO
 
@@ -46,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="of the router's shaped devices")
     parser.add_argument("--delay", metavar="MS", default="0",
                         help="round-trip delay added at the server")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
+                        help="any other key of a batch that shapes the testbed, such as "
+                        "modem_mbps=20 or dest2_delay_ms=30")
     parser.add_argument("--router-model", default="ideal",
                         help=f"{', '.join(defaults.ROUTER_MODELS)} or a timer latency like 12us")
     parser.add_argument("--seed", metavar="N",
@@ -71,6 +75,7 @@ def main(args: argparse.Namespace) -> int:
         **({"rate_down_mbps": args.rate_down} if args.rate_down else {}),
         "burst_shaping": args.burst_shaping, "base_delay_ms": args.delay,
         "router_model": args.router_model, "seed": args.seed,
+        **_others(args.set),
     })
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     interactive = not command
@@ -103,6 +108,17 @@ def _parameters(words: list[str]) -> dict[str, str]:
             raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
                               "such as target=10ms")
     return {f"aqm_{name}": value for name, _, value in (word.partition("=") for word in words)}
+
+
+def _others(words: list[str]) -> dict[str, str]:
+    """The settings given with --set. Raises ConfigError for one that isn't known."""
+    given = dict(word.partition("=")[::2] for word in words)
+    known = {*(field.name for field in fields(Scenario)), "modem_mbps"}
+    for key in given:
+        if key not in known and not key.startswith(("aqm_", "up_aqm_")):
+            raise ConfigError(f"--set: unknown key {key!r}; known: {', '.join(sorted(known))}, "
+                              "aqm_PARAMETER, up_aqm_PARAMETER")
+    return given
 
 
 def _servers(mlab: bool) -> list[str]:

@@ -70,7 +70,8 @@ class NetnsTestbed:
         kinds: dict[Scenario, Scenario] = {}
         for scenario in (cell.scenario for cell in cells):
             refuse_virtual_settings("netns", scenario)
-            if scenario.base_delay_ms or scenario.ingress == "ifb":
+            if (scenario.base_delay_ms or scenario.dest2_delay_ms
+                    or scenario.ingress == "ifb"):
                 _load_ifb()
             kinds.setdefault(_kind(scenario), scenario)
         for scenario in kinds.values():

@@ -16,6 +16,15 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
                           f"on testbed {testbed} the router is real: leave router_model out")
 
 
+def refuse_network_of_ours(scenario: Scenario) -> None:
+    """Raise ConfigError for what needs a network that we make: where the router is a real one,
+    modem, second server and the hosts' ECN are the user's."""
+    for key in ("modem_down_mbps", "dest2_delay_ms", "tcp_ecn"):
+        if getattr(scenario, key) not in (None, False):
+            raise ConfigError(f"{key}: the network behind a router by ssh is not ours to make; "
+                              "set it up by hand and leave the key out, or use virtual or netns")
+
+
 def wall_limit_s(run: FlentRun) -> float:
     """Seconds after which a run has to be taken for hung."""
     return run.length_s + defaults.REAL_TIME_MARGIN_S

@@ -17,6 +17,7 @@ host_end() { # device
     ethtool -K "$1" tso off gso off gro on >/dev/null
     echo "$GRO_FLUSH_TIMEOUT_NS" >"/sys/class/net/$1/gro_flush_timeout"
     echo 1 >"/sys/class/net/$1/napi_defer_hard_irqs"
+    [ -z "${TCP_ECN:-}" ] || echo 1 >/proc/sys/net/ipv4/tcp_ecn
     # A new namespace takes over what the machine is set to. It may be changed to what the
     # machine allows everybody; netns.py tells where that isn't this one.
     if grep -qw "$TCP_CONGESTION_CONTROL" /proc/sys/net/ipv4/tcp_allowed_congestion_control; then

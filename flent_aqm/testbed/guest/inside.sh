@@ -6,6 +6,9 @@
 #   client (this namespace)      netns router          netns server
 #     eth0 ------------------- down      up ------------------- eth0
 #
+# With a modem, its namespace is between router and server (modem.sh); a second server is
+# behind the first (dest2.sh).
+#
 # The host hands over one writable folder, which is /run/lab in here:
 #   settings.sh   read     the variables in capitals, written by guest_files.py
 #   command.sh    read     what to run on the client
@@ -27,7 +30,11 @@ set_up_names() {
 set_up_network() {
     sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
     ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
+    [ -z "${MODEM_UP_BIT_S:-}" ] || ip netns exec modem sh "$GUEST_DIR/modem.sh" ||
+        fail "can't set up the modem's network"
     ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server's network"
+    [ -z "${DEST2_IPV4:-}" ] || ip netns exec dest2 sh "$GUEST_DIR/dest2.sh" ||
+        fail "can't set up the second server's network"
 }
 
 # Sets status to the command's.

@@ -64,7 +64,7 @@ wait_for_servers() {
 
 # The kernel takes notice of links once a second, and only then are IPv6 addresses in use.
 wait_for_links() {
-    for address in "$SERVER_IPV4" "$SERVER_IPV6"; do
+    for address in "$SERVER_IPV4" "$SERVER_IPV6" ${DEST2_IPV4:-} ${DEST2_IPV6:-}; do
         fping -q -B 1 -p 100 -t 250 -r 120 "$address" >/dev/null 2>&1 ||
             fail "the server doesn't answer at $address"
     done

@@ -21,3 +21,9 @@ END
 for device in down up; do
     ethtool -K "$device" tso off gso off gro off >/dev/null
 done
+if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
+    ip -batch - <<END
+route add $DEST2_IPV4/32 via $SERVER_IPV4
+route add $DEST2_IPV6/128 via $SERVER_IPV6 dev up
+END
+fi

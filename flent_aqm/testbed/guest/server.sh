@@ -4,6 +4,7 @@
 
 set -eu
 . "$GUEST_DIR/devices.sh"
+. "$GUEST_DIR/serving.sh"
 
 no_address_detection
 ip -batch - <<END
@@ -16,52 +17,15 @@ route add default via $ROUTER_UP_IPV6 dev eth0
 END
 host_end eth0
 
-# Half of the delay on what leaves, half on what arrives; netem can hold only what
-# leaves a device, so arriving packets go through an ifb. On the server, never on the
-# router, whose queue is what is measured. The limit holds 10 Gbit/s for a second.
-no_delay() {
-    echo "a base delay needs sch_netem, ifb, cls_matchall and act_mirred in the kernel"
-    exit 1
-}
-if [ "$HALF_DELAY_US" -gt 0 ]; then
-    ip -batch - <<END || no_delay
-link add ifb0 type ifb
-link set dev ifb0 up
+if [ -n "${DEST2_IPV4:-}" ]; then
+    echo 1 >/proc/sys/net/ipv4/ip_forward
+    echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+    ip -batch - <<END
+addr add $SERVER_DEST2_IPV4/24 dev dest2
+addr add $SERVER_DEST2_IPV6/64 dev dest2 nodad
+link set dev dest2 up
 END
-    tc -batch - <<END || no_delay
-qdisc add dev eth0 root netem delay ${HALF_DELAY_US}us limit 1000000
-qdisc add dev eth0 clsact
-filter add dev eth0 ingress matchall action mirred egress redirect dev ifb0
-qdisc add dev ifb0 root netem delay ${HALF_DELAY_US}us limit 1000000
-END
+    ethtool -K dest2 tso off gso off gro off >/dev/null
 fi
-
-for server in $SERVERS; do
-    case $server in
-    iperf3)
-        # A server in JSON mode hands its side of each interval to the client, too.
-        for port in "$IPERF3_PORT" "$IPERF3_CROSS_PORT"; do
-            iperf3 --server --json --interval 0.2 --port "$port" >/dev/null 2>&1 &
-        done
-        ;;
-    irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
-    netserver) netserver -D >/dev/null 2>&1 & ;;
-    ndt7)
-        "$PYTHON" -P -m flent_aqm.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
-            >/run/ndt7.log 2>&1 &
-        ;;
-    ndt7-cleartext) # starts faster, as it makes no certificate
-        "$PYTHON" -P -m flent_aqm.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
-        ;;
-    ndt-server)
-        # M-Lab's own, which writes its records below the working directory.
-        mkdir -p /run/ndt-server && cd /run/ndt-server
-        "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server \
-            >/run/ndt7.log 2>&1 &
-        ;;
-    *)
-        echo "unknown server: $server" >&2
-        exit 1
-        ;;
-    esac
-done
+delay_of eth0 "$HALF_DELAY_US"
+start_servers

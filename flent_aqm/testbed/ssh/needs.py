@@ -14,7 +14,7 @@ KIND_OF_AQM = {name: aqm.kind for name, aqm in AQMS.items()}
 
 def kinds_of(scenario: Scenario) -> set[str]:
     """The kinds for one run."""
-    kinds = {"pfifo", KIND_OF_AQM[scenario.aqm]}
+    kinds = {"pfifo", *(KIND_OF_AQM[scenario.queue(role)[0]] for role in ("down", "up"))}
     if scenario.shaper in ("htb", "tbf"):
         kinds.add(scenario.shaper)
     return kinds

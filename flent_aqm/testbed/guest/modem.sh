@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# The modem: what arrives at one device leaves by the other, through a shaper with a
+# drop-tail queue. It has no addresses and changes no packet. Run in its namespace.
+#
+#   router up ── lan [modem] wan ── server eth0
+
+set -eu
+. "$GUEST_DIR/devices.sh"
+
+no_address_detection
+ip -batch - <<END
+link set dev lo up
+link set dev lan up
+link set dev wan up
+END
+for device in lan wan; do
+    ethtool -K "$device" tso off gso off gro off >/dev/null
+done
+tc -batch - <<END
+qdisc add dev lan root tbf rate ${MODEM_DOWN_BIT_S}bit burst $MODEM_DOWN_BURST_BYTES limit $MODEM_DOWN_BUFFER_BYTES
+qdisc add dev wan root tbf rate ${MODEM_UP_BIT_S}bit burst $MODEM_UP_BURST_BYTES limit $MODEM_UP_BUFFER_BYTES
+qdisc add dev lan clsact
+filter add dev lan ingress matchall action mirred egress redirect dev wan
+qdisc add dev wan clsact
+filter add dev wan ingress matchall action mirred egress redirect dev lan
+END

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# What the hosts that serve have in common, read by server.sh and dest2.sh.
+
+# Half of the delay on what leaves, half on what arrives; netem can hold only what
+# leaves a device, so arriving packets go through an ifb. On the server, never on the
+# router, whose queue is what is measured. The limit holds 10 Gbit/s for a second.
+no_delay() {
+    echo "a base delay needs sch_netem, ifb, cls_matchall and act_mirred in the kernel"
+    exit 1
+}
+delay_of() { # device, half of the delay in us
+    [ "$2" -gt 0 ] || return 0
+    ip -batch - <<END || no_delay
+link add ifb0 type ifb
+link set dev ifb0 up
+END
+    tc -batch - <<END || no_delay
+qdisc add dev $1 root netem delay ${2}us limit 1000000
+qdisc add dev $1 clsact
+filter add dev $1 ingress matchall action mirred egress redirect dev ifb0
+qdisc add dev ifb0 root netem delay ${2}us limit 1000000
+END
+}
+
+start_servers() {
+    for server in $SERVERS; do
+        case $server in
+        iperf3)
+            # A server in JSON mode hands its side of each interval to the client, too.
+            for port in "$IPERF3_PORT" "$IPERF3_CROSS_PORT"; do
+                iperf3 --server --json --interval 0.2 --port "$port" >/dev/null 2>&1 &
+            done
+            ;;
+        irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
+        netserver) netserver -D >/dev/null 2>&1 & ;;
+        ndt7)
+            "$PYTHON" -P -m flent_aqm.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
+                >/run/ndt7.log 2>&1 &
+            ;;
+        ndt7-cleartext) # starts faster, as it makes no certificate
+            "$PYTHON" -P -m flent_aqm.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
+            ;;
+        ndt-server)
+            # M-Lab's own, which writes its records below the working directory.
+            mkdir -p /run/ndt-server && cd /run/ndt-server || exit
+            "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server \
+                >/run/ndt7.log 2>&1 &
+            ;;
+        *)
+            echo "unknown server: $server" >&2
+            exit 1
+            ;;
+        esac
+    done
+}
