@@ -20,7 +20,8 @@ def refuse_network_of_ours(scenario: Scenario) -> None:
     """Raise ConfigError for what needs a network that we make: where the router is a real one,
     modem, second server and the hosts' ECN are the user's."""
     for key in ("modem_down_mbps", "dest2_delay_ms", "tcp_ecn"):
-        if getattr(scenario, key) not in (None, False):
+        value = getattr(scenario, key)
+        if value is not None and value is not False:
             raise ConfigError(f"{key}: the network behind a router by ssh is not ours to make; "
                               "set it up by hand and leave the key out, or use virtual or netns")
 

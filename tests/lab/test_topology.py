@@ -16,6 +16,7 @@ from flent_aqm.router.proof import differences
 from flent_aqm.runners.ping_exp import settings_from
 from flent_aqm.scenario import Scenario
 from flent_aqm.sweep.cell import derive_seed
+from flent_aqm.testbed.real_time import refuse_network_of_ours
 from flent_aqm.testbed.virtual import Lab
 
 
@@ -51,6 +52,15 @@ def test_topology_scenario_survives_json() -> None:
     assert Scenario.from_json(scenario.as_json()) == scenario
     assert scenario.queue("up") == ("no_aqm", (("limit", "3"),))
     assert scenario.queue("down") == ("no_aqm", (("limit", "18"),))
+
+
+@pytest.mark.parametrize("given", [
+    {"modem_mbps": "4"}, {"dest2_delay_ms": "0"}, {"tcp_ecn": "1"}])
+def test_topology_real_routers_refuse_what_they_cannot_have(given: dict[str, object]) -> None:
+    """The key is named; nothing of it for a scenario without."""
+    refuse_network_of_ours(Scenario())
+    with pytest.raises(ConfigError, match="not ours to make"):
+        refuse_network_of_ours(Scenario.from_settings(given))
 
 
 @pytest.mark.lab

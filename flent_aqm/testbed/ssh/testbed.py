@@ -19,7 +19,11 @@ from flent_aqm.sweep.cell import Cell
 from flent_aqm.testbed.folder import OwnedFolder
 from flent_aqm.testbed.place import DIES_WITH_US, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
-from flent_aqm.testbed.real_time import refuse_network_of_ours, refuse_virtual_settings, wall_limit_s
+from flent_aqm.testbed.real_time import (
+    refuse_network_of_ours,
+    refuse_virtual_settings,
+    wall_limit_s,
+)
 from flent_aqm.testbed.ssh import needs, probe
 from flent_aqm.testbed.ssh.connection import Connection
 from flent_aqm.testbed.ssh.routes import address_of, own_address_towards
@@ -77,10 +81,9 @@ class SshTestbed:
         cells = list(cells)
         for cell in cells:
             refuse_virtual_settings(self._address, cell.scenario)
+            refuse_network_of_ours(cell.scenario)
         keys = {key: _same(key, [getattr(cell.scenario, key) for cell in cells]) for key in _KEYS}
         host = _same("hosts", [_first(cell.settings.get("HOSTS")) for cell in cells])
-        for cell in cells:
-            refuse_network_of_ours(cell.scenario)
         if not keys["server_testbed"] and any(cell.scenario.base_delay_ms for cell in cells):
             raise ConfigError("base_delay_ms: delay is added on the server; give its address "
                               "with server_testbed = ssh://root@SERVER, or leave it out")
