@@ -131,8 +131,11 @@ def _rehearse(scenario: Scenario) -> None:
             raise
         except LabError:
             said = " ".join(place.console().replace("flent-aqm-guest:", "").split())
-            what = (f"namespaces with a base delay of {scenario.base_delay_ms:g} ms"
-                    if scenario.base_delay_ms else "namespaces")
+            parts = [text for asked, text in (
+                (scenario.base_delay_ms, f"a base delay of {scenario.base_delay_ms:g} ms"),
+                (scenario.modem_up_mbps, "a modem"),
+                (scenario.dest2_delay_ms is not None, "a second server")) if asked]
+            what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
             raise ConfigError(f"testbed netns: this machine's kernel {release} can't make "
                               f"{what}: {said or 'no message'}") from None
         if outcome.status:
