@@ -7,28 +7,19 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flent_aqm.errors import BadResult, ConfigError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from flent_aqm.plotters.looks import Look
+
 RESULTS = Path("results")
 BATCH = "quick-*"
 SUFFIX = ".flent.gz"
 PICTURE = "demo.png"
-
-# Okabe and Ito's colours, which the colour-blind can tell apart, and a line style each,
-# for prints without colour. Queues that nobody thought of take the rest in turn.
-STYLES: dict[str, tuple[str, Any]] = {
-    "no_aqm": ("#D55E00", "-"),
-    "codel": ("#E69F00", (0, (5, 1.5))),
-    "fq_codel": ("#0072B2", "-."),
-    "sfq": ("#CC79A7", (0, (1, 1.2))),
-}
-MORE_STYLES: list[tuple[str, Any]] = [
-    ("#009E73", (0, (7, 2, 1, 2, 1, 2))), ("#56B4E9", (0, (3, 3))), ("#000000", (0, (9, 3)))]
 
 
 @dataclass(frozen=True)
@@ -108,17 +99,19 @@ def draw(runs: Sequence[Run], picture: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+    from flent_aqm.plotters.looks import looks_for, order
+
     tests = sorted({run.test for run in runs})
-    styles = styles_for({run.aqm for run in runs})
+    looks = looks_for(order([run.aqm for run in runs]))
     figure = Figure(figsize=(9.6, 1.2 + 2.6 * len(tests)), layout="constrained")
     axes = figure.subplots(len(tests), 2, squeeze=False, width_ratios=(2.6, 1), sharex="col")
     counts = []
     for test, (left, right) in zip(tests, axes, strict=True):
         grouped = {aqm: [run for run in runs if (run.test, run.aqm) == (test, aqm)]
-                   for aqm in styles}
+                   for aqm in looks}
         present = {aqm: members for aqm, members in grouped.items() if members}
-        draw_latencies(left, present, styles)
-        draw_throughput(right, present, styles)
+        draw_latencies(left, present, looks)
+        draw_throughput(right, present, looks)
         left.set_title(test, loc="left", fontweight="bold")
         counts.append(f"{test} " + span([sum(len(run.latencies_ms) for run in members)
                                          for members in present.values()]))
@@ -126,9 +119,9 @@ def draw(runs: Sequence[Run], picture: Path) -> None:
     axes[-1][1].set_xlabel("throughput (Mbit/s)")
     # A line for each, also of queues that not every test has.
     figure.legend(
-        handles=[Line2D([], [], color=colour, linestyle=line, linewidth=2.6, label=aqm)
-                 for aqm, (colour, line) in styles.items()],
-        loc="outside upper center", ncols=len(styles), handlelength=4, frameon=False,
+        handles=[Line2D([], [], color=look.colour, linestyle=look.line, linewidth=2.6, label=aqm)
+                 for aqm, look in looks.items()],
+        loc="outside upper center", ncols=min(len(looks), 6), handlelength=4, frameon=False,
         title=f"Latency while a speed test loads {links(runs)}", title_fontsize="large")
     figure.supxlabel(
         f"{len(runs)} runs. Samples per line: {'; '.join(counts)}.", fontsize="small",
@@ -137,7 +130,7 @@ def draw(runs: Sequence[Run], picture: Path) -> None:
 
 
 def draw_latencies(
-    axis: Axes, present: Mapping[str, Sequence[Run]], styles: Mapping[str, tuple[str, Any]]
+    axis: Axes, present: Mapping[str, Sequence[Run]], looks: Mapping[str, Look]
 ) -> None:
     """One line per queue: the share of samples that are at most so long."""
     import numpy
@@ -146,10 +139,10 @@ def draw_latencies(
     # Each thinner than the one below: equal latencies lie on top of each other.
     for width, (aqm, members) in zip(numpy.linspace(3.6, 2, len(present)), present.items(),
                                      strict=True):
-        colour, line = styles[aqm]
         samples = numpy.sort(numpy.concatenate([run.latencies_ms for run in members]))
         share = numpy.arange(1, samples.size + 1) / samples.size
-        axis.step(samples, share, where="post", color=colour, linestyle=line, label=aqm,
+        axis.step(samples, share, where="post", color=looks[aqm].colour,
+                  linestyle=looks[aqm].line, label=aqm,
                   linewidth=width)
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -161,7 +154,7 @@ def draw_latencies(
 
 
 def draw_throughput(
-    axis: Axes, present: Mapping[str, Sequence[Run]], styles: Mapping[str, tuple[str, Any]]
+    axis: Axes, present: Mapping[str, Sequence[Run]], looks: Mapping[str, Look]
 ) -> None:
     """One bar per queue: the mean over its runs of what the tool reported. Beside it, where
     the line on the left ends."""
@@ -176,7 +169,7 @@ def draw_throughput(
             labels.append(f"{aqm}\np99 {tail:.3g} ms")
         except NotAvailable:
             labels.append(aqm)
-        axis.barh(place, mean, color=styles[aqm][0], height=0.7)
+        axis.barh(place, mean, color=looks[aqm].colour, height=0.7)
         axis.text(mean * 0.96, place, f"{mean:.1f}", ha="right", va="center", color="white",
                   fontweight="bold", fontsize="small")
     axis.set_yticks(range(len(present)), labels, fontsize="small")
@@ -184,14 +177,6 @@ def draw_throughput(
     axis.set_xlim(left=0)
     axis.grid(axis="x", alpha=0.3)
     axis.set_axisbelow(True)
-
-
-def styles_for(aqms: set[str]) -> dict[str, tuple[str, Any]]:
-    """A colour and a line style for each queue, in the order of the picture."""
-    known = [aqm for aqm in STYLES if aqm in aqms]
-    others = sorted(aqms - set(known))
-    return {aqm: STYLES[aqm] for aqm in known} | {
-        aqm: MORE_STYLES[place % len(MORE_STYLES)] for place, aqm in enumerate(others)}
 
 
 def links(runs: Sequence[Run]) -> str:

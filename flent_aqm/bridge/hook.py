@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PATCHES = {
     "flent": "flent_aqm.bridge.exit_status",
     "flent.batch": "flent_aqm.bridge.batch_patch",
+    "flent.gui": "flent_aqm.bridge.gui_patch",
     "flent.metadata": "flent_aqm.bridge.metadata_patch",
     "flent.plotters": "flent_aqm.bridge.plotters_patch",
     "flent.resultset": "flent_aqm.bridge.resultset_patch",

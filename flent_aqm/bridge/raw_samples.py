@@ -5,19 +5,23 @@ Flent wraps every sample in a dict class of its own when it loads a file, and fl
 pickles all results of a plot to another process: of some 3,000 samples a run each is
 pickled and unpickled as an object. With 200 files open that takes 9 s for each plot. Here
 the samples stay what the JSON parser gave, travel as one block of bytes, and are wrapped
-when a plot of Flent's asks for them. Plots of ours take them plain.
+when a plot of Flent's asks for them. Plots of ours take them plain, and what they make of
+them travels along, so that it is made once and not for each plot.
 """
 
 from __future__ import annotations
 
 import marshal
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from flent_aqm.data_file import DataFile
 
 Plain = dict[str, list[dict[str, Any]]]
+
+Made = TypeVar("Made")
 
 _KEY = "_flent_aqm_raw"
 
@@ -25,13 +29,15 @@ _KEY = "_flent_aqm_raw"
 class Packed:
     """Raw samples in one or two of three forms: bytes, plain dicts, Flent's dicts.
 
-    Who has Flent's may change them, so they replace the other forms.
+    Who has Flent's may change them, so they replace the other forms, and what was made of
+    the samples is forgotten.
     """
 
     def __init__(self, plain: Plain | None) -> None:
         self.packed: bytes | None = None
         self.plain = plain
         self.wrapped: dict[str, list[Any]] | None = None
+        self._made: dict[str, Any] = {}
 
     def as_plain(self) -> Plain:
         """The samples as plain dicts; not to be changed."""
@@ -54,13 +60,21 @@ class Packed:
             self.wrapped = {name: [wrapper(one, sep="::") for one in samples]
                             for name, samples in self.as_plain().items()}
             self.plain = self.packed = None
+        self._made = {}
         return self.wrapped
 
-    def __getstate__(self) -> bytes:
-        return self.as_bytes()
+    def once(self, name: str, make: Callable[[], Made]) -> Made:
+        """What make() gives, made of these samples when it is first asked for by this name."""
+        if name not in self._made:
+            self._made[name] = make()
+        return cast(Made, self._made[name])
 
-    def __setstate__(self, packed: bytes) -> None:
-        self.packed, self.plain, self.wrapped = packed, None, None
+    def __getstate__(self) -> tuple[bytes, dict[str, Any]]:
+        return self.as_bytes(), self._made
+
+    def __setstate__(self, state: tuple[bytes, dict[str, Any]]) -> None:
+        self.packed, self._made = state
+        self.plain = self.wrapped = None
 
 
 def patch(module: Any) -> None:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Statistics between groups of runs, all of them by rank or resampling: latencies under
-load are not normally distributed, and a batch has few repetitions."""
+load are not normally distributed, and a batch has few repetitions.
+
+SciPy's statistics are loaded by who needs them, as that takes a second.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy
-from scipy import stats
 
 from flent_aqm.data_file import Numbers
 from flent_aqm.errors import NotAvailable
@@ -60,6 +62,8 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
         raise NotAvailable("there is one group only")
     if len({value for group in filled for value in group}) < 2:
         raise NotAvailable("all runs have the same number")
+    from scipy import stats
+
     found = stats.kruskal(*filled)
     return RankTest(float(found.statistic), float(found.pvalue))
 
@@ -73,6 +77,8 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
     """
     if not first or not second:
         raise NotAvailable("a group has no run")
+    from scipy import stats
+
     statistic = stats.mannwhitneyu(first, second, method="asymptotic").statistic
     return float(2 * statistic / (len(first) * len(second)) - 1)
 
@@ -108,6 +114,8 @@ def _interval(array: Numbers) -> tuple[float, float] | None:
     if array.size < FEWEST_FOR_INTERVAL:
         return None
     # Percentiles of resampled medians: the corrected kinds fail where runs are alike.
+    from scipy import stats
+
     found = stats.bootstrap((array,), numpy.median, n_resamples=RESAMPLES, method="percentile",
                             rng=numpy.random.default_rng(SEED)).confidence_interval
     return float(found.low), float(found.high)

@@ -7,15 +7,14 @@ own, over TCP and at times of its choosing; here they are the run's, all of them
 
 from __future__ import annotations
 
-from scipy import stats
-
 from flent_aqm.metrics.jitter import mean_difference_ms
 from flent_aqm.metrics.run import Run
+from flent_aqm.metrics.trimmed import trimmed_mean
 
 
 def iqm_ms(run: Run, direction: str) -> float:
     """Interquartile mean: without the lowest and the highest quarter. Raises NotAvailable."""
-    return float(stats.trim_mean(run.loaded(direction).answered_ms, 0.25))
+    return trimmed_mean(run.loaded(direction).answered_ms, lowest=0.25, highest=0.25)
 
 
 def low_ms(run: Run, direction: str) -> float:

@@ -15,12 +15,12 @@ and a buffer in the sender's kernel is, too.
 from __future__ import annotations
 
 import numpy
-from scipy import stats
 
 from flent_aqm.data_file import Numbers
 from flent_aqm.errors import NotAvailable
 from flent_aqm.metrics.run import Run
 from flent_aqm.metrics.steps import step
+from flent_aqm.metrics.trimmed import trimmed_mean
 
 INTERVALS = 4
 INTERVAL_S = 1.0
@@ -45,7 +45,7 @@ def rpm_class(rpm: float) -> str:
 
 def trimmed_mean_ms(samples_ms: Numbers) -> float:
     """One-sided: the mean without the slowest 5 %."""
-    return float(stats.trim1(samples_ms, 0.05, tail="right").mean())
+    return trimmed_mean(samples_ms, highest=0.05)
 
 
 def p90_ms(samples_ms: Numbers) -> float:

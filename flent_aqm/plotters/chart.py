@@ -8,7 +8,6 @@ titles, legends, labels, bounds, sizes, axes and notes hold here, too.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +17,6 @@ from flent_aqm.errors import BadResult
 from flent_aqm.metrics.run import Run, as_run
 from flent_aqm.plotters.grouping import check_factors
 from flent_aqm.plotters.looks import QUIET, caption
-
-# Runs that were read stay, as flent-gui draws the same ones again and again: some 100 kB each.
-_MOST_KEPT = 512
-_kept: OrderedDict[tuple[str, int], Run] = OrderedDict()
 
 # More lines than this and their labels are no longer read.
 MOST_LINES = 12
@@ -38,6 +33,7 @@ class ChartPlotter(Plotter):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.axes: list[Any] = []
+        self.heading = ""  # in place of the plot's description
         self.notes: list[str] = []
         self.handles: list[Any] = []
         self._given: Any = None
@@ -147,7 +143,7 @@ class ChartPlotter(Plotter):
         if self.override_title:
             lines = [self.override_title]
         elif self.print_title:
-            lines = [self.config.get("description", ""), self.description]
+            lines = [self.heading or self.config.get("description", ""), self.description]
             if self.metadata.get("TITLE") and not skip_title:
                 lines[1:] = [": ".join(filter(None, (self.description, self.metadata["TITLE"])))]
         self.title = "\n".join(filter(None, lines))
@@ -217,14 +213,8 @@ class ChartPlotter(Plotter):
 
 
 def run_of(results: Any) -> Run:
-    """A result set's run, from memory where it was read before. Raises BadResult."""
-    key = (str(results._loaded_from), hash(packed_of(results).as_bytes()))
-    if key not in _kept or results._loaded_from is None:
-        _kept[key] = as_run(data_file_of(results))
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    _kept.move_to_end(key)
-    return _kept[key]
+    """A result set's run, read once. Raises BadResult."""
+    return packed_of(results).once("run", lambda: as_run(data_file_of(results)))
 
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:

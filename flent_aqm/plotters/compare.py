@@ -72,8 +72,7 @@ class AqmCompareSidesPlotter(ComparePlotter):
             self.handles = draw_side_by_side(
                 axis, _short([word(along, value) for value in places]), sides, cells,
                 self.config.get("kind", "box"), self.quantity.log)
-            axis.set_ylabel(f"{way} (Mbit/s)" if self.quantity.unit != "ms"
-                            else f"RTT in {way} (ms)")
+            axis.set_ylabel(f"{way}\n{'RTT ' * self.quantity.log}({self.quantity.unit})")
             if self.quantity.log:
                 name_latency_axis(axis, "y")
             else:
@@ -93,13 +92,15 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
         for axis, way in zip(axes, ways, strict=True):
             drawn = []
-            for group in found:
+            # Each thinner than the one below: equal ones lie on top of each other.
+            widths = numpy.linspace(3, 1.5, len(found))
+            for group, width in zip(found, widths, strict=True):
                 at = numpy.sort(values(self.quantity, group.runs, way))
                 if not at.size:
                     continue
                 self.counted += at.size
                 drawn += axis.plot(*ecdf(at), drawstyle="steps-post", color=group.look.colour,
-                                   linestyle=group.look.line, linewidth=1.7, label=group.label)
+                                   linestyle=group.look.line, linewidth=width, label=group.label)
             self.handles = max(self.handles, drawn, key=len)
             axis.set_title(way, fontsize="medium")
             if self.quantity.log:

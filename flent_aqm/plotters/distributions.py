@@ -93,18 +93,19 @@ def _box(axis: Any, at: float, width: float, found: Numbers, look: Look) -> None
 
 
 def _violin(axis: Any, at: float, width: float, found: Numbers, look: Look, log: bool) -> None:
-    from scipy.stats import gaussian_kde
+    from matplotlib.mlab import GaussianKDE
 
     chosen = found
     if found.size > MOST_FOR_VIOLIN:  # evenly spaced quantiles: the same shape
-        chosen = numpy.quantile(found, (numpy.arange(MOST_FOR_VIOLIN) + 0.5) / MOST_FOR_VIOLIN)
+        places = (numpy.arange(MOST_FOR_VIOLIN) + 0.5) / MOST_FOR_VIOLIN * found.size
+        chosen = numpy.sort(found)[places.astype(int)]
     scale = numpy.log10(numpy.maximum(chosen, 1e-3)) if log else chosen
     if not numpy.ptp(scale) > 0:
         _box(axis, at, width, found, look)
         return
     # Within the values: there are no latencies below the least that was seen.
     spots = numpy.linspace(scale.min(), scale.max(), 120)
-    density = gaussian_kde(scale)(spots)
+    density = GaussianKDE(scale)(spots)
     half = density / density.max() * width * 0.45
     heights = 10**spots if log else spots
     axis.fill_betweenx(heights, at - half, at + half, facecolor=look.colour, alpha=0.85,

@@ -20,7 +20,8 @@ RATE = "rate_mbps"
 KNOWN = ("test", AQM, RATE, "burst_shaping", "cross_traffic", "base_delay_ms", "router_model",
          "testbed")
 # Differs between runs that repeat each other, or is said by others.
-NEVER = ("seed", "batch", "title", "rate_up_mbps", "rate_down_mbps")
+NEVER = ("seed", "batch", "title", "rate_up_mbps", "rate_down_mbps", "start_jitter_ms",
+         "cross_jitter_ms")
 MISSING = "not told"
 
 Value = str | float | bool

@@ -38,12 +38,12 @@ class AqmHeatPlotter(ChartPlotter):
         axis, = self.grid()
         image = draw_heat(axis, table, metric)
         self.figure.colorbar(image, ax=axis, label=f"{name} ({metric.unit})" if metric.unit
-                             else name)
+                             else name, format="{x:g}")
+        self.heading = f"{metric.description}; median of each cell's runs"
         axis.set_xticks(range(len(columns)),
                         [word(along, value).removesuffix(" Mbit/s") for value in columns])
         axis.set_yticks(range(len(rows)), [word(down, value) for value in rows])
         axis.set_xlabel({"rate_mbps": "link rate (Mbit/s)"}.get(along, along.replace("_", " ")))
-        self.note(f"{metric.description}; median of each cell's runs")
         rest = [one for one in factors(runs) if one not in (along, down)]
         if rest:
             self.note(f"pooled over {', '.join(rest)}")

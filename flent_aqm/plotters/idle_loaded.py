@@ -17,7 +17,10 @@ from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.plotters.looks import Look, style_key
 from flent_aqm.plotters.series import Line, lines, pooled
 from flent_aqm.plotters.tail import LEAST_MS, name_latency_axis
+from flent_aqm.plotters.thin import thinned
 
+# Marks for grey print, so far apart; of the axes' diagonal.
+MARK_EVERY = 0.12
 IDLE_LINE = (0, (1, 1.2))
 WAY_LINES = {"download": (0, (5, 1.5)), "upload": (0, (6, 1.5, 1, 1.5))}
 
@@ -76,7 +79,9 @@ class AqmIdleLoadedPlotter(ChartPlotter):
               width: float = 1.8) -> None:
         at_ms, share = ecdf(latencies)
         self.handles += axis.plot(at_ms, share, drawstyle="steps-post", color=look.colour,
-                                  linestyle=style, linewidth=width, label=label)
+                                  linestyle=style, linewidth=width, label=label,
+                                  marker=look.marker, markevery=MARK_EVERY, markersize=4.5,
+                                  markeredgecolor="white", markeredgewidth=0.4)
 
 
 def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
@@ -87,8 +92,8 @@ def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     finite = latencies[numpy.isfinite(latencies)]
     at, first = numpy.unique(finite, return_index=True)
     counted = numpy.append(first[1:], finite.size)
-    return (numpy.maximum(numpy.append(at[:1], at), LEAST_MS),
-            numpy.append(0.0, counted / max(1, latencies.size)))
+    return thinned(numpy.maximum(numpy.append(at[:1], at), LEAST_MS),
+                   numpy.append(0.0, counted / max(1, latencies.size)))
 
 
 def _one_after_the_other(run: Run) -> bool:

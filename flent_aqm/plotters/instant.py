@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flent_aqm.bridge.raw_samples import packed_of
 from flent_aqm.data_file import Numbers
 from flent_aqm.errors import NotAvailable
 from flent_aqm.metrics.flows import DIRECTIONS
@@ -14,7 +13,7 @@ from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.plotters.grouping import by_run
 from flent_aqm.plotters.looks import DROPS, MARKS
-from flent_aqm.plotters.observed import Captured, Queue, captured, queues
+from flent_aqm.plotters.observed import Captured, Queue, captured_in, queues_in
 from flent_aqm.plotters.over_time import start_s
 
 WAY_COLOURS = {"download": "#0072B2", "upload": "#E69F00"}
@@ -25,7 +24,7 @@ class AqmInstantPlotter(ChartPlotter):
     the packets that the router dropped or marked. Of several: the payload of each."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        seen = {id(run): captured(packed_of(result).as_plain())
+        seen = {id(run): captured_in(result)
                 for run, result in zip(runs, results, strict=True)}
         usable = [run for run in runs if seen[id(run)]]
         if not usable:
@@ -34,7 +33,7 @@ class AqmInstantPlotter(ChartPlotter):
         if len(runs) == 1:
             capture = seen[id(runs[0])]
             assert capture is not None
-            self._one(runs[0], capture, queues(packed_of(results[0]).as_plain()))
+            self._one(runs[0], capture, queues_in(results[0]))
         else:
             self._several(usable, seen)
         for axis in self.axes:
@@ -96,7 +95,7 @@ class AqmInstantPlotter(ChartPlotter):
                                       label=group.label, drawstyle="steps-pre")
                     if group.label not in known:
                         self.handles.append(line)
-            axis.set_ylabel(f"{way} (Mbit/s)")
+            axis.set_ylabel(f"{way}\n(Mbit/s)")
 
     def _line(self, axis: Any, at_s: Numbers, values: Numbers, colour: str, style: Any,
               label: str) -> None:

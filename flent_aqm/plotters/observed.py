@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from flent_aqm.bridge.raw_samples import packed_of
 from flent_aqm.data_file import Numbers, numbers
 from flent_aqm.errors import BadResult
 
@@ -67,6 +68,18 @@ def queues(raw: RawValues) -> dict[str, Queue]:
         *(numpy.diff(_column(samples, QUEUES, f"{device}_{counter}"), prepend=0)
           for counter in ("drops", "marks")))
         for way, device in DEVICES.items()}
+
+
+def captured_in(results: Any) -> Captured | None:
+    """captured() of a result set of Flent's, read once."""
+    packed = packed_of(results)
+    return packed.once("captured", lambda: captured(packed.as_plain()))
+
+
+def queues_in(results: Any) -> dict[str, Queue]:
+    """queues() of a result set of Flent's, read once."""
+    packed = packed_of(results)
+    return packed.once("queues", lambda: queues(packed.as_plain()))
 
 
 def _column(samples: Sequence[Mapping[str, Any]], series: str, name: str) -> Numbers:

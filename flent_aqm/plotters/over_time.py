@@ -17,6 +17,7 @@ from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import ChartPlotter, about
 from flent_aqm.plotters.looks import QUIET, style_key
 from flent_aqm.plotters.series import lines
+from flent_aqm.plotters.tail import name_latency_axis
 
 # A span has to have this many probes for its 90th percentile to be known.
 SPAN_PROBES = SAMPLES_BEYOND * 10
@@ -41,10 +42,11 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
             self.note(f"{MOST_RUNS} of {len(found)} series shown")
             found = found[:MOST_RUNS]
         axis, = self.grid()
+        if any(len(line.members) > 1 for line in found):
+            self.note("of each group one run: " + ", ".join(
+                f"{line.label}, of {len(line.members)}" for line in found))
         for line in found:
             run, probe = line.members[0]
-            if len(line.members) > 1:
-                self.note(f"of each group, one of its runs; {line.label}: {len(line.members)}")
             length_s = span_s(probe)
             begin_s = 0.0 if self.absolute_time else start_s(run)
             at_s, statistics = spans(probe, length_s)
@@ -69,7 +71,7 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
         self.handles += [style_key(name, **options) for name, options in STYLES.items()]
         shade_load(axis, runs, absolute=bool(self.absolute_time))
         axis.set_yscale("log")
-        axis.yaxis.set_major_formatter("{x:g}")
+        name_latency_axis(axis, "y")
         axis.set_xlabel("time (s)")
         axis.set_ylabel("round-trip time (ms)")
         self.note(about(runs, sum(probe.rtt_ms.size for line in found

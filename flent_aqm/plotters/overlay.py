@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.bridge.raw_samples import packed_of
 from flent_aqm.data_file import Numbers
 from flent_aqm.errors import BadResult, NotAvailable
 from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.plotters.grouping import AQM, by_run, factors, groups
 from flent_aqm.plotters.looks import line_key
-from flent_aqm.plotters.observed import captured
+from flent_aqm.plotters.observed import Captured, captured_in
 from flent_aqm.plotters.over_time import shade_load, start_s
+from flent_aqm.plotters.tail import name_latency_axis
 
 # One point for each; finer than this no picture of half a minute shows.
 STEP_S = 0.1
@@ -33,7 +33,7 @@ class AqmOverlayPlotter(ChartPlotter):
         for run, result in zip(runs, results, strict=True):
             try:
                 curves[id(run)] = (slowest(run) if latency
-                                   else payload(run, packed_of(result).as_plain()))
+                                   else payload(run, captured_in(result)))
             except BadResult as reason:
                 reasons.append(str(reason))
         drawn = [run for run in runs if id(run) in curves]
@@ -59,7 +59,7 @@ class AqmOverlayPlotter(ChartPlotter):
         axis.set_xlabel("time (s)")
         if latency:
             axis.set_yscale("log")
-            axis.yaxis.set_major_formatter("{x:g}")
+            name_latency_axis(axis, "y")
             axis.set_ylabel("slowest probe in 0.1 s (ms)")
         else:
             axis.set_ylim(bottom=0)
@@ -80,9 +80,8 @@ def slowest(run: Run) -> tuple[Numbers, Numbers]:
     return steps * STEP_S, numpy.maximum.reduceat(probe.rtt_ms[answered], first)
 
 
-def payload(run: Run, raw: Any) -> tuple[Numbers, Numbers]:
+def payload(run: Run, seen: Captured | None) -> tuple[Numbers, Numbers]:
     """Payload of the test in both directions, by seconds from the run's start."""
-    seen = captured(raw)
     if seen is None:
         raise NotAvailable("no packets were captured")
     ways = [mbps for name, mbps in seen.mbps.items() if not name.startswith("cross_")]

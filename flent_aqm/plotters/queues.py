@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.bridge.raw_samples import packed_of
 from flent_aqm.data_file import Numbers
 from flent_aqm.errors import NotAvailable
 from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.plotters.grouping import by_run
 from flent_aqm.plotters.looks import Look, looks_for
-from flent_aqm.plotters.observed import Queue, queues
+from flent_aqm.plotters.observed import Queue, queues_in
 from flent_aqm.plotters.over_time import shade_load, start_s
+from flent_aqm.plotters.tcp_info import WAY_LINES, at_once
 
 
 class AqmQueuesPlotter(ChartPlotter):
     """Backlog, and below it drops and marks counted from the start: steep is bad."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        sampled = {id(run): queues(packed_of(result).as_plain())
+        sampled = {id(run): queues_in(result)
                    for run, result in zip(runs, results, strict=True)}
         drawn = _lines([run for run in runs if sampled[id(run)]], sampled)
         if not drawn:
@@ -44,7 +44,7 @@ class AqmQueuesPlotter(ChartPlotter):
                 line, = axis.plot(queue.at_s - begin_s, values(queue), color=look.colour,
                                   linestyle=look.line, linewidth=1.2, label=label,
                                   drawstyle="default" if axis is axes[0] else "steps-post")
-                if axis is axes[0]:
+                if axis is axes[0] and label not in [one.get_label() for one in self.handles]:
                     self.handles.append(line)
             axis.set_ylabel(name)
             axis.set_ylim(bottom=0)
@@ -62,6 +62,9 @@ def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]]
         return [(f"{way} queue", looks[way], run, queue)
                 for way, queue in sampled[id(run)].items()]
     loaded = {flow.direction for run in runs for flow in run.speed_test} - {""}
-    return [(f"{group.label}, {way}" if len(loaded) > 1 else group.label, group.look, run, queue)
+    # Of directions one after the other the time tells which it is.
+    both = at_once(runs)
+    return [(f"{group.label}, {way}" if both else group.label,
+             group.look.lined(WAY_LINES[way]) if both else group.look, run, queue)
             for group in by_run(runs, MOST_LINES) for run in group.runs[:1]
             for way, queue in sampled[id(run)].items() if way in loaded]

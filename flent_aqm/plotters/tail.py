@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from flent_aqm.data_file import Numbers
 from flent_aqm.errors import NotAvailable
@@ -16,6 +16,7 @@ from flent_aqm.metrics.run import Run
 from flent_aqm.plotters.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.plotters.looks import QUIET
 from flent_aqm.plotters.series import lines, pooled
+from flent_aqm.plotters.thin import thinned
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 # Drawn down to here: p99.9, and a little room.
@@ -40,7 +41,7 @@ class AqmTailPlotter(ChartPlotter):
         axis, = self.grid()
         for line, latencies in drawn:
             known = {percent: _known(latencies, percent) for percent in PERCENTILES}
-            at_ms, share = ccdf(latencies)
+            at_ms, share = thinned(*ccdf(latencies), log_share=True)
             self.handles += axis.plot(at_ms, share, color=line.look.colour,
                                       linestyle=line.look.line, linewidth=1.6,
                                       drawstyle="steps-post", label=line.label)
@@ -65,16 +66,14 @@ class AqmTailPlotter(ChartPlotter):
         axis.set_xlabel("round-trip time under load (ms)" if any(run.flows for run in runs)
                         else "round-trip time (ms)")
         axis.set_ylabel("share of probes that took longer")
-        right = axis.secondary_yaxis("right")
-        right.set_yscale("log")
-        shares = [1 - percent / 100 for percent in PERCENTILES]
-        right.yaxis.set_major_locator(FixedLocator(shares))
-        right.yaxis.set_major_formatter(FixedFormatter([f"p{one:g}" for one in PERCENTILES]))
-        right.yaxis.set_minor_formatter(NullFormatter())
-        right.yaxis.set_minor_locator(FixedLocator([]))
-        for share_then in shares:
+        # Words, no second axis: flent-gui gets the picture from another process, and
+        # matplotlib's secondary axes can't be sent.
+        for percent in PERCENTILES:
+            share_then = 1 - percent / 100
             axis.axhline(share_then, color=QUIET, linewidth=0.5, alpha=0.5, zorder=0,
                          label="_percentile")
+            axis.text(1.01, share_then, f"p{percent:g}", transform=axis.get_yaxis_transform(),
+                      va="center", fontsize="small", color=QUIET, label="percentile")
         self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes"))
 
 

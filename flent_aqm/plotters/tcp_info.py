@@ -67,14 +67,19 @@ def _flows(runs: Sequence[Run]) -> list[tuple[str, Look, Run, Flow]]:
         looks = looks_for([flow.name for flow in found])
         return [(flow.name, looks[flow.name], run, flow) for flow in found]
     # Of directions one after the other the time tells which it is.
-    both = any(one.start_s < other.end_s and other.start_s < one.end_s
-               for run in runs for one in run.speed_test for other in run.speed_test
-               if one.direction < other.direction)
+    both = at_once(runs)
     return [(f"{group.label}, {flow.direction}" if both else group.label,
              group.look.lined(WAY_LINES.get(flow.direction, "-")) if both else group.look,
              run, flow)
             for group in by_run(runs, MOST_LINES) for run in group.runs[:1]
             for flow in run.speed_test if flow.tcp]
+
+
+def at_once(runs: Sequence[Run]) -> bool:
+    """Whether any of the tests loads both directions at the same time."""
+    return any(one.start_s < other.end_s and other.start_s < one.end_s
+               for run in runs for one in run.speed_test for other in run.speed_test
+               if one.direction < other.direction)
 
 
 def _rtt(flow: Flow) -> tuple[Numbers, Numbers] | None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import math
 
+import numpy
 import pytest
+from scipy import stats
 
 from flent_aqm.errors import NotAvailable
 from flent_aqm.metrics.percentiles import percentile, percentile_or_lost
+from flent_aqm.metrics.trimmed import trimmed_mean
 
 
 @pytest.mark.parametrize(("count", "percent"), [
@@ -41,3 +44,13 @@ def test_lost_probes_are_slower_than_all_others() -> None:
     with pytest.raises(NotAvailable, match=r"0\.02 of the probes were lost"):
         percentile(samples, 99)
     assert math.isinf(percentile_or_lost(samples, 99))
+
+
+@pytest.mark.parametrize("size", [1, 7, 19, 20, 41, 1000])
+def test_trimmed_means_are_scipys(size: int) -> None:
+    """One-sided as RPM has it, and the interquartile mean; shares that don't fit whole values."""
+    values = numpy.random.default_rng(1).exponential(20.0, size)
+    assert trimmed_mean(values, highest=0.05) == pytest.approx(
+        stats.trim1(values, 0.05, tail="right").mean())
+    assert trimmed_mean(values, lowest=0.25, highest=0.25) == pytest.approx(
+        stats.trim_mean(values, 0.25))
