@@ -56,6 +56,9 @@ COMMANDS = {
     "replay": Command(
         "flent_aqm.replay.command", "make the run of a data file again and compare",
         "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
+    "report": Command(
+        "flent_aqm.report.command", "data files as one page to look at, print and send",
+        "flent-aqm report results/ -o report.html"),
     "restore": Command(
         "flent_aqm.testbed.ssh.restore", "undo what a sweep that is gone has left on a router",
         "flent-aqm restore --testbed ssh://root@192.168.1.1"),

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from flent_aqm.errors import AqmError, ConfigError
 from flent_aqm.setup.versions import tool_versions
-from flent_aqm.sweep import preflight, summary
+from flent_aqm.sweep import preflight, status, summary
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.jobs import parse_jobs
@@ -41,6 +44,7 @@ class Sweep:
         self._not_cleaned_up: list[str] = []
         self._pool: Pool | None = None
         self._progress: SweepProgress | None = None
+        self._status: dict[Path, status.Status] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -54,6 +58,8 @@ class Sweep:
                     self._pool.abort(kill_all)
                 self._pool.close()
         finally:
+            for folder, known in self._status.items():
+                status.write(folder, known.ended())
             self._not_cleaned_up = self._clean_up()
         if self._progress:
             self._progress.__exit__(kind, value, trace)
@@ -98,6 +104,7 @@ class Sweep:
                                   facts[cell.scenario.testbed]),
             jobs, keep_to_core=not self._real_time, ended=self._ended)
         self._progress.__enter__()
+        self._begin_status(cells)
 
     def submit(self, cell: Cell) -> None:
         """Run a cell as soon as a worker is free; waits until then."""
@@ -155,8 +162,21 @@ class Sweep:
                 self._done.append(result)
             else:
                 self.failed.append((cell, one_line(result)))
+                known = self._status[cell.folder]
+                self._status[cell.folder] = known.with_failed(
+                    cell.data_file.name, one_line(result))
+                status.write(cell.folder, self._status[cell.folder])
         if self._progress:
             self._progress.ended(cell, result)
+
+    def _begin_status(self, cells: Sequence[Cell]) -> None:
+        """For the report and those who watch."""
+        command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
+        for folder in {cell.folder for cell in cells}:
+            here = [cell for cell in cells if cell.folder == folder]
+            self._status[folder] = status.Status(
+                command, len(here), sum(cell.data_file.exists() for cell in here), time.time())
+            status.write(folder, self._status[folder])
 
     def _say_interrupted(self) -> None:
         assert self._progress is not None
