@@ -86,6 +86,11 @@ def data_of(rows: Sequence[Row]) -> dict[str, Any]:
     """For the page's script: dimensions, cells, statistics, a line for each run."""
     found = slices.dimensions(rows)
     names = slices.queues(rows)
+    rates = slices.rates(rows)
+    rows = sorted(rows, key=lambda row: (
+        [one.values.index(value) for one, value in
+         zip(found, slices.key_of(row, found), strict=True)],
+        rates.index(slices.rate_of(row)), names.index(slices.queue_of(row)), row.path.name))
     cells = collect(rows, lambda row: (slices.key_of(row, found), slices.queue_of(row),
                                        slices.rate_of(row)))
     known = [name for name in METRICS if any(name in row.metrics for row in rows)]
@@ -95,7 +100,7 @@ def data_of(rows: Sequence[Row]) -> dict[str, Any]:
         "queues": [{"name": name, "colour": look.colour, "dash": _dash(look.line),
                     "symbol": _MARKERS.get(look.marker, "circle")}
                    for name, look in looks_for(names).items()],
-        "rates": slices.rates(rows),
+        "rates": rates,
         "cells": [{"slice": list(key), "queue": queue, "rate": rate, **slices.cell(members)}
                   for (key, queue, rate), members in cells.items()],
         "metrics": [{"name": name, "unit": METRICS[name].unit, "better": METRICS[name].better,

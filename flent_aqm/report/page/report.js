@@ -37,7 +37,7 @@ const cellOf = (queue, rate) => cellsHere().find(
 function digits(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && size < 0.001) return value.toExponential(1);
+  if (size !== 0 && size < 0.0001) return value.toExponential(1);
   return size >= 1000 ? value.toFixed(0) : size >= 100 ? value.toFixed(1)
     : size >= 0.1 || size === 0 ? value.toFixed(2) : value.toFixed(4);
 }
@@ -56,17 +56,21 @@ function applyTheme() {
   root.dataset.theme = isDark() ? "dark" : "light";
 }
 const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-// Black is invisible on black.
-const colour = (queue) => isDark() && queue.colour === "#000000" ? "#ffffff" : queue.colour;
+// On dark ground a lighter shade; black would not be seen at all.
+const colour = (queue) => !isDark() ? queue.colour : queue.colour === "#000000" ? "#ffffff"
+  : "#" + [1, 3, 5].map((at) => Math.round(
+    parseInt(queue.colour.slice(at, at + 2), 16) * 0.75 + 64).toString(16).padStart(2, "0"))
+    .join("");
 function faint(hex, share) {
   const [red, green, blue] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
   return `rgba(${red},${green},${blue},${share})`;
 }
 
 // ---- plots ----
-const CONFIG = {responsive: true, displaylogo: false,
-  modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"]};
 const narrow = () => window.innerWidth < 640;
+const touched = window.matchMedia("(pointer: coarse)").matches;
+const CONFIG = {responsive: true, displaylogo: false,
+  modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]]};
 
 function layout(ways, x, y) {
   const axis = (more) => ({gridcolor: css("--line"), linecolor: css("--line"), zeroline: false,
@@ -80,8 +84,9 @@ function layout(ways, x, y) {
     hoverlabel: {bgcolor: css("--raised"), bordercolor: css("--line"),
       font: {color: css("--ink")}},
     // A finger that scrolls the page must not zoom.
-    dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
-    legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
+    dragmode: touched ? false : "zoom",
+    modebar: {bgcolor: "rgba(0,0,0,0)", color: css("--quiet"), activecolor: css("--accent")},
+    showlegend: true, legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
     boxmode: "group", barmode: "group", boxgap: 0.25, boxgroupgap: 0.15,
     xaxis: axis({...x, anchor: ways.length > 1 ? "y2" : "y"}),
   };
@@ -102,7 +107,8 @@ function draw(id, traces, made) {
     return;
   }
   if (!place.querySelector(".plotly")) place.replaceChildren();
-  Plotly.react(place, traces, made, CONFIG);
+  Plotly.react(place, traces, made,
+    {...CONFIG, displayModeBar: touched || narrow() ? false : "hover"});
   if (!place.dataset.listens) {
     place.dataset.listens = "yes";
     place.on("plotly_legendclick", (event) => {
@@ -201,8 +207,7 @@ function plotTails() {
       traces.push({type: "scatter", mode: "lines", ...once(queue, seen), yaxis: axisName(place),
         x: known.map(([ms]) => ms),
         y: known.map(([, part]) => tail ? Math.max(1 - part, 1 / cell.probes) : part),
-        line: {color: colour(queue), dash: queue.dash, width: 2,
-          shape: tail ? "linear" : "linear"},
+        line: {color: colour(queue), dash: queue.dash, width: 2},
         hovertemplate: "%{x:.4g} ms: %{y:.3~%}"});
     }
   });
@@ -261,7 +266,8 @@ function plotTime() {
     }
   });
   const rtt = what !== "over_time";
-  draw("plot-time", traces, layout(ways, {title: {text: "s since the transfer's start"}},
+  draw("plot-time", traces, layout(ways, {rangemode: "tozero",
+    title: {text: "s since the transfer's start"}},
     (way) => rtt ? {type: "log", dtick: 1, minor: {showgrid: false},
       title: {text: `RTT in ${way}, ms`}}
       : {rangemode: "tozero", title: {text: `${way}, Mbit/s`}}));
@@ -295,10 +301,10 @@ function tableScores() {
       }
       return cell;
     });
-    lines.push(make("tr", {}, make("td", {title: metric.about}, readable(metric.name)),
-      make("td", {className: "left quiet"}, metric.unit), ...cells));
+    lines.push(make("tr", {}, make("td", {title: metric.about}, readable(metric.name),
+      make("span", {className: "quiet"}, metric.unit ? `, ${metric.unit}` : "")), ...cells));
   }
-  fill("table-scores", [headings("metric", "unit", ...queues.map((queue) => queue.name))], lines);
+  fill("table-scores", [headings("metric", ...queues.map((queue) => queue.name))], lines);
 }
 
 function tableStatistics() {
@@ -358,7 +364,9 @@ function columns() {
   const metrics = data.metrics.map((metric, at) => ({name: readable(metric.name),
     key: metric.name, unit: metric.unit, about: metric.about, of: (run) => run.numbers[at]}))
     .filter((column) => state.columns.includes(column.key));
-  return [...settings, ...metrics, {name: "file", of: (run) => run.file}];
+  // Paper has no room for names of files.
+  return [...settings, ...metrics,
+    ...(state.printing ? [] : [{name: "file", of: (run) => run.file}])];
 }
 function passes(value, filter) {
   const number = filter.match(/^\s*(<=|>=|<|>|=)\s*(-?[\d.]+)\s*$/);
@@ -408,8 +416,9 @@ function tableRuns() {
 function bodyOfRuns(all) {
   const filters = all.map((column) => [column, state.filters.get(column.name) ?? ""])
     .filter(([, text]) => text.trim());
+  // On paper, those that the plots show.
   const runs = data.runs.filter((run) => !state.off.has(run.queue)
-    && filters.every(([column, text]) => passes(column.of(run), text)));
+    && (!state.printing || same(run.slice, state.slice)) && filters.every(([column, text]) => passes(column.of(run), text)));
   const by = all.find((column) => column.name === state.sort);
   if (by) runs.sort((one, other) => ordered(by.of(one), by.of(other)));
   const most = state.printing ? runs.length : state.rows;
@@ -438,7 +447,11 @@ function settle() {
   // The first slice that has runs, near to what was chosen.
   const there = data.cells.map((cell) => cell.slice);
   if (!there.some((slice) => same(slice, state.slice))) {
-    const near = (slice) => slice.filter((value, at) => value === state.slice[at]).length;
+    // At first, the one with the most to see.
+    const near = (slice) => state.slice.length
+      ? slice.filter((value, at) => value === state.slice[at]).length
+      : data.cells.reduce((sum, cell) => sum + (same(cell.slice, slice)
+        ? Object.keys(cell.ways).length : 0), 0);
     state.slice = there.reduce((best, slice) => best && near(best) >= near(slice) ? best : slice,
       null) ?? [];
   }
@@ -512,7 +525,6 @@ function render() {
 function print(on) {
   state.printing = on;
   document.body.classList.toggle("printing", on);
-  for (const one of document.querySelectorAll("details")) one.open = on;
   render();
 }
 
