@@ -12,7 +12,7 @@ NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 help:
 	@echo 'make setup   install and build what is missing (make packages: system packages alone)'
 	@echo 'make demo    eight runs and a picture, about a minute'
-	@echo 'make sweep   the default batch, 96 runs'
+	@echo 'make sweep   the default batch, 96 runs, and a report'
 	@echo 'make test    lint and all tests'
 	@echo 'make lint    ruff, mypy, shellcheck'
 	@echo 'make bench   speed of the lab'
@@ -29,8 +29,9 @@ venv: packages
 setup: venv
 	@$(BIN)/flent-aqm setup
 
+# The report is written also when some of the runs have failed: it says why.
 sweep: setup
-	$(BIN)/flent -B batches/aqm_sweep.batch
+	@$(BIN)/flent -B batches/aqm_sweep.batch; status=$$?; $(BIN)/flent-aqm report && exit $$status
 
 demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
