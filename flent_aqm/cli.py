@@ -32,6 +32,9 @@ COMMANDS = {
     "assert": Command(
         "flent_aqm.score.assert_command", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
+    "browse": Command(
+        "flent_aqm.browse.command", "the report as a local page that follows a sweep",
+        "flent-aqm browse results/quick-2026-01-31T120000"),
     "calibrate": Command(
         "flent_aqm.calibrate.command", "fit a router model to measurements of a real router",
         "flent-aqm calibrate 800=676 1000=572"),

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -19,20 +21,35 @@ from plotly.offline import get_plotlyjs
 from flent_aqm.report.model import Report
 
 
-def render(report: Report, *, follow: bool = False) -> str:
-    """The page; follow: reload it when runs have come, for `flent-aqm browse`."""
+def render(report: Report, *, follow: int | None = None) -> str:
+    """The page; follow: version of its data, for `flent-aqm browse`, which asks for more."""
     environment = _environment()
     scripts = [_plotly(), Markup(_source("report.js"))]
-    if follow:
+    if follow is not None:
         scripts.append(Markup(_source("follow.js")))
     policy = ["default-src 'none'", "img-src data: blob:", "style-src 'unsafe-inline'",
               "base-uri 'none'", "form-action 'none'",
               "script-src " + " ".join(f"'sha256-{_hash(one)}'" for one in scripts)]
-    if follow:
+    if follow is not None:
         policy.append("connect-src 'self'")
     return environment.get_template("report.html").render(
         report=report, scripts=scripts, policy="; ".join(policy), follow=follow,
         style=Markup(_source("report.css")))
+
+
+def top_html(report: Report) -> str:
+    """The page's part above the plots."""
+    return _environment().get_template("top.html").render(report=report)
+
+
+def sections_html(report: Report) -> str:
+    """The page's part below the plots."""
+    return _environment().get_template("sections.html").render(report=report)
+
+
+def progress_html(progress: Sequence[Mapping[str, Any]]) -> str:
+    """How far sweeps are, as model.progress() tells it."""
+    return _environment().get_template("progress.html").render(progress=progress)
 
 
 def _environment() -> jinja2.Environment:

@@ -79,7 +79,7 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
         proofs=sorted(((proof, len(same)) for proof, same in proofs.items()),
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
                                         pair[0].asked)),
-        commands=_commands(rows, folders), progress=[_progress(one, now_s) for one in folders])
+        commands=_commands(rows, folders), progress=[progress(one, now_s) for one in folders])
 
 
 def data_of(rows: Sequence[Row]) -> dict[str, Any]:
@@ -143,7 +143,8 @@ def _commands(rows: Sequence[Row], folders: Sequence[Folder]) -> list[tuple[str,
     return found
 
 
-def _progress(folder: Folder, now_s: float) -> dict[str, Any]:
+def progress(folder: Folder, now_s: float) -> dict[str, Any]:
+    """How far a folder's sweep is; all done where none tells of itself."""
     status = folder.status
     return {"folder": folder.path.name, "done": folder.done,
             "planned": status.planned if status else folder.done,
