@@ -142,6 +142,13 @@ def _cake(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
             "overhead": asked.get("overhead", 0)}
 
 
+def _sfb(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+    """iproute2 tc/q_sfb.c: of max and target, tc derives the one that isn't given, or is 0."""
+    most, target = int(asked.get("max", 0)), int(asked.get("target", 0))
+    most = most or ((target * 5 + 1) // 4 if target else 25)
+    return {**report, "max": most, "target": target or (most * 4 + 3) // 5}
+
+
 def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
     """Room for the limit's packets, two frames each; and what has no setting here."""
     memory = 2 * FRAME_BYTES * int(asked["limit"])
@@ -230,8 +237,8 @@ AQMS: Mapping[str, Aqm] = {
     }, _red),
     "sfb": Aqm("sfb", {
         "limit": Parameter(whole, 1000),
-        "max": Parameter(whole, 25),
-        "target": Parameter(whole, 20),
+        "max": Parameter(whole),
+        "target": Parameter(whole),
         # tc's own are 33/65535 and 3/65535
         "increment": Parameter(fraction, 0.00050355, sfb_share),
         "decrement": Parameter(fraction, 0.0000457779, sfb_share),
@@ -239,7 +246,7 @@ AQMS: Mapping[str, Aqm] = {
         "penalty_burst": Parameter(whole, 20),
         "rehash": Parameter(whole, 600_000, jiffies_ms_in_us),
         "db": Parameter(whole, 60_000, jiffies_ms_in_us),
-    }),
+    }, _sfb),
     "drr": Aqm("drr", {
         "flows": Parameter(whole, 64, reported=None),
         "quantum": Parameter(size_bytes, FRAME_BYTES, reported=None),
