@@ -473,6 +473,11 @@ read_back() {
     read -r kernel < /proc/sys/kernel/osrelease
     read -r psched < /proc/net/psched
     tc_version=$(tc -V)
+    # Named by a date, iproute2 is older than 5.10, and its JSON broken or not whole.
+    case ${tc_version} in
+        *iproute2-ss[0-9]*) tc_json=no ;;
+        *) ;;
+    esac
     printf '@format 2\n@kernel %s\n@psched %s\n@tc %s\n' "${kernel}" "${psched}" "${tc_version}"
     if [ -d "/sys/class/net/${dev_ifb}" ]; then
         report down "${dev_ifb}"

@@ -18,7 +18,9 @@ _HTB = re.compile(
     r"(?:leaf (?P<leaf>\S+) )?(?:prio (?P<prio>\d+) (?:quantum (?P<quantum>\d+) )?)?"
     r"rate (?P<rate>\d+[KMGT]?bit) (?:overhead (?P<overhead>\d+) )?"
     r"ceil (?P<ceil>\d+[KMGT]?bit) (?:linklayer (?P<linklayer>\S+) )?"
-    r"burst \S+?\s?mpu \S+ cburst \S+?\s?mpu \S+ level (?P<level>\d+) "
+    # before iproute2 4.5 with an overhead, the link's, that no class has any more
+    r"burst \S+?\s?mpu \S+ (?:overhead 0b )?cburst \S+?\s?mpu \S+ (?:overhead 0b )?"
+    r"level (?P<level>\d+) "
     r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
 _DRR = re.compile(r"class drr (?P<handle>\S+) (?:root|parent \S+) (?:leaf \S+ )?"
                   r"quantum (?P<quantum>\d+)b")

@@ -22,6 +22,10 @@ _SENT = re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
                    r"requeues (?P<requeues>\d+)\)")
 _BACKLOG = re.compile(r"backlog (?P<size>[\d.]+)(?P<unit>[KM]?)b (?P<packets>\d+)p")
 _UNIT = {"": 1, "K": 2**10, "M": 2**20}
+# The second line of SFB before iproute2 5.5.
+_OLD_SFB = re.compile(r"^  increment (?P<increment>[\d.]+) decrement (?P<decrement>[\d.]+) penalty "
+                      r"rate (?P<penalty_rate>\d+) burst (?P<penalty_burst>\d+) "
+                      r"\((?P<rehash>\d+ms) (?P<db>\d+ms)\)", re.MULTILINE)
 # Words without a value; all others are names followed by one.
 _SWITCHES: Mapping[str, tuple[str, Scalar]] = {
     "ecn": ("ecn", True), "noecn": ("ecn", False), "harddrop": ("harddrop", True),
@@ -72,8 +76,10 @@ def _qdisc(block: str, place: str) -> Qdisc:
     if backlog:
         counters |= {"backlog": int(float(backlog["size"]) * _UNIT[backlog["unit"]]),
                      "qlen": int(backlog["packets"])}
+    parameters = _parameters(head["kind"], head["words"].split())
+    old = _OLD_SFB.search(block) if head["kind"] == "sfb" else None
     return Qdisc(head["kind"], head["handle"], head["root"] or head["parent"],
-                 _parameters(head["kind"], head["words"].split()), counters, printed=True)
+                 {**parameters, **(old.groupdict() if old else {})}, counters, printed=True)
 
 
 def _parameters(kind: str, words: list[str]) -> dict[str, Scalar]:
@@ -91,4 +97,6 @@ def _parameters(kind: str, words: list[str]) -> dict[str, Scalar]:
         else:
             name = _NAMES_OF_DUALPI2.get(word, word) if kind == "dualpi2" else word
             parameters[name] = next(rest, "")
+    if kind == "sfq" and "flows" in parameters:  # old: with the divisor behind it, twice
+        parameters["flows"] = str(parameters["flows"]).partition("/")[0]
     return parameters

@@ -106,7 +106,9 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock) -> ExpectedD
     aqm = AQMS[name]
     asked = dict(parameters)
     report = aqm.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock))
-    qdiscs = [*shaper, *(ExpectedQdisc(aqm.kind, handle, parent, report)
+    # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
+    changing = frozenset({"probability"} if report.get("adaptive") else ())
+    qdiscs = [*shaper, *(ExpectedQdisc(aqm.kind, handle, parent, report, changing)
                          for handle, parent in leaves.items())]
     filters = _tier_filters() if scenario.tiers == 3 else []
     drr = frozenset[str]()

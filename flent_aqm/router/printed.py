@@ -14,25 +14,30 @@ _PACKETS_BARE = {("sfq", "depth")}
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
     """The texts that versions of tc print for one parameter. unit: of unit_of()."""
+    if (kind, name) == ("htb", "default"):  # iproute2 before 4.20 leaves 0x out
+        return frozenset({value, str(value).removeprefix("0x")})
     if isinstance(value, (bool, str)):
         return frozenset({value})
     if unit == "us":
-        return frozenset({time_text(int(value))})
+        texts = {time_text(int(value)), old_time_text(int(value))}
+        if kind == "sfb":  # once in ms, whatever its size
+            texts.add(f"{int(value) // 1000}ms")
+        return frozenset(texts)
     if unit == "bytes":
         # With the unit, or in some qdiscs as a bare number.
         return frozenset({size_text(int(value)), f"{value}b", f"{value}B", str(value)})
     if unit == "packets":
         return frozenset({f"{value}p", str(value)})
     if unit == "packets_per_s":
-        return frozenset({f"{value}pps"})
+        return frozenset({f"{value}pps", str(value)})
     if unit == "s":
         return frozenset({f"{value}sec"})
     if unit == "bytes_per_s":
         return frozenset({rate_text(int(value))})
     if unit == "percent":
         return frozenset({str(value), f"{value}%"})
-    if isinstance(value, float):  # DualPI2's have %f
-        return frozenset({f"{value:g}", f"{round(value * 256) / 256:f}"})
+    if isinstance(value, float):  # DualPI2's have %f; SFB's once had %.5f
+        return frozenset({f"{value:g}", f"{round(value * 256) / 256:f}", f"{value:.5f}"})
     return frozenset({str(value)})
 
 
@@ -42,6 +47,15 @@ def time_text(time_us: int) -> str:
         return f"{_three_digits(time_us / 10**6)}s"
     if time_us >= 1000:
         return f"{_three_digits(time_us / 1000)}ms"
+    return f"{time_us}us"
+
+
+def old_time_text(time_us: int) -> str:
+    """A time as tc of iproute2 before 5.7 prints it."""
+    if time_us >= 10**6:
+        return f"{time_us / 10**6:.1f}s"
+    if time_us >= 1000:
+        return f"{time_us / 1000:.1f}ms"
     return f"{time_us}us"
 
 

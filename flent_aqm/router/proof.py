@@ -15,6 +15,10 @@ from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import printed, rate_text
 from flent_aqm.scenario import Scenario
 
+# Parameters that old versions of tc neither take nor show; the kernel's default holds then.
+_NOT_SHOWN_BY_OLD = frozenset({
+    ("fq_codel", "drop_batch"), ("fq_codel", "memory_limit"), ("red", "nodrop")})
+
 __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
 
@@ -121,7 +125,8 @@ def _qdisc(asked: ExpectedQdisc, reported: Qdisc) -> list[str]:
         fits = frozenset({wanted}) if not isinstance(wanted, frozenset) else wanted
         if reported.printed:
             fits = fits.union(*(printed(asked.kind, name, unit, each) for each in fits))
-            if fits & {False, "0"}:  # text leaves out what is off
+            # text leaves out what is off
+            if fits & {False, "0"} or (asked.kind, name) in _NOT_SHOWN_BY_OLD:
                 fits |= {"nothing"}
         if not any(_same(each, got) for each in fits):
             lines += _compare(f"{asked.kind} {name}", " or ".join(sorted(set(map(str, fits)))), got,
