@@ -79,6 +79,8 @@ NDT7_PORT = 8080
 NDT7_TLS_PORT = 4443
 IPERF3_PORT = 5201
 IPERF3_CROSS_PORT = 5202  # cross traffic has a server of its own: iperf3 serves one test at a time
+# Of the test aqm_flows: one for each group of flows.
+IPERF3_FLOW_PORTS = (5211, 5212, 5213, 5214, 5215, 5216, 5217, 5218)
 NETPERF_PORT = 12865
 IRTT_PORT = 2112
 

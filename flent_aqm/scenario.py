@@ -161,11 +161,12 @@ class Scenario:
                               "both, or modem_mbps")
 
 
-def in_namespace() -> bool:
-    """Whether this process measures for a scenario whose router is a network namespace of
-    this machine, so that its queues can be read while a test runs."""
+def scenario_in_namespace() -> Scenario | None:
+    """The scenario that this process measures for, if its router is a network namespace of
+    this machine, so that its queues can be read, and its rate changed, while a test runs."""
     text = os.environ.get("FLENT_AQM_SCENARIO")
-    return text is not None and Scenario.from_json(text).testbed in ("virtual", "netns")
+    scenario = None if text is None else Scenario.from_json(text)
+    return scenario if scenario and scenario.testbed in ("virtual", "netns") else None
 
 
 def _choice(key: str, value: object, known: tuple[str, ...]) -> str:

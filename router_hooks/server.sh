@@ -25,7 +25,7 @@ start() {
     shift
     launched=
     case ${kind} in
-        iperf3)
+        iperf3 | iperf3-flows)
             # A server in JSON mode hands its side of each interval to the client, too.
             for port in "$@"; do
                 launch iperf3 --server --json --interval 0.2 --port "${port}"
@@ -34,7 +34,7 @@ start() {
         irtt) launch irtt server -b ":$1" -d 0 -i 0 ;;
         netserver) launch netserver -D -p "$1" ;;
         ndt7) launch flent-aqm ndt7-server --port "$1" --no-tls ;;
-        *) die "unknown server '${kind}'; known: iperf3, irtt, netserver, ndt7" ;;
+        *) die "unknown server '${kind}'; known: iperf3, iperf3-flows, irtt, netserver, ndt7" ;;
     esac
     sleep 2
     for process in ${launched}; do

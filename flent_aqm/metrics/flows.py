@@ -14,8 +14,8 @@ from flent_aqm.errors import BadResult
 
 # Runners whose series are a speed test's own throughput, or cross traffic.
 SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner")
-# What looks like a flow and isn't: it sees the others' packets.
-OBSERVERS = ("AqmCaptureRunner",)
+# What looks like a flow and isn't: one sees the others' packets, one sets the router's rate.
+OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
 # Series that load the link beside the test.
 CROSS_TRAFFIC = "cross"
 DIRECTIONS = ("download", "upload")

@@ -9,6 +9,7 @@ from flent_aqm.runners.irtt import AqmIrttRunner
 from flent_aqm.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.runners.ping import AqmPingRunner
 from flent_aqm.runners.qdisc import AqmQdiscRunner
+from flent_aqm.runners.rates import AqmRatesRunner
 
 RUNNERS: dict[str, type] = {
     "aqm_capture": AqmCaptureRunner,
@@ -18,4 +19,5 @@ RUNNERS: dict[str, type] = {
     "aqm_ndt7": AqmNdt7Runner,
     "aqm_ping": AqmPingRunner,
     "aqm_qdisc": AqmQdiscRunner,
+    "aqm_rates": AqmRatesRunner,
 }

@@ -21,15 +21,17 @@ _WORDS = {"upload": [], "download": ["-R"], "both": ["--bidir"]}
 
 
 class AqmIperf3Runner(SupervisedRunner):
-    """An iperf3 test over TCP.
+    """An iperf3 test over TCP, or over UDP in one direction.
 
     Keys of the data set: host, length (s), direction ("upload", "download" or "both"),
-    port, streams, congestion_control (None: the system's default), endless (True: it
-    runs until kill_after stops it).
+    port, streams, congestion_control (None: the system's default), udp_mbps (0: TCP; else
+    what each stream sends), as_received (True: throughput is the receiver's, which over UDP
+    is the only one; the server has to run with -J), endless (True: it runs until kill_after
+    stops it).
     Series: throughput of all streams as the client sees it, Mbit/s; of the upload where
-    both directions run. Raw samples have 'val' and 'dur' (s), and where the sender's
-    end is known retransmits, tcp_rtt, tcp_rtt_var (ms), tcp_cwnd (packets, as `ss`
-    counts it); with several streams these are means and 'streams' has each one.
+    both directions run. Raw samples have 'val' and 'dur' (s), and where the sender's end is known retransmits, tcp_rtt, tcp_rtt_var (ms),
+    tcp_cwnd (packets, as `ss` counts it); with several streams these are means and
+    'streams' has each one.
     """
 
     # Series name -> what the other direction of a test in both gave. It is taken from
@@ -38,8 +40,8 @@ class AqmIperf3Runner(SupervisedRunner):
 
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
-                 congestion_control: str | None = None, endless: bool = False,
-                 **kwargs: Any) -> None:
+                 congestion_control: str | None = None, udp_mbps: float = 0,
+                 as_received: bool = False, endless: bool = False, **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
         self.host = host
@@ -48,6 +50,8 @@ class AqmIperf3Runner(SupervisedRunner):
         self.port = port
         self.streams = streams
         self.congestion_control = congestion_control
+        self.udp_mbps = udp_mbps
+        self.as_received = as_received
         self.endless = endless
 
     def check(self) -> None:
@@ -63,6 +67,8 @@ class AqmIperf3Runner(SupervisedRunner):
             words += ["-P", str(self.streams)]
         if self.congestion_control:
             words += ["-C", self.congestion_control]
+        if self.udp_mbps:
+            words += ["-u", "-b", f"{self.udp_mbps:g}M"]
         self.command = shlex.join(words)
         super().check()
 
@@ -71,6 +77,8 @@ class AqmIperf3Runner(SupervisedRunner):
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
         shown = "upload" if self.direction == "both" else self.direction
+        if self.as_received:
+            return _as_received(report, shown, self.started_s)
         parsed = _one_direction(report, shown, self.started_s)
         if self.direction == "both":
             # Only what is returned reaches the process that Flent goes on in.
@@ -137,6 +145,24 @@ def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
         sum(one["val"] * one["dur"] for one in seen_by_client)
         / sum(one["dur"] for one in seen_by_client))
     return [[one["t"], one["val"]] for one in seen_by_client], raw, metadata
+
+
+def _as_received(report: Report, direction: str, start_s: float) -> Parsed:
+    """Throughput of one direction as its receiver sees it, with the sender's TCP state."""
+    ends = report.intervals, report.server_intervals
+    received, sent = ends if direction == "download" else reversed(ends)
+    rates = [_raw_value(one, start_s, None) for one in received if one.direction == direction]
+    if not rates:
+        raise BadResult(f"iperf3's receiver reported no interval of the {direction}; "
+                        "the server has to run with -J")
+    state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sent
+             if one.direction == direction and one.streams[0].rtt_ms is not None]
+    mean_mbps = sum(one["val"] * one["dur"] for one in rates) / sum(one["dur"] for one in rates)
+    metadata = {"LOAD_START": start_s, "LOAD_END": rates[-1]["t"], "MEAN_VALUE": mean_mbps,
+                "IPERF3": {"version": report.version,
+                           "sender_congestion_control": report.sender_congestion_control}}
+    return ([[one["t"], one["val"]] for one in rates],
+            sorted(rates + state, key=lambda one: one["t"]), metadata)
 
 
 def _raw_value(interval: Interval, start_s: float, mss_bytes: int | None,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.errors import ConfigError
+from flent_aqm.runners.flow_groups import FLOWS, RATES
 
 Check = Callable[[object], bool]
 
@@ -70,6 +71,11 @@ TEST_PARAMETERS: dict[str, Check] = {
     "ping_count": text("[1-9][0-9]{0,5}"),
     "ping_interval": _DECIMAL,
     "lead_time": _DECIMAL,
+    # of aqm_flows
+    "flows": text(FLOWS),
+    "direction": text("upload|download"),
+    "rates_mbps": text(RATES),
+    "rate_step_s": _DECIMAL,
     # of Flent's own tests
     "upload_streams": text("[1-9][0-9]{0,3}|num_cpus"),
     "download_streams": text("[1-9][0-9]{0,3}|num_cpus"),

@@ -19,6 +19,7 @@ NEEDS = {
     "ndt7": Needs(("ndt7-client",), ("irtt", "iperf3", "ndt7-cleartext")),
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
     "ping_exp": Needs(("iperf3",), ("iperf3",)),
+    "aqm_flows": Needs(("iperf3",), ("irtt", "iperf3", "iperf3-flows")),
     "rrul": Needs(("netperf", "netserver"), ("irtt", "netserver")),
     "rtt_fair": Needs(("netperf", "netserver"), ("irtt", "netserver")),
     "tcp_": Needs(("netperf", "netserver"), ("irtt", "netserver")),

@@ -79,6 +79,7 @@ def write(
             "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT",
             "IRTT_PORT", "NETPERF_PORT", "GRO_FLUSH_TIMEOUT_NS", "CLOCK_START_NS",
             "TCP_CONGESTION_CONTROL")},
+        "IPERF3_FLOW_PORTS": " ".join(map(str, defaults.IPERF3_FLOW_PORTS)),
         **_command_environment(scenario, programs, place),
         "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
         "GUEST_DIR": f"{IN_GUEST}/guest",

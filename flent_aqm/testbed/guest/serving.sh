@@ -23,15 +23,19 @@ qdisc add dev ifb0 root netem delay ${2}us limit 1000000
 END
 }
 
+# A server in JSON mode hands its side of each interval to the client, too.
+serve_iperf3() {
+    for port in "$@"; do
+        iperf3 --server --json --interval 0.2 --port "$port" >/dev/null 2>&1 &
+    done
+}
+
 start_servers() {
     for server in $SERVERS; do
         case $server in
-        iperf3)
-            # A server in JSON mode hands its side of each interval to the client, too.
-            for port in "$IPERF3_PORT" "$IPERF3_CROSS_PORT"; do
-                iperf3 --server --json --interval 0.2 --port "$port" >/dev/null 2>&1 &
-            done
-            ;;
+        iperf3) serve_iperf3 "$IPERF3_PORT" "$IPERF3_CROSS_PORT" ;;
+        # shellcheck disable=SC2086  # several words
+        iperf3-flows) serve_iperf3 $IPERF3_FLOW_PORTS ;;
         irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
         netserver) netserver -D >/dev/null 2>&1 & ;;
         ndt7)
