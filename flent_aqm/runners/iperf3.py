@@ -29,9 +29,9 @@ class AqmIperf3Runner(SupervisedRunner):
     is the only one; the server has to run with -J), endless (True: it runs until kill_after
     stops it).
     Series: throughput of all streams as the client sees it, Mbit/s; of the upload where
-    both directions run. Raw samples have 'val' and 'dur' (s), and where the sender's end is known retransmits, tcp_rtt, tcp_rtt_var (ms),
-    tcp_cwnd (packets, as `ss` counts it); with several streams these are means and
-    'streams' has each one.
+    both directions run. Raw samples have 'val' and 'dur' (s), and where the sender's end is
+    known retransmits, tcp_rtt, tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts it);
+    with several streams these are means and 'streams' has each one.
     """
 
     # Series name -> what the other direction of a test in both gave. It is taken from
