@@ -27,7 +27,8 @@ SHORTEST_STEP_S = 0.01
 SECOND_SERVER = "dest2"
 # Also the form in which a data file may bring the parameters (sweep/flent_settings.py).
 _NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
-_GROUP = (rf"(?P<count>[1-9]\d{{0,2}})x(?:udp(?P<udp>{_NUMBER})|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
+_GROUP = (rf"(?P<count>[1-9]\d{{0,2}})x"
+          rf"(?:udp(?P<udp>{_NUMBER})|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
           rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{SECOND_SERVER}))?")
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
 FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"

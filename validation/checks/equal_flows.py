@@ -48,7 +48,7 @@ def measure() -> Outcome:
         axis.set_xticks(range(len(shares)), [name.replace(", ", "\n") for name in shares],
                         fontsize="small")
         axis.set_ylabel("bytes of a flow / mean of all")
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.4)
 
     return Outcome(tuple(findings), draw)
 

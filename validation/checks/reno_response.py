@@ -55,6 +55,9 @@ def measure() -> Outcome:
         axis.plot(lost, windows, "o", color="#D55E00", label="measured")
         axis.set_xscale("log")
         axis.set_yscale("log")
+        # Numbers, not powers of ten: there are two octaves.
+        axis.set_yticks([10, 20, 40, 80], ["10", "20", "40", "80"])
+        axis.yaxis.set_minor_formatter("")
         axis.set_xlabel("share of packets lost, p")
         axis.set_ylabel("mean window (packets)")
         axis.legend(frameon=False)

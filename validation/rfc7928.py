@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table and the picture of docs/rfc7928.md, from runs of batches/rfc7928.batch.
+
+    .venv/bin/python -m validation.rfc7928 results/rfc7928-… [-o docs]
+
+Prints a line for each scenario and queue; with -o, writes the table between the two marks
+of rfc7928.md there, and the picture of delay and goodput (RFC 7928, section 2.7) below img/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from flent_aqm.errors import AqmError, NotAvailable
+from flent_aqm.metrics.latency import increase_ms
+from flent_aqm.metrics.queue import drop_pct
+from flent_aqm.metrics.run import Run, load_run
+from flent_aqm.plotters.looks import AQM_LOOKS
+
+BEGIN, END = "<!-- table: made by validation/rfc7928.py -->", "<!-- end of table -->"
+PICTURE = Path("img") / "rfc7928.png"
+AQMS = ("no_aqm", "codel", "fq_codel", "pie")
+NAMES = {"no_aqm": "drop-tail"}
+WAY = "upload"
+# Scenarios that load the link with TCP for all of the time, and keep its rate.
+IN_PICTURE = re.compile(r"5\.1|5\.2|8\.2\.[2-5]")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run. flows: Mbit/s of each group, by what was asked for; waits in ms, beyond the
+    path's own delay; None where the run has no such number."""
+
+    scenario: str
+    aqm: str
+    flows: dict[str, float]
+    median_ms: float | None
+    p99_ms: float | None
+    dropped_pct: float | None
+
+    @property
+    def goodput_mbps(self) -> float:
+        """Of all groups."""
+        return sum(self.flows.values())
+
+
+def main() -> int:
+    """Read, print, write; exit status 1 where a file can't be read."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path, help="a folder of runs")
+    parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
+    args = parser.parse_args()
+    try:
+        rows = sorted((row_of(load_run(path)) for path in args.results.glob("*.flent.gz")),
+                      key=lambda row: (row.scenario, AQMS.index(row.aqm)))
+    except AqmError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not rows:
+        parser.error(f"{args.results}: no data files in there")
+    text = "\n".join(table(rows))
+    print(text)
+    if args.output:
+        page = args.output / "rfc7928.md"
+        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        draw(figure, rows)
+        figure.savefig(args.output / PICTURE, dpi=110)
+    return 0
+
+
+def row_of(run: Run) -> Row:
+    """What the table says of a run. Raises BadResult in a file of another test."""
+    asked = run.title.split(" ")
+    flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
+    return Row(asked[0], str(run.settings["aqm"]), flows,
+               _known(lambda: increase_ms(run, "median")), _known(lambda: increase_ms(run, "p99")),
+               _known(lambda: drop_pct(run, WAY)))
+
+
+def _known(number: Callable[[], float]) -> float | None:
+    try:
+        return number()
+    except NotAvailable:
+        return None
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
+    """Lines of Markdown: all queues of a scenario below each other."""
+    yield "| scenario | queue | goodput by group, Mbit/s | wait, median ms | p99 ms | dropped % |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    last = ""
+    for row in rows:
+        flows = ", ".join(f"{name} {mbps:.2f}" for name, mbps in row.flows.items())
+        yield (f"| {row.scenario if row.scenario != last else ''} "
+               f"| {NAMES.get(row.aqm, row.aqm)} | {flows} | {_text(row.median_ms, 1)} "
+               f"| {_text(row.p99_ms, 1)} | {_text(row.dropped_pct, 2)} |")
+        last = row.scenario
+
+
+def draw(figure: Figure, rows: Sequence[Row]) -> None:
+    """Delay to the right, goodput upwards: the best place is the upper left corner."""
+    axis = figure.subplots()
+    for aqm in AQMS:
+        points = [(row.median_ms, row.goodput_mbps) for row in rows
+                  if row.aqm == aqm and IN_PICTURE.match(row.scenario)
+                  and row.median_ms is not None]
+        look = AQM_LOOKS[aqm]
+        axis.plot([ms for ms, _ in points], [mbps for _, mbps in points], look.marker,
+                  color=look.colour, label=NAMES.get(aqm, aqm), markersize=8, alpha=0.8)
+    axis.set_xlabel("median wait of a probe under load (ms)")
+    axis.set_ylabel("goodput of all flows (Mbit/s)")
+    axis.set_xlim(left=0)
+    axis.grid(visible=True, color="#dddddd")
+    axis.legend(frameon=False)
+
+
+def _text(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
