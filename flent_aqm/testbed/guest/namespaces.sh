@@ -42,8 +42,7 @@ mount_file_systems() {
 ports_of() {
     case $1 in
     iperf3) echo "tcp:$IPERF3_PORT tcp:$IPERF3_CROSS_PORT" ;;
-    # shellcheck disable=SC2086  # several words
-    iperf3-flows) printf 'tcp:%s ' $IPERF3_FLOW_PORTS ;;
+    iperf3-flows) for port in $IPERF3_FLOW_PORTS; do echo "tcp:$port"; done ;;
     irtt) echo "udp:$IRTT_PORT" ;;
     netserver) echo "tcp:$NETPERF_PORT" ;;
     ndt7*) echo "tcp:$NDT7_PORT" ;;

@@ -34,8 +34,10 @@ start_servers() {
     for server in $SERVERS; do
         case $server in
         iperf3) serve_iperf3 "$IPERF3_PORT" "$IPERF3_CROSS_PORT" ;;
-        # shellcheck disable=SC2086  # several words
-        iperf3-flows) serve_iperf3 $IPERF3_FLOW_PORTS ;;
+        iperf3-flows)
+            # shellcheck disable=SC2086  # several words
+            serve_iperf3 $IPERF3_FLOW_PORTS
+            ;;
         irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
         netserver) netserver -D >/dev/null 2>&1 & ;;
         ndt7)
