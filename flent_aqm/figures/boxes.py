@@ -78,7 +78,7 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[
         + ("probes, every 10 ms; without lost ones" if latency else "results of the tool"),
         "box: quartiles; whiskers: 5th and 95th percentile" + ("; dash: 99th" if latency else
         f"; fewer than {FEWEST_FOR_BOX} values are shown as points"),
-        "grey stripe with a dash: no run"]
+        "from left to right as above", "grey stripe with a dash: no run"]
 
 
 def _values(members: Sequence[Row], way: str, latency: bool) -> Floats:

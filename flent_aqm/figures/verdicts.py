@@ -36,7 +36,7 @@ VERDICTS = (
     ("RPM by goresponsiveness (estimate)", "", "rpm_goresponsiveness_estimate"),
     ("DSLReports' grade", "", "dslreports_rise_ms"),
     ("LibreQoS' grade", "", "libreqos_rise_ms"),
-    ("QoO", "", "qoo"),
+    ("QoO, by p99 alone", "", "qoo_p99"),
     ("median under load", "", "latency_loaded_median_ms"),
     ("99th percentile under load", "", "latency_loaded_p99_ms"),
     ("99.9th percentile under load", "", "latency_loaded_p99_9_ms"),

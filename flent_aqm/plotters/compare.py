@@ -78,6 +78,7 @@ class AqmCompareSidesPlotter(ComparePlotter):
             else:
                 axis.set_ylim(bottom=0)
         axes[-1].set_xlabel({RATE: "link rate (Mbit/s)"}.get(along, along.replace("_", " ")))
+        self.note("from left to right as above")
         self.note("box: quartiles; whiskers: p5, p95; dash: p99"
                   if self.config.get("kind", "box") == "box" else "bar: quartiles; dot: median")
         self.pool_note(runs, (along, beside))

@@ -34,14 +34,17 @@ def draw_side_by_side(
     axis: Any, places: Sequence[str], sides: Sequence[Side],
     values: Mapping[tuple[int, int], Numbers], kind: str = "box", log: bool = False,
 ) -> list[Any]:
-    """Draw values[place, side]; gives a legend handle for each side.
+    """Draw values[place, side]; gives a legend handle for each side: a mark where some cells
+    are points, else a patch.
 
     kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 of 1,000 values or more),
     or "violin". Cells with no values get a grey stripe, if others of their place have some.
     """
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     width = 0.86 / len(sides)
+    points = False
     if log:
         axis.set_yscale("log")
     for number, side in enumerate(sides):
@@ -53,6 +56,7 @@ def draw_side_by_side(
                 axis.annotate(DASH, (at, 0.02), xycoords=axis.get_xaxis_transform(), ha="center",
                               fontsize="x-small", color=QUIET, label="missing")
             elif found.size < FEWEST_FOR_BOX:
+                points = True
                 _points(axis, at, found, side.look)
             elif kind == "violin" and numpy.ptp(found) > 0:
                 _violin(axis, at, width, found, side.look, log)
@@ -64,13 +68,16 @@ def draw_side_by_side(
     axis.grid(visible=False, axis="x")
     for border in range(1, len(places)):
         axis.axvline(border - 0.5, color=QUIET, linewidth=0.4, alpha=0.4, label="_border")
+    if points:  # by which a grey print tells them apart
+        return [Line2D([], [], linestyle="none", marker=side.look.marker, markersize=8,
+                       color=side.look.colour, label=side.label) for side in sides]
     return [Patch(facecolor=side.look.colour, hatch=side.look.hatch, edgecolor="white",
                   label=side.label) for side in sides]
 
 
 def _points(axis: Any, at: float, found: Numbers, look: Look) -> None:
     axis.plot(numpy.full(found.size, at), found, linestyle="none", marker=look.marker,
-              color=look.colour, markersize=5, markeredgecolor="white", markeredgewidth=0.4,
+              color=look.colour, markersize=6, markeredgecolor="white", markeredgewidth=0.4,
               label="_values")
 
 
