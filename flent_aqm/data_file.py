@@ -8,7 +8,6 @@ docs/data-format.md describes; whether the values make sense is for who uses the
 from __future__ import annotations
 
 import bz2
-import gzip
 import json
 import math
 import zlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
 import numpy
+import orjson
 from numpy.typing import NDArray
 
 from flent_aqm.errors import BadResult
@@ -29,6 +29,9 @@ SHARED_TEST = "AQM_TEST"
 NEWEST_VERSION = 4
 # Unpacked. Ten minutes of four irtt series at 10 ms are 60 MB; parsed, text grows fivefold.
 MAX_BYTES = 256 << 20
+
+# zlib's word for it.
+_WITH_GZIP_HEADER = 31
 
 Numbers = NDArray[numpy.float64]
 
@@ -129,16 +132,40 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
 
 
 def _unpack(path: Path, max_bytes: int) -> bytes:
-    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".flnt": bz2.open}.get(path.suffix, open)
+    opener: Any = {".bz2": bz2.open, ".flnt": bz2.open}.get(path.suffix, open)
     with cast(IO[bytes], opener(path, "rb")) as file:
         data = file.read(max_bytes + 1)
+    if path.suffix == ".gz":
+        data = _gunzip(data, max_bytes + 1)
     if len(data) > max_bytes:
         raise BadResult(f"has more than {max_bytes >> 20} MiB when unpacked")
     return data
 
 
+def _gunzip(packed: bytes, most: int) -> bytes:
+    """The first bytes of all members, at once: gzip.open() takes twice as long for parts."""
+    found = b""
+    while len(found) < most:
+        member = zlib.decompressobj(_WITH_GZIP_HEADER)
+        found += member.decompress(packed, most - len(found))
+        packed = member.unused_data.lstrip(b"\0")
+        if not member.eof:
+            if len(found) < most:
+                raise EOFError("it ends too early")
+            break
+        if not packed:
+            break
+    return found
+
+
 def _parse(data: bytes) -> Any:
-    return json.loads(data, parse_constant=_refuse)
+    # orjson takes a quarter of json's time. It knows no NaN, which is no JSON, and refuses
+    # what is nested a thousand deep.
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        # Halves of characters, which Flent may have written, are all that it refuses beyond.
+        return json.loads(data, parse_constant=_refuse)
 
 
 def _refuse(name: str) -> NoReturn:

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy
 
 from flent_aqm.errors import AqmError
-from flent_aqm.figures.gather import Row, cores, data_files, gather
+from flent_aqm.figures.gather import Row, gather
+from flent_aqm.score.files import find_files
 
 BEGIN, END = "<!-- findings: made by validation/study.py -->", "<!-- end of findings -->"
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
@@ -51,7 +52,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
     args = parser.parse_args()
     try:
-        rows, faults = gather(data_files(args.results), cores())
+        rows, faults = gather(find_files(args.results), None)
     except AqmError as error:
         parser.error(str(error))
     for fault in faults:

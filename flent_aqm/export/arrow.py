@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ _TYPES = {TEXT: pyarrow.string(), NUMBER: pyarrow.float64(), WHOLE: pyarrow.int6
           SWITCH: pyarrow.bool_()}
 # Written at once: compression wants more than one run's row, memory less than all of them.
 ROWS_AT_ONCE = 20_000
+ROWS_IN_BATCH = 256
 
 Write = Callable[[pyarrow.Table], object]
 
@@ -39,6 +41,14 @@ def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyar
     return pyarrow.RecordBatch.from_arrays(
         [pyarrow.array([row.get(field.name) for row in rows], field.type) for field in schema],
         schema=schema)
+
+
+def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
+            ) -> Iterator[pyarrow.RecordBatch]:
+    """Rows, many at once: a batch costs as much for one as for a hundred."""
+    rows = iter(rows)
+    while held := list(islice(rows, ROWS_IN_BATCH)):
+        yield as_batch(schema, held)
 
 
 def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]) -> int:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from flent_aqm.errors import BadResult, ConfigError
 
 if TYPE_CHECKING:
-    import pyarrow
+    from flent_aqm.data_file import DataFile
+
+Result = TypeVar("Result")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,17 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     # Late, as --help needs none of it.
     from flent_aqm.export import runs, samples
-    from flent_aqm.export.arrow import write_table
+    from flent_aqm.export.arrow import batches, write_table
     from flent_aqm.score.files import each_file, find_files
 
     if args.jobs is not None and args.jobs < 1:
         raise ConfigError(f"--jobs {args.jobs}: expected 1 or more")
     files = find_files(args.results)
-    schema, work = ((samples.SCHEMA, samples.sample_batch) if args.samples
-                    else (runs.SCHEMA, runs.run_batch))
     damaged = 0
 
-    def good() -> Iterator[pyarrow.RecordBatch]:
+    def good(work: Callable[[DataFile], Result]) -> Iterator[Result]:
         nonlocal damaged
         for _, result in each_file(files, work, args.jobs):
             if isinstance(result, BadResult):
@@ -48,7 +48,10 @@ def main(args: argparse.Namespace) -> int:
             else:
                 yield result
 
-    count = write_table(args.output, schema, good())
+    if args.samples:
+        count = write_table(args.output, samples.SCHEMA, good(samples.sample_batch))
+    else:
+        count = write_table(args.output, runs.SCHEMA, batches(runs.SCHEMA, good(runs.run_row)))
     print(f"{count} {'samples' if args.samples else 'runs'} of {len(files) - damaged} files "
           f"in {args.output}" + (f"; {damaged} damaged files left out" if damaged else ""))
     return 1 if damaged else 0

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import pyarrow
-
 from flent_aqm.data_file import DataFile
-from flent_aqm.export.arrow import as_batch, schema_of
+from flent_aqm.export.arrow import schema_of
 from flent_aqm.export.columns import (
     METADATA_COLUMN,
     METRIC_COLUMNS,
@@ -37,8 +35,8 @@ SCHEMA = schema_of(_COLUMNS)
 _TOLD = {column.path[0] for column in RUN_COLUMNS if len(column.path) == 1}
 
 
-def run_batch(data: DataFile) -> pyarrow.RecordBatch:
-    """One row. Raises BadResult."""
+def run_row(data: DataFile) -> dict[str, Cell]:
+    """One row, by names of columns. Raises BadResult."""
     metadata = data.metadata
     row: dict[str, Cell] = {"schema": SCHEMA_VERSION, "file": clean(str(data.path))}
     row |= {column.name: as_cell(find(metadata, column.path), column.kind)
@@ -47,4 +45,4 @@ def run_batch(data: DataFile) -> pyarrow.RecordBatch:
                                     if key not in _TOLD})
     row |= {name: None if isinstance(value, Unavailable) else as_cell(value, NUMBER)
             for name, value in values(as_run(data)).items()}
-    return as_batch(SCHEMA, [row])
+    return row

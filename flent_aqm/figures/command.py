@@ -41,8 +41,9 @@ def main(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import Progress
 
-    from flent_aqm.figures.gather import cores, data_files, gather
+    from flent_aqm.figures.gather import gather
     from flent_aqm.figures.study import BASE_DELAY, FIGURES, grid, of_least_delay
+    from flent_aqm.score.files import find_files
 
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
@@ -51,11 +52,11 @@ def main(args: argparse.Namespace) -> int:
     if args.jobs is not None and args.jobs < 1:
         raise ConfigError(f"--jobs {args.jobs}: expected 1 or more")
     chosen_by = [_pair(text) for text in args.where]
-    paths = data_files(args.results)
+    paths = find_files(args.results)
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("reading", total=len(paths))
-        rows, faults = gather(paths, args.jobs or cores(), lambda: bar.advance(task))
+        rows, faults = gather(paths, args.jobs, lambda: bar.advance(task))
     for fault in faults[:MOST_NAMED]:
         print(f"left out: {fault}", file=sys.stderr)
     if len(faults) > MOST_NAMED:

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,13 +12,14 @@ from typing import TypeVar
 import numpy
 from numpy.typing import NDArray
 
-from flent_aqm.data_file import SUFFIX, Numbers, a_number, read_data_file
-from flent_aqm.errors import BadResult, ConfigError, NotAvailable
+from flent_aqm.data_file import DataFile, Numbers, a_number
+from flent_aqm.errors import BadResult, NotAvailable
 from flent_aqm.metrics.flows import DIRECTIONS
 from flent_aqm.metrics.run import Run, as_run
 from flent_aqm.metrics.throughput import throughput_mbps
 from flent_aqm.plotters.grouping import Value
 from flent_aqm.plotters.observed import captured
+from flent_aqm.score.files import each_file
 
 # Half the memory; seven digits are more than a latency has.
 Floats = NDArray[numpy.float32]
@@ -54,22 +53,7 @@ class Row:
         return all(self.settings.get(name) == value for name, value in wanted.items())
 
 
-def data_files(given: Sequence[Path]) -> list[Path]:
-    """The data files named, and those in folders named or below them. Raises ConfigError."""
-    found: dict[Path, None] = {}
-    for path in given:
-        if path.is_dir():
-            found |= dict.fromkeys(sorted(path.rglob(f"*{SUFFIX}")))
-        elif path.exists():
-            found[path] = None
-        else:
-            raise ConfigError(f"{path}: no such file or folder")
-    if not found:
-        raise ConfigError(f"{given[0]}: no data files (*{SUFFIX}) there")
-    return list(found)
-
-
-def gather(paths: Sequence[Path], jobs: int, each: Callable[[], None] = lambda: None
+def gather(paths: Sequence[Path], jobs: int | None, each: Callable[[], None] = lambda: None
            ) -> tuple[list[Row], list[str]]:
     """A row for each usable file, in order, and a line for each that isn't.
 
@@ -77,56 +61,39 @@ def gather(paths: Sequence[Path], jobs: int, each: Callable[[], None] = lambda: 
     """
     rows: list[Row] = []
     faults: list[str] = []
-    for row in _read(paths, jobs):
+    for path, row in each_file(paths, row_of, jobs):
         each()
         if isinstance(row, Row):
             rows.append(row)
         else:
-            faults.append(row)
+            text = str(row)
+            faults.append(text if str(path) in text else f"{path}: {text}")
     return rows, faults
 
 
-def _read(paths: Sequence[Path], jobs: int) -> Iterator[Row | str]:
-    if jobs == 1 or len(paths) < 16:
-        yield from map(row_of, paths)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(row_of, paths, chunksize=4)
-
-
-def row_of(path: Path) -> Row | str:
-    """A file's row, or in one line why there is none."""
-    try:
-        data = read_data_file(path)
-        run = as_run(data)
-        seen = captured(data.raw_values)
-        ways = [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
-        if not ways:
-            raise BadResult(f"{path}: the test doesn't load the link")
-        curves = {}
-        for way in ways:
-            if seen and way in seen.mbps:
-                start_s = min(flow.start_s for flow in run.way(way))
-                end_s = max(flow.end_s for flow in run.way(way))
-                inside = (seen.at_s > start_s) & (seen.at_s <= end_s)
-                curves[way] = Curve((seen.at_s[inside] - start_s).astype(numpy.float32),
-                                    seen.mbps[way][inside].astype(numpy.float32))
-        return Row(
-            path=path, settings=run.settings,
-            mbps=_known({way: partial(throughput_mbps, run, way) for way in ways}),
-            own_latency_ms=_own_latency(run, ways),
-            loaded_ms={way: found.astype(numpy.float32) for way, found in _known(
-                {way: partial(_answered_ms, run, way) for way in ways}).items()},
-            lost=_known({"": lambda: int(numpy.isinf(run.loaded().rtt_ms).sum())}).get("", 0),
-            curves=curves)
-    except BadResult as fault:
-        text = str(fault)
-        return text if str(path) in text else f"{path}: {text}"
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+def row_of(data: DataFile) -> Row:
+    """A file's row. Raises BadResult."""
+    run = as_run(data)
+    seen = captured(data.raw_values)
+    ways = [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
+    if not ways:
+        raise BadResult(f"{data.path}: the test doesn't load the link")
+    curves = {}
+    for way in ways:
+        if seen and way in seen.mbps:
+            start_s = min(flow.start_s for flow in run.way(way))
+            end_s = max(flow.end_s for flow in run.way(way))
+            inside = (seen.at_s > start_s) & (seen.at_s <= end_s)
+            curves[way] = Curve((seen.at_s[inside] - start_s).astype(numpy.float32),
+                                seen.mbps[way][inside].astype(numpy.float32))
+    return Row(
+        path=data.path, settings=run.settings,
+        mbps=_known({way: partial(throughput_mbps, run, way) for way in ways}),
+        own_latency_ms=_own_latency(run, ways),
+        loaded_ms={way: found.astype(numpy.float32) for way, found in _known(
+            {way: partial(_answered_ms, run, way) for way in ways}).items()},
+        lost=_known({"": lambda: int(numpy.isinf(run.loaded().rtt_ms).sum())}).get("", 0),
+        curves=curves)
 
 
 def _known(functions: Mapping[str, Callable[[], Found]]) -> dict[str, Found]:

@@ -40,4 +40,9 @@ def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
                            f"percentile, and {SAMPLES_BEYOND} are needed to know it")
     if math.isinf(values[math.ceil((values.size - 1) * percent / 100)]):
         return math.inf
-    return float(numpy.percentile(values, percent))
+    # numpy.percentile() gives the same and takes ten times as long; most runs want it 30 times.
+    place = (values.size - 1) * (percent / 100)
+    lower = math.floor(place)
+    low, high = float(values[lower]), float(values[min(lower + 1, values.size - 1)])
+    part = place - lower
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)

@@ -6,9 +6,9 @@ Neither Flent nor matplotlib is needed. Our tests and Flent's own are read alike
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,23 +100,31 @@ class Run:
 
         Raises NotAvailable.
         """
+        if probe is None:
+            return self._phases(direction)
         window = self.load_window if direction is None else _span(self.way(direction))
         if window is None:
             raise NotAvailable("the test doesn't load the link")
-        probe = probe or self.probe
         return _samples(probe, window, (probe.sent_s >= window.start_s)
                         & (probe.sent_s <= window.end_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
         """Probes that were back before the first flow started, cross traffic included; all
         of them in a test without load. Raises NotAvailable."""
-        probe = probe or self.probe
+        if probe is None:
+            return self._phases(IDLE)
         load = _span(self.flows)
         end_s = load.start_s if load else float(probe.sent_s[-1])
         back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
         inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
         return _samples(probe, Window(float(probe.sent_s[0]), max(end_s, float(probe.sent_s[0]))),
                         inside, "before the load")
+
+    @cached_property
+    def _phases(self) -> Callable[[str | None], Samples]:
+        """The phases of the best probe: metrics ask for each some ten times."""
+        return cache(lambda phase: self.idle(self.probe) if phase == IDLE
+                     else self.loaded(phase, self.probe))
 
     def applied(self, direction: str) -> Mapping[str, Any]:
         """What the router's kernel reported of a direction after the run; may be empty."""
@@ -127,6 +135,7 @@ class Run:
         return _inside(self.aqm, moment, "counters", _DEVICE[direction])
 
 
+IDLE = "idle"
 _DEVICE = {"download": "down", "upload": "up"}
 _TOOL_ORDER = list(Tool)
 
