@@ -79,7 +79,8 @@ def main() -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{now}.json").write_text(json.dumps({
         "when": now, "machine": platform.machine(), "cores": len(os.sched_getaffinity(0)),
-        "load_before": load_before, "python": platform.python_version(), "costs": [asdict(cost) for cost in costs],
+        "load_before": load_before, "python": platform.python_version(),
+        "costs": [asdict(cost) for cost in costs],
     }, indent=1) + "\n")
 
 
