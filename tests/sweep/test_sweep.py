@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.sweep import status
+
 pytestmark = pytest.mark.lab
 
 SHORT = "test_name = ping\nlength = 1\nrate_mbps = 20\n"
