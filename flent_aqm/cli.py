@@ -74,6 +74,9 @@ COMMANDS = {
     "share": Command(
         "flent_aqm.share.command", "copy a data file without what isn't anybody's business",
         "flent-aqm share FILE.flent.gz -o shared/"),
+    "speedtest": Command(
+        "flent_aqm.speedtest.command", "measure a line as speedtest-netperf.sh does",
+        "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),
 }
 
 

@@ -8,6 +8,7 @@ RunnerBase        the base of both
 NullRunner        a runner that gives an empty series
 RegexpRunner      a ProcessRunner that parses line by line
 IrttRunner, PingRunner  Flent's latency probes
+NetperfDemoRunner  Flent's netperf stream
 ComputingRunner   computes a series from others
 RunnerCheckError  raised by check(): the run can't start, its text says why
 ParseError        raised by parse(): the tool's output is of no use
@@ -25,6 +26,7 @@ from flent.runners import (
     ComputingRunner,
     DelegatingRunner,
     IrttRunner,
+    NetperfDemoRunner,
     NullRunner,
     ParseError,
     PingRunner,
@@ -40,6 +42,7 @@ __all__ = [
     "DelegatingRunner",
     "Glob",
     "IrttRunner",
+    "NetperfDemoRunner",
     "NullRunner",
     "ParseError",
     "PingRunner",

@@ -13,7 +13,7 @@ from flent_aqm.data_file import Numbers, a_number, numbers
 from flent_aqm.errors import BadResult
 
 # Runners whose series are a speed test's own throughput, or cross traffic.
-SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner")
+SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "AqmNetperfRunner")
 # What looks like a flow and isn't: one sees the others' packets, one sets the router's rate.
 OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
 # Series that load the link beside the test.

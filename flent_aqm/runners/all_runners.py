@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 from flent_aqm.runners.capture import AqmCaptureRunner
+from flent_aqm.runners.cpu import AqmCpuRunner
 from flent_aqm.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
 from flent_aqm.runners.irtt import AqmIrttRunner
 from flent_aqm.runners.ndt7 import AqmNdt7Runner
+from flent_aqm.runners.netperf import AqmNetperfRunner
 from flent_aqm.runners.ping import AqmPingRunner
 from flent_aqm.runners.qdisc import AqmQdiscRunner
 from flent_aqm.runners.rates import AqmRatesRunner
 
 RUNNERS: dict[str, type] = {
     "aqm_capture": AqmCaptureRunner,
+    "aqm_cpu": AqmCpuRunner,
     "aqm_iperf3": AqmIperf3Runner,
     "aqm_iperf3_reverse": AqmIperf3ReverseRunner,
     "aqm_irtt": AqmIrttRunner,
     "aqm_ndt7": AqmNdt7Runner,
+    "aqm_netperf": AqmNetperfRunner,
     "aqm_ping": AqmPingRunner,
     "aqm_qdisc": AqmQdiscRunner,
     "aqm_rates": AqmRatesRunner,

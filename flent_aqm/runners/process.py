@@ -59,6 +59,7 @@ class SupervisedRunner(ProcessRunner):
         super().__init__(**kwargs)
         self.started_s = 0.0  # epoch seconds
         self.stopped_by = ""  # empty: it ended by itself
+        self.cpu_s = 0.0  # that the tool used, where it ended by itself
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Turn the tool's output into series. Raises AqmError when it is of no use.
@@ -160,7 +161,9 @@ class SupervisedRunner(ProcessRunner):
                     return f"{self.args[0]} still ran after {watchdog_s:g} s and was killed"
         finally:
             os.close(handle)
-        process.wait()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu_s = used.ru_utime + used.ru_stime
         return ""
 
     def _stop(self, process: subprocess.Popen[bytes]) -> None:

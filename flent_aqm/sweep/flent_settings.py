@@ -63,6 +63,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "start_jitter_ms": _DECIMAL,
     "cross_jitter_ms": _DECIMAL,
     "streams": _COUNT,
+    "probes": text("all|ping"),
     "tcp_cong_control": _WORDS,
     # of ping_exp
     "load": text("empty|upload|download|both"),

@@ -20,6 +20,7 @@ NEEDS = {
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
     "ping_exp": Needs(("iperf3",), ("iperf3",)),
     "aqm_flows": Needs(("iperf3",), ("irtt", "iperf3", "iperf3-flows")),
+    "speedtest": Needs(("netperf", "netserver"), ("irtt", "iperf3", "netserver")),
     "rrul": Needs(("netperf", "netserver"), ("irtt", "netserver")),
     "rtt_fair": Needs(("netperf", "netserver"), ("irtt", "netserver")),
     "tcp_": Needs(("netperf", "netserver"), ("irtt", "netserver")),

@@ -36,13 +36,23 @@ class Namespaces:
              "-D", folder], cwd=folder, env={**os.environ, **(env or {})}, timeout=120,
             capture_output=True, text=True, check=False)
 
+    def flent_aqm(self, *words: str, env: Mapping[str, str] | None = None
+                  ) -> subprocess.Popen[str]:
+        """Start flent-aqm on the client."""
+        program = Path(sys.executable).with_name("flent-aqm")
+        return subprocess.Popen(
+            ["ip", "netns", "exec", self.client, program, *words],
+            env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A PATH with all tools on it; fails where one is missing."""
     folder = tmp_path_factory.mktemp("bin")
     missing = []
-    for name in ("flent", "irtt", "fping", "tcpdump", "iperf3", "ndt7-client", "tc"):
+    for name in ("flent", "irtt", "fping", "tcpdump", "iperf3", "ndt7-client", "tc",
+                 "netperf", "netserver"):
         beside = Path(sys.executable).with_name(name)
         path = find_program(name) or find_cached("bin", name) or (
             beside if beside.exists() else None)
@@ -66,13 +76,14 @@ def namespaces(tools: str) -> Iterator[Namespaces]:
         _join(both)
         for words in (["iperf3", "-s", "-J", "-i", "0.2", "-p", str(defaults.IPERF3_PORT)],
                       ["iperf3", "-s", "-p", str(defaults.IPERF3_CROSS_PORT)],
-                      ["irtt", "server", "-d", "0", "-i", "0"],
+                      ["irtt", "server", "-d", "0", "-i", "0"], ["netserver", "-D"],
                       [sys.executable, "-m", "flent_aqm.ndt7", "--no-tls", "--port",
                        str(defaults.NDT7_PORT)]):
             started.append(subprocess.Popen(
                 ["ip", "netns", "exec", both.server, *words], env={**os.environ, "PATH": tools},
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        _wait_for(both, {defaults.IPERF3_PORT, defaults.IPERF3_CROSS_PORT, defaults.NDT7_PORT})
+        _wait_for(both, {defaults.IPERF3_PORT, defaults.IPERF3_CROSS_PORT, defaults.NDT7_PORT,
+                         defaults.NETPERF_PORT})
         yield both
     finally:
         for process in started:
@@ -88,10 +99,13 @@ def _join(both: Namespaces) -> None:
         run(["ip", "-n", name, "link", "set", "lo", "up"])
     run(["ip", "link", "add", "eth0", "netns", both.client, "type", "veth",
          "peer", "name", "eth0", "netns", both.server])
-    for name, address, other in ((both.client, defaults.CLIENT_IPV4, defaults.SERVER_IPV4),
-                                 (both.server, defaults.SERVER_IPV4, defaults.CLIENT_IPV4)):
+    for name, address, other, address6 in (
+            (both.client, defaults.CLIENT_IPV4, defaults.SERVER_IPV4, defaults.CLIENT_IPV6),
+            (both.server, defaults.SERVER_IPV4, defaults.CLIENT_IPV4, defaults.SERVER_IPV6)):
         run(["ip", "netns", "exec", name, "ethtool", "-K", "eth0", "tso", "off", "gso", "off"])
         run(["ip", "-n", name, "addr", "add", f"{address}/32", "peer", other, "dev", "eth0"])
+        # The documentation prefix as a whole, so that they are neighbours.
+        run(["ip", "-n", name, "addr", "add", f"{address6}/32", "dev", "eth0", "nodad"])
         run(["ip", "-n", name, "link", "set", "dev", "eth0", "up"])
         run(["tc", "-n", name, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
              f"{RATE_MBPS}mbit", "burst", "16k", "latency", "50ms"])
