@@ -64,6 +64,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "cross_jitter_ms": _DECIMAL,
     "streams": _COUNT,
     "probes": text("all|ping"),
+    "ping_host": _LAB_HOST,
     "tcp_cong_control": _WORDS,
     # of ping_exp
     "load": text("empty|upload|download|both"),
