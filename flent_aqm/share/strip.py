@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import ipaddress
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flent_aqm.data_file import SHARED_TEST, DataFile
@@ -21,9 +21,13 @@ STORED_AS: Mapping[str, str] = {
 # Whole entries of Flent's metadata that tell of a machine and its network.
 REMOVED = ("EGRESS_INFO", "INGRESS_INFO", "GATEWAYS", "IP_ADDRS", "WIFI_DATA", "WIFI",
            "REMOTE_METADATA", "ENVIRONMENT", "LOCAL_BIND")
-# Made by programs or checked by replay; host names and addresses in them are the lab's.
-KEPT = ("run", "requested", "tools", "kernel", "schema", "flent_aqm")
+# In the object AQM. Made by programs: what looks like an address there is a version.
+KEPT = ("tools", "kernel", "schema", "flent_aqm")
+# What replay makes a run of the lab from; host names and addresses in it are the lab's.
+KEPT_OF_THE_LAB = ("run", "requested")
 
+_SSH = re.compile(r"\bssh://(?!root@router\b)[^\s'\",;]+")
+_SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z][\w.-]*)(?::\d+)?/?")
 _MAC = re.compile(r"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b")
 _ADDRESS = re.compile(r"(?<![\w:.])[0-9A-Fa-f:.]{3,45}(?![\w:])")
 _HOME = re.compile(r"(/home/|/Users/)[^/\s:'\"]+")
@@ -42,7 +46,9 @@ def strip(data: DataFile) -> tuple[dict[str, Any], list[str]]:
     names = sorted({name for name in _host_names(metadata) if name not in LAB_HOSTS},
                    key=len, reverse=True)
     changed: dict[str, str] = {}
-    _walk(metadata, (), names, changed)
+    aqm = metadata.get("AQM")
+    in_lab = isinstance(aqm, dict) and aqm.get("testbed") == "virtual"
+    _walk(metadata, (), names, KEPT + KEPT_OF_THE_LAB if in_lab else KEPT, changed)
     removed += [f"{place}: {what}" for place, what in changed.items()]
     stored_as = STORED_AS.get(str(metadata.get("NAME")))
     if stored_as:
@@ -53,21 +59,30 @@ def strip(data: DataFile) -> tuple[dict[str, Any], list[str]]:
 
 def _host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
     hosts = metadata.get("HOSTS")
+    aqm = metadata.get("AQM")
+    requested = aqm.get("requested") if isinstance(aqm, dict) else None
+    requested = requested if isinstance(requested, dict) else {}
+    for key in ("testbed", "server_testbed"):
+        # A router's name may stand elsewhere, too, such as in an error of ssh.
+        found = _SSH_HOST.fullmatch(str(requested.get(key)))
+        if found and found[1] not in LAB_HOSTS:
+            yield found[1]
     for name in (metadata.get("LOCAL_HOST"), metadata.get("HOST"),
                  *(hosts if isinstance(hosts, list) else ())):
         if isinstance(name, str) and name:
             yield name
 
 
-def _walk(tree: Any, path: tuple[str, ...], names: list[str], changed: dict[str, str]) -> None:
-    """Clean every text below a dict or list, in place."""
+def _walk(tree: Any, path: tuple[str, ...], names: list[str], kept: Sequence[str],
+          changed: dict[str, str]) -> None:
+    """Clean every text below a dict or list, in place; kept: keys of AQM to pass over."""
     places = tree.items() if isinstance(tree, dict) else enumerate(tree)
     for key, value in list(places):
         here = (*path, str(key))
-        if len(here) == 2 and here[0] == "AQM" and key in KEPT:
+        if len(here) == 2 and here[0] == "AQM" and key in kept:
             continue
         if isinstance(value, (dict, list)):
-            _walk(value, here, names, changed)
+            _walk(value, here, names, kept, changed)
         elif isinstance(value, str) and here not in (("NAME",), ("TIME",), ("T0",)):
             clean, what = _clean(value, names)
             if what:
@@ -78,23 +93,19 @@ def _walk(tree: Any, path: tuple[str, ...], names: list[str], changed: dict[str,
 def _clean(text: str, names: list[str]) -> tuple[str, str]:
     """The text without what tells of a machine, and the kinds that were in it."""
     kinds = []
-    for name in names:
-        shorter = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "host", text)
-        if shorter != text:
-            text = shorter
-            kinds.append("host name")
-    for kind, pattern, by in (("hardware address", _MAC, _hardware),
-                              ("address", _ADDRESS, _address),
-                              ("user name", _HOME, lambda found: f"{found[1]}user")):
+    # Whole addresses before the names in them.
+    patterns: list[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+        ("router's address", _SSH, "ssh://root@router"),  # of the form that settings want
+        *(("host name", re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])"), "host")
+          for name in names),
+        ("hardware address", _MAC, "00:00:00:00:00:00"),
+        ("address", _ADDRESS, _address), ("user name", _HOME, r"\1user")]
+    for kind, pattern, by in patterns:
         shorter = pattern.sub(by, text)
         if shorter != text:
             text = shorter
             kinds.append(kind)
     return text, ", ".join(dict.fromkeys(kinds))
-
-
-def _hardware(found: re.Match[str]) -> str:
-    return "00:00:00:00:00:00"
 
 
 def _address(found: re.Match[str]) -> str:

@@ -87,6 +87,32 @@ def test_names_and_addresses_are_taken_out_and_listed(
     assert all(key in said for key in ("LOCAL_HOST", "EGRESS_INFO", "ENVIRONMENT", "COMMAND"))
 
 
+@pytest.mark.parametrize("address", [
+    "ssh://root@192.168.7.9", "ssh://anna@turris.anna-home.example:2222", "ssh://[fd12::9]",
+    "ssh://root@office-router"])
+def test_address_of_a_router_is_taken_out_wherever_it_stands(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In what was asked for, in what decides the run, in texts, by name alone as well."""
+    host = address.rpartition("@")[2].removeprefix("ssh://").split(":2222")[0].strip("[]")
+    whole = content(GOLDEN / "ndt7.flent.gz")
+    aqm = whole["metadata"]["AQM"]
+    aqm |= {"testbed": address, "warnings": [f"{host} is slow", f"by {address}, twice"]}
+    aqm["requested"] |= {"testbed": address, "server_testbed": address}
+    aqm["run"] = {"test": "ndt7", "commands": "router",
+                  "settings": {"HOSTS": ["10.9.8.7"], "LENGTH": 10}}
+    file = tmp_path / "own.flent.gz"
+    file.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    assert main(["share", str(file), "-o", str(tmp_path / "out")]) == 0
+    shared = content(tmp_path / "out" / file.name)
+    text = json.dumps(shared["metadata"])
+    assert [word for word in (host, address, "10.9.8.7", "anna") if word in text] == []
+    kept = shared["metadata"]["AQM"]["requested"]
+    assert kept["testbed"] == "ssh://root@router"
+    assert (kept["aqm"], kept["rate_down_mbps"]) == ("fq_codel", 50)
+    assert "AQM.requested.testbed: router's address" in capsys.readouterr().out
+
+
 def test_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     """Sharing into the file's own folder would replace it."""
     file = tmp_path / "run.flent.gz"
