@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench identical validate clean
+.PHONY: help setup packages venv sweep demo test lint bench identical kills validate clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo 'make bench   speed of the lab'
 	@echo 'make validate  the lab against theory; writes docs/validation.md'
 	@echo 'make identical   proof that runs repeat to the byte; takes long'
+	@echo 'make kills     proof that a sweep survives kill -9 at any moment'
 	@echo 'make clean   remove .venv and caches of this source tree; results and built tools stay'
 
 packages:
@@ -57,6 +58,9 @@ validate: setup
 
 identical: setup
 	$(BIN)/python -m bench.identical $(IDENTICAL_ARGUMENTS)
+
+kills: setup
+	$(BIN)/python -m bench.kills $(KILLS_ARGUMENTS)
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -77,6 +77,9 @@ COMMANDS = {
     "speedtest": Command(
         "flent_aqm.speedtest.command", "measure a line as speedtest-netperf.sh does",
         "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),
+    "worker": Command(
+        "flent_aqm.cluster.command", "make runs for sweeps with scheduler=ADDRESS",
+        "flent-aqm worker tcp://192.0.2.1:8786"),
 }
 
 

@@ -11,7 +11,7 @@ import bz2
 import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
@@ -51,8 +51,17 @@ class DataFile:
 
 def read_data_file(path: Path, max_bytes: int = MAX_BYTES) -> DataFile:
     """Read .flent.gz, .flent.bz2 or plain .flent. Raises BadResult in one line, with the path."""
+    return _checked(lambda: _unpack(path, max_bytes), path)
+
+
+def parse_data_file(packed: bytes, path: Path) -> DataFile:
+    """The same of a .flent.gz that is in memory; path: what to call it."""
+    return _checked(lambda: _limited(_gunzip(packed, MAX_BYTES + 1), MAX_BYTES), path)
+
+
+def _checked(unpack: Callable[[], bytes], path: Path) -> DataFile:
     try:
-        return as_data_file(_parse(_unpack(path, max_bytes)), path)
+        return as_data_file(_parse(unpack()), path)
     except OSError as error:
         why = error.strerror or f"damaged ({error})"
     except (EOFError, zlib.error) as error:
@@ -137,6 +146,10 @@ def _unpack(path: Path, max_bytes: int) -> bytes:
         data = file.read(max_bytes + 1)
     if path.suffix == ".gz":
         data = _gunzip(data, max_bytes + 1)
+    return _limited(data, max_bytes)
+
+
+def _limited(data: bytes, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         raise BadResult(f"has more than {max_bytes >> 20} MiB when unpacked")
     return data

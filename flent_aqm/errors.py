@@ -54,6 +54,10 @@ class ParseError(AqmError):
     """Output of a tool that is not in the expected format."""
 
 
+class StorageError(AqmError):
+    """Results can't be written, such as to a full disk; further runs would be in vain."""
+
+
 class BadResult(AqmError):
     """A data file that can't be used."""
 

@@ -9,9 +9,11 @@ Flent adds up their lengths, before the first one starts.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import signal
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +21,13 @@ from typing import TYPE_CHECKING, Any
 from flent_aqm.bridge import definitions
 from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.overrides import restore_zeros, restrict
+from flent_aqm.errors import ConfigError
 
 if TYPE_CHECKING:
+    from flent_aqm.sweep.cell import Cell
     from flent_aqm.sweep.sweep import Sweep
+
+_TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")
 
 
 def patch(module: Any) -> None:
@@ -102,11 +108,16 @@ def _run_on_testbeds(runner: Any, module: Any) -> None:
     def run(self: Any) -> Any:
         if not self.settings.BATCH_NAMES or self.settings.INPUT:
             return stock_run(self)
+        from flent_aqm.sweep.sweep import Stopped
+
         restore_zeros(self.settings.BATCH_OVERRIDE)
         _take_time_of_resumed(self.settings, module)
-        _end_with_the_terminal()
-        with _sweep(self) as sweep:
-            result = stock_run(self)
+        result, sweep = True, _sweep(self)
+        try:
+            with sweep:
+                result = stock_run(self)
+        except Stopped:
+            pass  # report() says why
         sweep.report()
         return result
 
@@ -121,7 +132,14 @@ def _run_on_testbeds(runner: Any, module: Any) -> None:
             if sweep.planned and not self.settings.BATCH_VERBOSE:
                 # Flent's line per run would tear up the progress bar.
                 module.loggers.set_console_level(module.loggers.WARNING)
-        result = stock_run_batch(self, batch_name)
+        nothing_there = resume and Path(resume).is_dir() and not _data_files(resume, module)
+        if nothing_there and sweep.planned:
+            _refuse_to_leave(Path(resume), sweep.planned)
+            self.settings.BATCH_RESUME = None  # which Flent would refuse
+        try:
+            result = stock_run_batch(self, batch_name)
+        finally:
+            self.settings.BATCH_RESUME = resume
         sweep.drain()
         self.tests_run += sweep.take_count()
         return result
@@ -146,22 +164,38 @@ def _run_on_testbeds(runner: Any, module: Any) -> None:
 
 def _take_time_of_resumed(settings: Any, module: Any) -> None:
     """File names hold the batch's time. Flent takes over that of a resumed batch, but only
-    when it runs; ours are planned before."""
+    when it runs; ours are planned before. Where no run was done yet, and Flent sees nothing
+    to go on with, the names of logs and folder tell it."""
     folder = settings.BATCH_RESUME
     if folder is None or not Path(folder).is_dir():
         return  # Flent says so
-    for file in sorted(Path(folder).rglob(f"*{module.resultset.SUFFIX}")):
+    for file in _data_files(folder, module):
         try:
             settings.TIME = module.resultset.load(str(file)).meta("BATCH_TIME")
         except (RuntimeError, KeyError):
             continue  # not a data file, or not of a batch
         return
+    names = [*(file.name for file in sorted(Path(folder).rglob("*.log"))),
+             Path(folder).resolve().name]
+    for found in filter(None, map(_TIME_IN_NAME.search, names)):
+        with contextlib.suppress(ValueError):  # digits that are no time
+            # Names have local time, settings that of UTC without saying so.
+            local = datetime.strptime(found.group(), "%Y-%m-%dT%H%M%S")
+            settings.TIME = local.astimezone(UTC).replace(tzinfo=None)
+            return
 
 
-def _end_with_the_terminal() -> None:
-    """A lost terminal ends a sweep as SIGTERM does, unless it was started by nohup."""
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
+def _data_files(folder: str, module: Any) -> list[Path]:
+    return sorted(Path(folder).rglob(f"*{module.resultset.SUFFIX}"))
+
+
+def _refuse_to_leave(folder: Path, planned: Mapping[Path, Cell]) -> None:
+    """Flent's own check of what is resumed, for a folder in which no run was done."""
+    for path in planned:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            with reported():
+                raise ConfigError(f"--batch-resume {folder}: no run was done there, and this "
+                                  f"batch writes to {path.parent}; leave the option out")
 
 
 def _sweep(runner: Any) -> Sweep:

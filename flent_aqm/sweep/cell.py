@@ -67,6 +67,11 @@ class Cell:
         return self.folder / f"{self.name}.log"
 
     @property
+    def capture_file(self) -> Path:
+        """Headers of packets, of a test with keep_pcap."""
+        return self.folder / f"{self.name}.pcap"
+
+    @property
     def tools_log_file(self) -> Path:
         """All that the run's tools have printed."""
         return self.folder / f"{self.name}.debug.log.gz"

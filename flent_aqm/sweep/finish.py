@@ -9,18 +9,18 @@ from __future__ import annotations
 import datetime
 import gzip
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.data_file import read_data_file
+from flent_aqm.data_file import parse_data_file
 from flent_aqm.errors import BadResult
 from flent_aqm.metrics.run import as_run
 from flent_aqm.metrics.scores import Scores, scores
 from flent_aqm.sweep.cell import Cell
+from flent_aqm.sweep.whole_file import written_whole
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import Outcome
 from flent_aqm.testbed.protocol import Facts
@@ -37,15 +37,15 @@ class SweepFacts:
     tools: Mapping[str, str] = field(default_factory=dict)  # name -> version
 
 
-def finish(made: Path, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scores:
-    """Complete the data file that the guest made and move it to cell.data_file.
+def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scores:
+    """Complete the data file that the guest made and put it in place as cell.data_file.
 
     Returns the run's scores, as the data is at hand here.
 
-    Raises BadResult when the file can't be read or the run isn't complete; then nothing
-    is written.
+    Raises BadResult when the file can't be read or the run isn't complete, OSError when it
+    can't be written; then nothing is.
     """
-    file = read_data_file(made)
+    file = parse_data_file(made, cell.data_file)
     data, metadata = file.whole, file.metadata
     refuse_incomplete(metadata)
     metadata.update(cell.metadata)
@@ -83,16 +83,8 @@ def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a data file under a temporary name and rename it when it is whole."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as raw:
-            # No name and time in the gzip header: the same data gives the same bytes.
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                packed.write(json.dumps(data, allow_nan=False).encode())
-            raw.flush()
-            os.fsync(raw.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    """Write a data file, which appears whole or not at all. Raises OSError."""
+    with (written_whole(path) as raw,
+          # No name and time in the gzip header: the same data gives the same bytes.
+          gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed):
+        packed.write(json.dumps(data, allow_nan=False).encode())

@@ -18,12 +18,14 @@ from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.run_cell import Done
 
 _KILL_AGAIN_S = 0.05
+_LOOK_AGAIN_S = 0.5
 
 
 class Pool:
     """Runs cells by the function given. submit() waits while all workers are busy.
 
-    ended: called in a worker's thread with the cell and its Done or the exception.
+    room: how many there is room for at the moment, where that changes; never more than jobs.
+    started, ended: called in a worker's thread with the cell, and its Done or the exception.
     """
 
     def __init__(
@@ -31,23 +33,40 @@ class Pool:
         run: Callable[[Cell], Done],
         jobs: int,
         *,
+        room: Callable[[], int] | None = None,
         keep_to_core: bool,
+        started: Callable[[Cell], None] = lambda cell: None,
         ended: Callable[[Cell, Done | Exception], None],
     ) -> None:
-        self._run, self._ended = run, ended
+        self._run, self._started, self._ended = run, started, ended
         self._cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
         own = sorted(os.sched_getaffinity(0))
         for cores in cores_for(jobs if keep_to_core else len(own) + 1, own):
             self._cores.put(cores)
-        self._free = threading.Semaphore(jobs)
+        self._jobs, self._room = jobs, room
+        self._on = 0
+        self._changed = threading.Condition()
         self._stopped = threading.Event()
+        self._closed = False
         self._threads = ThreadPoolExecutor(jobs, "flent-aqm", self._keep_to_core)
         self._futures: list[Future[None]] = []
 
-    def submit(self, cell: Cell) -> None:
-        """Run the cell as soon as a worker is free; returns once it is about to start."""
-        self._free.acquire()
+    def submit(self, cell: Cell) -> bool:
+        """Run the cell as soon as a worker is free; returns once it is about to start, or
+        False where nothing is taken any more."""
+        with self._changed:
+            while not self._closed and self._on >= self._limit():
+                # A signal handler may close the pool, but can't notify; room() neither.
+                self._changed.wait(_LOOK_AGAIN_S)
+            if self._closed:
+                return False
+            self._on += 1
         self._futures.append(self._threads.submit(self._one, cell))
+        return True
+
+    def take_no_more(self) -> None:
+        """Let what runs end, and start nothing more. From any thread or signal handler."""
+        self._closed = True
 
     def drain(self) -> None:
         """Wait until all cells have ended."""
@@ -67,6 +86,9 @@ class Pool:
         """Wait for what runs, and end the threads."""
         self._threads.shutdown()
 
+    def _limit(self) -> int:
+        return min(self._jobs, self._room()) if self._room else self._jobs
+
     def _keep_to_core(self) -> None:
         # On Linux 0 means the calling thread, whose children inherit it.
         os.sched_setaffinity(0, self._cores.get())
@@ -75,6 +97,7 @@ class Pool:
         try:
             if self._stopped.is_set():
                 return
+            self._started(cell)
             try:
                 result: Done | Exception = self._run(cell)
             except Exception as error:  # a failed run never ends the batch
@@ -82,7 +105,9 @@ class Pool:
             if not self._stopped.is_set():
                 self._ended(cell, result)
         finally:
-            self._free.release()
+            with self._changed:
+                self._on -= 1
+                self._changed.notify_all()
 
 
 def cores_for(jobs: int, cores: Sequence[int]) -> list[set[int]]:

@@ -3,48 +3,60 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+)
+from rich.text import Text
 
 from flent_aqm.errors import AqmError
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.run_cell import Done
+from flent_aqm.sweep.time_left import TimeLeft
 
 
 class SweepProgress:
     """Counts runs and shows them. A context manager; its methods may be called by threads."""
 
-    def __init__(self, total: int, console: Console | None = None) -> None:
+    def __init__(self, cells: Sequence[Cell], console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False,
                                           # Rich takes 80 columns where there is no terminal.
                                           width=None if sys.stderr.isatty() else 120)
         self.done = 0
         self.failed = 0
-        self._total = total
+        self._total = len(cells)
         self._virtual_s = 0.0
         self._began_at = time.monotonic()
+        self._time_left = TimeLeft(cells, self._began_at)
+        # Of its own, held while nothing is drawn: who draws asks for the time left.
+        self._time_lock = threading.Lock()
         self._lock = threading.Lock()
         self._progress = Progress(
             BarColumn(None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[failed]}"),
-            TimeRemainingColumn(elapsed_when_finished=True),
+            _LeftColumn(self._left),
             TextColumn("{task.fields[speed]}"),
             console=self.console,
             expand=True,
             disable=not self.console.is_terminal,
-            # A rate over few runs would jump about, as they differ tenfold in length.
-            speed_estimate_period=600,
         )
-        self._task = self._progress.add_task("", total=total, failed="", speed="")
+        self._task = self._progress.add_task("", total=self._total, failed="", speed="")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -68,6 +80,16 @@ class SweepProgress:
         """Say what went wrong with the testbed itself."""
         self._say(f"[red]testbed:[/] {escape(text)}")
 
+    def say_fact(self, text: str) -> None:
+        """Say what happens beside the runs."""
+        self._say(escape(text))
+
+    def say_stopping(self) -> None:
+        """Say what the first ^C does. Called by a signal handler, which may have interrupted
+        the very thread that draws: so without its locks."""
+        text = "^C: nothing more starts; waiting for the runs that are on. Again: stop now."
+        os.write(sys.stderr.fileno(), f"\n{text}\n".encode())
+
     def say_total(self) -> None:
         """Say what was done."""
         wall_s = time.monotonic() - self._began_at
@@ -80,8 +102,15 @@ class SweepProgress:
         """Virtual seconds per wall second, all jobs together."""
         return self._virtual_s / max(time.monotonic() - self._began_at, 1e-9)
 
+    def started(self, cell: Cell) -> None:
+        """A run is on."""
+        with self._time_lock:
+            self._time_left.started(cell, time.monotonic())
+
     def ended(self, cell: Cell, result: Done | Exception) -> None:
         """Count a run, and say how it ended."""
+        with self._time_lock:
+            self._time_left.ended(cell, time.monotonic(), learn=isinstance(result, Done))
         with self._lock:
             count = self.done + self.failed + 1
             if isinstance(result, Done):
@@ -89,7 +118,7 @@ class SweepProgress:
                 self._virtual_s += result.virtual_s or 0
                 virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "
                 self._say(f"[green]ok[/]     {count:4}/{self._total} {escape(cell.name)} "
-                          f"({virtual}{result.wall_s:.1f} s)")
+                          f"({virtual}{result.wall_s:.1f} s){self._left_at_end_of_line()}")
             else:
                 self.failed += 1
                 self._say(f"[red]FAILED[/] {count:4}/{self._total} {escape(cell.name)}: "
@@ -99,8 +128,29 @@ class SweepProgress:
                 failed=f"[red]{self.failed} failed[/]" if self.failed else "0 failed",
                 speed=f"{self.speed:.1f} virtual s/s" if self._virtual_s else "")
 
+    def _left_at_end_of_line(self) -> str:
+        """Where there is no bar that tells it."""
+        left = "" if self.console.is_terminal else self._left()
+        return f", {left} left" if left else ""
+
+    def _left(self) -> str:
+        with self._time_lock:
+            left_s = self._time_left.left_s(time.monotonic())
+        return str(datetime.timedelta(seconds=round(left_s))) if left_s else ""
+
     def _say(self, text: str) -> None:
         self.console.print(text, soft_wrap=True)
+
+
+class _LeftColumn(ProgressColumn):
+    """Time left, by our own estimate: runs differ tenfold in length."""
+
+    def __init__(self, left: Callable[[], str]) -> None:
+        super().__init__()
+        self._left = left
+
+    def render(self, task: Task) -> Text:
+        return Text(self._left() or "-:--:--", style="progress.remaining")
 
 
 def one_line(error: Exception) -> str:

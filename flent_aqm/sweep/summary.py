@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -73,9 +74,20 @@ def show(
             _middle([one.latency_p99_ms for one in done], 2),
         )
     console.print(table)
-    for path, cause in failures.items():
-        console.print(f"[red]failed:[/] {escape(path.name)}: {escape(cause)}", soft_wrap=True)
+    _say_failures(console, failures)
     _say_how_to_open(console, cells)
+
+
+def _say_failures(console: Console, failures: Mapping[Path, str]) -> None:
+    """A line for each cause, the most frequent first; causes that differ by numbers alone,
+    such as those of ports and processes, are one."""
+    alike: dict[str, list[Path]] = {}
+    for path, cause in failures.items():
+        alike.setdefault(re.sub("[0-9]+", "#", cause), []).append(path)
+    for paths in sorted(alike.values(), key=len, reverse=True):
+        many = f"{len(paths)} runs, such as " if len(paths) > 1 else ""
+        console.print(f"[red]failed:[/] {many}{escape(paths[0].name)}: "
+                      f"{escape(failures[paths[0]])}", soft_wrap=True)
 
 
 def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:

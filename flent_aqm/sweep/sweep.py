@@ -10,20 +10,32 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from flent_aqm.errors import AqmError, ConfigError
+from flent_aqm.cluster.address import parse_scheduler
+from flent_aqm.errors import AqmError, ConfigError, StorageError
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep import preflight, status, summary
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.finish import SweepFacts
-from flent_aqm.sweep.jobs import parse_jobs
+from flent_aqm.sweep.interrupts import Interrupts
+from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
-from flent_aqm.sweep.run_cell import Done, run_cell
+from flent_aqm.sweep.run_cell import Done, keep, run_cell
+from flent_aqm.sweep.whole_file import remove_abandoned
+from flent_aqm.testbed.kernel.locate import find_kernel
+from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all
 from flent_aqm.testbed.protocol import Testbed
 from flent_aqm.testbed.table import open_testbed
+
+if TYPE_CHECKING:
+    from flent_aqm.cluster.cluster import Cluster
+
+
+class Stopped(BaseException):
+    """Raised by Sweep.submit() when nothing more is to start and all that ran has ended."""
 
 
 class Sweep:
@@ -40,12 +52,17 @@ class Sweep:
         self._counted = 0
         self._group_by: tuple[str, ...] = ()
         self._jobs: object = None
+        self._scheduler: str | None = None
+        self._cluster: Cluster | None = None
         self._testbeds: dict[str, Testbed] = {}
         self._not_cleaned_up: list[str] = []
         self._pool: Pool | None = None
         self._progress: SweepProgress | None = None
         self._status: dict[Path, status.Status] = {}
         self._lock = threading.Lock()
+        self._interrupts = Interrupts(self._interrupted)
+        self._was_interrupted = False
+        self._storage_fault = ""
 
     def __enter__(self) -> Self:
         return self
@@ -54,13 +71,16 @@ class Sweep:
                  trace: TracebackType | None) -> None:
         try:
             if self._pool:
-                if kind is not None:
-                    self._pool.abort(kill_all)
+                if kind not in (None, Stopped):
+                    self._pool.abort(self._cluster.stop if self._cluster else kill_all)
                 self._pool.close()
         finally:
             for folder, known in self._status.items():
                 status.write(folder, known.ended())
+            if self._cluster:
+                self._cluster.close()
             self._not_cleaned_up = self._clean_up()
+            self._interrupts.__exit__(kind, value, trace)
         if self._progress:
             self._progress.__exit__(kind, value, trace)
         if self._pool and kind is KeyboardInterrupt:
@@ -72,6 +92,10 @@ class Sweep:
             self._testbeds[cell.scenario.testbed] = open_testbed(cell.scenario.testbed)
         self._jobs = section.get("jobs")
         parse_jobs(self._jobs, real_time=self._real_time)
+        self._scheduler = parse_scheduler(section.get("scheduler"))
+        if self._scheduler and cell.scenario.testbed != "virtual":
+            raise ConfigError(f"scheduler: only the virtual lab runs on other machines, not "
+                              f"testbed {cell.scenario.testbed}; leave scheduler out")
         self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
@@ -90,26 +114,37 @@ class Sweep:
             warnings += testbed.check(
                 cell for cell in cells if cell.scenario.testbed == name)
         preflight.check(cells)
+        remove_abandoned(sorted({cell.folder for cell in cells}))
         there = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()
-        self._progress = SweepProgress(len(cells) - there)
-        self._progress.announce(len(cells), there, jobs, " and ".join(
-            testbed.title for testbed in self._testbeds.values()), warnings)
+        self._progress = SweepProgress(
+            [cell for cell in cells if not (resume and cell.data_file.exists())])
+        where = " and ".join(testbed.title for testbed in self._testbeds.values())
+        if self._scheduler:
+            where += f", by the workers of {self._scheduler}"
+        self._progress.announce(len(cells), there, 1 if self._scheduler else jobs, where, warnings)
         for testbed in self._testbeds.values():
             testbed.prepare()
         facts = {name: SweepFacts(testbed.facts(), tools)
                  for name, testbed in self._testbeds.items()}
-        self._pool = Pool(
-            lambda cell: run_cell(cell, self._testbeds[cell.scenario.testbed],
-                                  facts[cell.scenario.testbed]),
-            jobs, keep_to_core=not self._real_time, ended=self._ended)
+        if self._scheduler:
+            self._pool = self._pool_of_cluster(self._scheduler, facts)
+        else:
+            self._pool = Pool(
+                lambda cell: run_cell(cell, self._testbeds[cell.scenario.testbed],
+                                      facts[cell.scenario.testbed]),
+                jobs, keep_to_core=not self._real_time, started=self._progress.started,
+                ended=self._ended)
         self._progress.__enter__()
         self._begin_status(cells)
+        self._interrupts.__enter__()
 
     def submit(self, cell: Cell) -> None:
-        """Run a cell as soon as a worker is free; waits until then."""
+        """Run a cell as soon as a worker is free; waits until then. Raises Stopped."""
         assert self._pool is not None, "start() comes first"
-        self._pool.submit(cell)
+        if not self._pool.submit(cell):
+            self._pool.drain()
+            raise Stopped
 
     def drain(self) -> None:
         """Wait until all that was submitted has ended."""
@@ -123,7 +158,8 @@ class Sweep:
         return new
 
     def report(self) -> None:
-        """Print the table. Raises AqmError when runs have failed, or cleaning up has."""
+        """Print the table. Raises KeyboardInterrupt after an interrupt, AqmError when runs
+        have failed or are gone, or cleaning up has failed."""
         if not self._progress:
             return
         summary.show(
@@ -131,12 +167,45 @@ class Sweep:
             {done.cell.data_file: done.scores for done in self._done},
             {cell.data_file: cause for cell, cause in self.failed}, self._group_by)
         self._progress.say_total()
+        left = [cell for path, cell in self.planned.items() if not path.exists()]
+        if self._was_interrupted and left:
+            self._say_interrupted()
+            raise KeyboardInterrupt
+        again = ("run them again with the same command and --batch-resume "
+                 f"{min(str(cell.folder) for cell in left)}" if left else "")
+        if self._storage_fault:
+            raise StorageError(f"{self._storage_fault}; {len(left)} of {len(self.planned)} runs "
+                               f"are left: make room, then {again}")
         if self.failed:
-            folders = sorted({str(cell.folder) for cell, _ in self.failed})
-            raise AqmError(f"{len(self.failed)} of {len(self.planned)} runs failed; run them "
-                           f"again with the same command and --batch-resume {folders[0]}")
+            raise AqmError(f"{len(self.failed)} of {len(self.planned)} runs failed; {again}")
+        if left:
+            raise AqmError(f"the files of {len(left)} of {len(self.planned)} runs are gone since "
+                           f"they were written; {again}")
         if self._not_cleaned_up:
             raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
+
+    def _pool_of_cluster(self, scheduler: str, facts: Mapping[str, SweepFacts]) -> Pool:
+        """One whose threads only wait for workers, and write what comes back."""
+        # Not before somebody asks for it.
+        from flent_aqm.cluster.agreement import Wanted
+        from flent_aqm.cluster.cluster import Cluster
+
+        assert self._progress is not None
+        (one,) = facts.values()
+        kernel = find_kernel()
+        cluster = Cluster(
+            scheduler, Wanted(package_hash(), kernel.hash, kernel.version, one.tools),
+            kernel.path, self._progress.say_fact)
+        cluster.start()
+        self._cluster = cluster
+
+        def run(cell: Cell) -> Done:
+            made = cluster.make(cell)
+            scores, virtual_s = keep(made, cell, one)
+            return Done(cell, scores, virtual_s, made.outcome.wall_s if made.outcome else 0.0)
+
+        return Pool(run, parse_jobs(self._jobs or MAX_JOBS), room=cluster.room,
+                    keep_to_core=False, started=self._progress.started, ended=self._ended)
 
     @property
     def _real_time(self) -> bool:
@@ -162,6 +231,10 @@ class Sweep:
                 self._done.append(result)
             else:
                 self.failed.append((cell, one_line(result)))
+                if isinstance(result, StorageError):
+                    self._storage_fault = str(result)
+                    assert self._pool is not None
+                    self._pool.take_no_more()
                 known = self._status[cell.folder]
                 self._status[cell.folder] = known.with_failed(
                     cell.data_file.name, one_line(result))
@@ -177,6 +250,13 @@ class Sweep:
             self._status[folder] = status.Status(
                 command, len(here), sum(cell.data_file.exists() for cell in here), time.time())
             status.write(folder, self._status[folder])
+
+    def _interrupted(self) -> None:
+        assert self._pool is not None
+        assert self._progress is not None
+        self._was_interrupted = True
+        self._pool.take_no_more()
+        self._progress.say_stopping()
 
     def _say_interrupted(self) -> None:
         assert self._progress is not None

@@ -179,6 +179,12 @@ class Place:
                 os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its process was started and the place not closed since."""
+        with _lock:
+            return self in _open_places
+
     def close(self) -> None:
         """Kill what still runs, and remove the folder."""
         self.kill()

@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import defaults
-from flent_aqm.errors import ConfigError
+from flent_aqm.errors import ConfigError, LabError
 from flent_aqm.router_model import watchdog_latency_ns
 from flent_aqm.scenario import Scenario
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.testbed.kernel.locate import Kernel, find_kernel
-from flent_aqm.testbed.place import DIES_WITH_US, Place
+from flent_aqm.testbed.place import DIES_WITH_US, Outcome, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
 # Set for what runs inside.
 IN_LAB = "FLENT_AQM_IN_LAB"
 MEMORY_FOLDER = Path("/dev/shm")
+# The kernel's words when it wants to go on with a process of which the host's is gone. One
+# that is never needed again has done no harm.
+_LOST_PROCESS = "failed to wait for stub"
 
 
 class Lab(Place):
@@ -30,11 +33,19 @@ class Lab(Place):
     hidden = ("/tmp", "/run", "/dev", "/proc", "/sys")
     real_time = False
 
-    def __init__(self, scenario: Scenario, argv: Sequence[str], *,
+    def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
                  env: Mapping[str, str] | None = None, **options: Any) -> None:
-        self._kernel = find_kernel()
+        self._kernel = kernel or find_kernel()
         super().__init__(scenario, argv, env={IN_LAB: "1", **(env or {})}, **options)
         (self.folder / "uml").mkdir()
+
+    def wait(self) -> Outcome:
+        """As of every place. Raises LabError, too, where one of the guest's processes was
+        killed from outside: whatever was measured then, it wasn't this network."""
+        outcome = super().wait()
+        if _LOST_PROCESS in self.console():
+            raise LabError("a process of the lab's guest was killed from outside")
+        return outcome
 
     def _command_line(self) -> list[str]:
         # The kernel mixes its command line into its random pool. So that runs repeat
@@ -78,12 +89,15 @@ class VirtualTestbed:
     real_time = False
     tools: Sequence[str] = ()
 
+    def __init__(self, kernel: Kernel | None = None) -> None:
+        self._kernel = kernel
+
     def check(self, cells: Iterable[Cell]) -> list[str]:
         """Refuse where no guest can boot; raises ToolMissing without a kernel."""
         if os.environ.get(IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
                               "--batch-override testbed=netns")
-        self._kernel: Kernel = find_kernel()
+        self._kernel = find_kernel()
         return []
 
     def prepare(self) -> None:
@@ -91,14 +105,21 @@ class VirtualTestbed:
 
     def facts(self) -> Facts:
         """The guest's kernel, and the interrupt moderation of its hosts."""
-        return Facts({"version": self._kernel.version, "hash": self._kernel.hash},
+        return Facts({"version": self.kernel.version, "hash": self.kernel.hash},
                      {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
                       "tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
+
+    @property
+    def kernel(self) -> Kernel:
+        """That of all runs, as found by check(). Raises ToolMissing."""
+        self._kernel = self._kernel or find_kernel()
+        return self._kernel
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """A guest that runs Flent on its client."""
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
-                  env=CELL_ENVIRONMENT, cwd=Path("/"))  # the caller's shapes no run
+                  env=CELL_ENVIRONMENT, cwd=Path("/"),  # the caller's shapes no run
+                  kernel=self.kernel)
         (lab.folder / "cell.batch").write_text(run.batch)
         return lab
 

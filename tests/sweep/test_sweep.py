@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import gzip
-import signal
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -292,22 +289,3 @@ def test_missing_tool_is_said_before_anything_runs(
     assert done.returncode == 1
     assert "setpriv is not installed" in last_error(done.stderr)
     assert bench.files() == []
-
-
-def test_interrupt_keeps_what_is_done_and_says_how_to_go_on(bench: Any) -> None:
-    """^C ends a sweep at once; finished files stay, and nothing half-written."""
-    bench.batch("test_name = iperf3_upload\nlength = 5\nrate_mbps = 100\n"
-                "for_aqm = no_aqm, codel, sfq\nrepetitions = 20\njobs = 1")
-    flent = Path(sys.executable).with_name("flent")
-    sweep = subprocess.Popen([flent, "-B", "try.batch"], cwd=bench.folder, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    end = time.monotonic() + 300
-    while not bench.files():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    sweep.send_signal(signal.SIGINT)
-    _, stderr = sweep.communicate(timeout=60)
-    assert sweep.returncode == -signal.SIGINT
-    assert "go on with the same command and --batch-resume results" in stderr
-    assert not list(bench.folder.glob("results/.*"))
-    assert 1 <= len(bench.files()) < 60

@@ -96,17 +96,18 @@ def test_kill_9_leaves_nothing_but_a_folder_which_the_next_start_removes(here: A
     assert len(here.data()) == 1
 
 
-@pytest.mark.parametrize("signal", ["INT", "TERM", "HUP"])
-def test_interrupt_ends_it_and_says_how_to_go_on(here: Any, signal: str) -> None:
+@pytest.mark.parametrize("signals", [["INT", "INT"], ["TERM"], ["HUP"]])
+def test_interrupt_ends_it_and_says_how_to_go_on(here: Any, signals: list[str]) -> None:
     """Finished runs stay, nothing else does; --batch-resume does the rest."""
     here.batch(SHORT + "for_aqm = no_aqm, slow\ncommands = router, slow\n"
                "\n[Arg::slow]\naqm = sfq\n\n[Command::slow]\ntype = pre\n"
                "exec = [ ${aqm} = no_aqm ] || [ -e /dev/shm/quick ] || sleep 1000")
+    kill = "; sleep 1; ".join(f"kill -{signal} $!" for signal in signals)
     text = here.run(
         # Python leaves ignored signals ignored, and a shell ignores ^C for what it starts
         # in the background.
         STATE + "env --default-signal=INT flent -B try.batch --batch-no-shuffle & sleep 30\n"
-        f"kill -{signal} $!; wait $!; echo status $?\n{UNCHANGED}{LEFT}"
+        f"{kill}; wait $!; echo status $?\n{UNCHANGED}{LEFT}"
         "ls -A results | grep -c '^[.]'; touch /dev/shm/quick\n"
         "flent -B try.batch --batch-resume results; echo status $?")
     assert "Interrupted: 1 runs are done, 1 are left" in text, text

@@ -45,6 +45,16 @@ def find_kernel() -> Kernel:
     return Kernel(path, _version_beside(path), name)
 
 
+def kernel_of(wanted: str) -> Kernel | None:
+    """The kernel with that hash, if this machine has it; where FLENT_AQM_KERNEL names one,
+    no other counts."""
+    if os.environ.get(VARIABLE):
+        given = find_kernel()
+        return given if given.hash == wanted else None
+    path = find_cached("kernels", wanted, "linux")
+    return None if path is None else Kernel(path, _version_beside(path), wanted)
+
+
 def _version_beside(path: Path) -> str:
     try:
         return str(json.loads(path.with_name("kernel.json").read_text())["kernel_version"])

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Proof that no run is lost: a sweep that is killed again and again, and resumed until done.
+
+    make kills                                        20 moments
+    make kills KILLS_ARGUMENTS='--moments 100 --seed 7'
+
+At random moments, which follow the seed, kill -9 hits flent, a job, a process of a guest, or
+everything at once; or all stands still for a while (SIGSTOP). In the end each cell has to
+have one data file, equal to that of an undisturbed sweep, and nothing else may be left: no
+process, no temporary folder, no half-written file, no mount, no memory file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.data_file import SUFFIX, read_data_file
+from flent_aqm.paths import resource_dir
+from flent_aqm.replay.compare import differences
+
+FLENT = Path(sys.executable).with_name("flent")
+BATCH = """[Batch::kills]
+inherits = base
+output_path = results-${{batch_time}}
+test_name = iperf3_upload
+length = 1
+rate_mbps = 20
+for_aqm = codel, sfq
+repetitions = {repetitions}
+jobs = 2
+"""
+STOPPED_S = 3.0
+# How long what was killed may take to be gone.
+GONE_S = 20.0
+MEMORY = Path("/dev/shm")
+KINDS = ("flent", "job", "guest", "everything", "stop")
+
+
+def main() -> int:
+    """Disturb, compare; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--moments", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--repetitions", type=int, default=4, help="of two cells, in each sweep")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-kills-") as name:
+        here = Here(Path(name), arguments.repetitions)
+        faults = disturb(here, arguments.seed, arguments.moments,
+                         lambda text: print(text, flush=True))
+    for fault in faults:
+        print(fault)
+    print(f"{arguments.moments} moments: {len(faults)} faults")
+    return 1 if faults else 0
+
+
+@dataclass
+class Here:
+    """A folder with the batch, and with a temporary folder for its sweeps alone."""
+
+    folder: Path
+    repetitions: int
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shutil.copy(resource_dir("batches") / "base.batch", self.folder)
+        (self.folder / "kills.batch").write_text(BATCH.format(repetitions=self.repetitions))
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+
+    def start(self, *options: str) -> subprocess.Popen[bytes]:
+        """Flent on the batch with further options, resuming what is there."""
+        words: list[str | Path] = [FLENT, "-B", "kills.batch", *options]
+        results = self.results()
+        if results:
+            words += ["--batch-resume", results.name]
+        with (self.folder / "said").open("ab") as said:
+            return subprocess.Popen(
+                words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                start_new_session=True,
+                env={**os.environ, "TMPDIR": str(self.temporary), **self.environment})
+
+    def results(self) -> Path | None:
+        """The one results folder; None where there is none yet."""
+        folders = list(self.folder.glob("results-*"))
+        assert len(folders) <= 1, folders
+        return folders[0] if folders else None
+
+    def files(self) -> dict[str, Any]:
+        """What the data files hold, by the part of their names after the batch's time."""
+        found: dict[str, Any] = {}
+        for path in sorted((self.results() or self.folder).glob(f"*{SUFFIX}")):
+            name = path.name.split("-", 5)[-1]
+            assert name not in found, f"two files of {name}"
+            found[name] = read_data_file(path).whole
+        return found
+
+    def take(self) -> dict[str, Any]:
+        """The files, which are removed with their folder."""
+        found = self.files()
+        shutil.rmtree(self.results() or self.folder / "none")
+        return found
+
+    def said(self) -> str:
+        """All that the sweeps have printed."""
+        return (self.folder / "said").read_text(errors="replace")
+
+    def left(self) -> list[str]:
+        """What shouldn't be there when no sweep is on."""
+        everywhere = [f"process {pid}: {name}" for pid, name in processes_below(self.folder)]
+        everywhere += [str(path) for path in self.temporary.iterdir()]
+        everywhere += [str(path) for path in (self.results() or self.temporary).glob(".*")]
+        everywhere += [line for line in Path("/proc/mounts").read_text().splitlines()
+                       if str(self.folder) in line]
+        return everywhere
+
+
+def disturb(here: Here, seed: int, moments: int, say: Callable[[str], None],
+            kinds: Sequence[str] = KINDS) -> list[str]:
+    """Run the sweep undisturbed, then disturbed at so many moments; gives all faults."""
+    memory_before = set(MEMORY.iterdir())
+    began_at = time.monotonic()
+    assert here.start().wait(1200) == 0, here.said()
+    undisturbed = here.take()
+    longest_s = (time.monotonic() - began_at) / 2
+    say(f"undisturbed: {len(undisturbed)} runs in {2 * longest_s:.0f} s")
+    faults: list[str] = []
+    dice = random.Random(seed)
+    done = 0
+    while done < moments:
+        sweep = here.start()
+        while sweep.poll() is None and done < moments:
+            kind, wait_s = dice.choice(kinds), dice.uniform(0.2, longest_s)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                sweep.wait(wait_s)
+                break
+            done += 1
+            say(f"{done}: {kind} after {wait_s:.2f} s")
+            hit(kind, sweep, dice)
+        sweep.wait(1200)
+        faults += gone(here.folder)
+        if sweep.returncode == 0:
+            faults += compare(undisturbed, here.take())
+    for _ in range(10):
+        if here.results() is None or here.start().wait(1200) == 0:
+            break
+    faults += compare(undisturbed, here.take()) if here.results() else []
+    faults += [f"left: {one}" for one in here.left()]
+    faults += [f"left: {path}" for path in set(MEMORY.iterdir()) - memory_before
+               if not is_open(path)]
+    return faults
+
+
+def hit(kind: str, sweep: subprocess.Popen[bytes], dice: random.Random) -> None:
+    """Kill or stop."""
+    jobs = [pid for pid, name in children(sweep.pid) if name == "linux"]
+    guests = [pid for job in jobs for pid, _ in children(job)]
+    everything = [sweep.pid, *jobs, *guests]
+    targets = {"flent": [sweep.pid], "job": jobs, "guest": guests}.get(kind, everything)
+    if kind == "stop":
+        for pid in everything:
+            send(pid, signal.SIGSTOP)
+        time.sleep(STOPPED_S)
+        for pid in reversed(everything):
+            send(pid, signal.SIGCONT)
+    elif kind == "everything":
+        for pid in everything:
+            send(pid, signal.SIGKILL)
+    elif targets:
+        send(dice.choice(targets), signal.SIGKILL)
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """A signal to a process that may be gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def gone(folder: Path) -> list[str]:
+    """Wait until no process works in the folder any more; gives those that stay."""
+    end = time.monotonic() + GONE_S
+    while (left := processes_below(folder)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return [f"orphan {pid}: {name}" for pid, name in left]
+
+
+def compare(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What is missing, too many, or different."""
+    faults = [f"{name}: missing" for name in was.keys() - now.keys()]
+    faults += [f"{name}: too many" for name in now.keys() - was.keys()]
+    return faults + [f"{name}: {differences(was[name], now[name])[0]}"
+                     for name in was.keys() & now.keys() if differences(was[name], now[name])]
+
+
+def children(parent: int) -> list[tuple[int, str]]:
+    """Number and name of a process's children."""
+    return [(pid, name) for pid, name, one in _processes() if one == parent]
+
+
+def processes_below(folder: Path) -> list[tuple[int, str]]:
+    """Number and name of the processes that work in the folder or below."""
+    found = []
+    for pid, name, _ in _processes():
+        with contextlib.suppress(OSError):
+            where = os.readlink(f"/proc/{pid}/cwd").removesuffix(" (deleted)")
+            if Path(where).is_relative_to(folder):
+                found.append((pid, name))
+    return found
+
+
+def is_open(path: Path) -> bool:
+    """Whether a process has the file open or it is gone: a lab's memory has no name soon."""
+    end = time.monotonic() + GONE_S
+    while path.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    return not path.exists()
+
+
+def _processes() -> Iterator[tuple[int, str, int]]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                first, _, rest = (entry / "stat").read_text().rpartition(")")
+                if rest.split()[0] != "Z":
+                    yield int(entry.name), first.partition("(")[2], int(rest.split()[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

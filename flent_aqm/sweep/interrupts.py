@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ends a sweep from outside: ^C once and twice, SIGTERM, a lost terminal."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+
+class Interrupts:
+    """While it is entered, the first ^C calls once(), and whatever comes after it, as well as
+    SIGTERM and SIGHUP at any time, raises KeyboardInterrupt in the main thread.
+
+    A signal that was ignored (nohup, a shell's background job) stays ignored.
+    """
+
+    def __init__(self, once: Callable[[], None]) -> None:
+        self._once = once
+        self._came = False
+        self._old: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        # Elsewhere than in the main thread there are no handlers to set.
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, _now),
+                                    (signal.SIGHUP, _now)):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._old[number] = signal.signal(number, handler)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        self._old.clear()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._came:
+            raise KeyboardInterrupt
+        self._came = True
+        self._once()
+
+
+def _now(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run without its ending: the network is made, Flent runs the cell inside, and all that
+comes out is bytes. They may be made on another machine than the one that keeps them."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.errors import AqmError, LabError
+from flent_aqm.sweep.cell import BATCH_NAME, Cell, as_batch_file
+from flent_aqm.sweep.flent_settings import as_words
+from flent_aqm.sweep.needs import needs_of
+from flent_aqm.testbed.place import Outcome, Place
+from flent_aqm.testbed.protocol import FlentRun, Testbed
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run gave.
+
+    data: the data file as Flent wrote it, and outcome: both None where there is a fault;
+    fault: the cause, one line; log: what Flent and the guest had to say; tools_log: all that
+    the tools printed, packed, if it was asked for; capture: headers of packets, if kept.
+    """
+
+    data: bytes | None
+    outcome: Outcome | None
+    fault: str
+    log: str
+    tools_log: bytes | None = None
+    capture: bytes | None = None
+
+
+def make(cell: Cell, testbed: Testbed) -> Made:
+    """Run a cell. An AqmError is told by what comes out; others are raised."""
+    data, outcome, fault = None, None, ""
+    with testbed.place(cell.scenario, FlentRun(
+            as_batch_file(cell), BATCH_NAME, as_words(cell.settings),
+            needs_of(cell.test_name).servers, cell.length_s)) as place:
+        try:
+            outcome = place.run()
+            data = _only(place, "*.flent.gz")
+            if data is None:
+                raise LabError(_cause(place))
+        except AqmError as error:
+            fault = str(error)
+        tools = _only(place, "*.debug.log") if cell.debug_log else None
+        return Made(data, outcome, fault, _log(place),
+                    None if tools is None else gzip.compress(tools, 6, mtime=0),
+                    _only(place, "*.pcap"))
+
+
+def _only(place: Place, pattern: str) -> bytes | None:
+    """The content of the one result of that name, if there is one."""
+    files = list(place.results.glob(pattern))
+    return files[0].read_bytes() if len(files) == 1 else None
+
+
+def _log(place: Place) -> str:
+    parts = [("flent", place.stdout), ("flent, errors", place.stderr),
+             ("guest's console", place.folder / "console"),
+             *((path.name, path) for path in sorted(place.results.glob("*.log"))
+               if not path.name.endswith(".debug.log"))]
+    return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _text(path)))
+
+
+def _cause(place: Place) -> str:
+    """The first error that Flent reported, as one line."""
+    text = _text(place.stderr)
+    for mark in ("ERROR:", "Traceback"):
+        for line in text.splitlines():
+            if mark in line:
+                return line.split("ERROR:")[-1].strip()
+    last = text.splitlines()[-1:]
+    return f"Flent wrote no data file; its last words: {last[0] if last else 'none'}"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sweeps that are disturbed lose no run: killed, stopped, out of disk, interrupted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.kills import Here, compare, disturb, gone
+
+pytestmark = pytest.mark.lab
+
+FLENT = Path(sys.executable).with_name("flent")
+# The clock of programs that are started with it, moved by as many seconds as JUMP_FILE says.
+JUMPING_CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+
+static long jump_s(void)
+{
+    long seconds = 0;
+    FILE *file = fopen(getenv("JUMP_FILE"), "r");
+    if (file && fscanf(file, "%ld", &seconds) != 1)
+        seconds = 0;
+    if (file)
+        fclose(file);
+    return seconds;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int (*next)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+    int status = next(clock, now);
+    if (clock == CLOCK_REALTIME)
+        now->tv_sec += jump_s();
+    return status;
+}
+
+time_t time(time_t *where)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (where)
+        *where = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+def test_sweep_when_killed_at_random_moments_gives_each_run_once_and_unchanged(tmp_path: Path
+                                                                               ) -> None:
+    """kill -9 of flent, jobs, guests and all, with resume until done; and nothing is left."""
+    here = Here(tmp_path, repetitions=1)
+    said: list[str] = []
+    assert disturb(here, seed=2, moments=4, say=said.append) == [], [*said, here.said()]
+
+
+def test_clock_when_it_jumps_changes_no_run(tmp_path: Path) -> None:
+    """The host's time goes a day back and a month ahead while a sweep is on."""
+    source, library = tmp_path / "clock.c", tmp_path / "clock.so"
+    source.write_text(JUMPING_CLOCK)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    jump = tmp_path / "jump"
+    jump.write_text("0")
+    here = Here(tmp_path, repetitions=1)
+    assert here.start().wait(600) == 0, here.said()
+    undisturbed = here.take()
+    here.environment |= {"LD_PRELOAD": str(library), "JUMP_FILE": str(jump)}
+    sweep = here.start()
+    for seconds in ("-86400", "2592000"):
+        time.sleep(1.5)
+        jump.write_text(seconds)
+    assert sweep.wait(600) == 0, here.said()
+    finished_at = [file["metadata"]["AQM"]["finished_at"] for file in here.files().values()]
+    assert max(finished_at) > max(file["metadata"]["AQM"]["finished_at"]
+                                  for file in undisturbed.values())
+    assert compare(undisturbed, here.take()) == []
+    assert here.left() == []
+
+
+def sweep_of(bench: Any, count: int) -> subprocess.Popen[str]:
+    """A sweep of so many short runs, one after the other, when the first has just ended."""
+    bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\naqm = sfq\n"
+                f"repetitions = {count}\njobs = 1")
+    sweep = subprocess.Popen([FLENT, "-B", "try.batch"], cwd=bench.folder, text=True,
+                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    end = time.monotonic() + 300
+    while not bench.files():
+        assert time.monotonic() < end
+        assert sweep.poll() is None
+        time.sleep(0.02)
+    return sweep
+
+
+def test_interrupt_once_ends_what_runs_and_starts_nothing_more(bench: Any) -> None:
+    """The first ^C: the run that is on is finished and kept, and it says how to go on."""
+    sweep = sweep_of(bench, 20)
+    time.sleep(1)  # into the next run
+    sweep.send_signal(signal.SIGINT)
+    _, stderr = sweep.communicate(timeout=300)
+    assert sweep.returncode == -signal.SIGINT
+    assert "^C: nothing more starts; waiting for the runs that are on" in stderr
+    count = len(bench.files())
+    assert count >= 2
+    assert f"Interrupted: {count} runs are done, {20 - count} are left; go on with" in stderr
+    assert "0 failed" in stderr
+    assert not list(bench.folder.glob("results/.*"))
+
+
+def test_interrupt_twice_stops_now(bench: Any) -> None:
+    """What runs is killed; finished files stay, and nothing half-written. The same by SIGTERM
+    and SIGHUP is tested with the testbed netns."""
+    sweep = sweep_of(bench, 2)
+    for _ in range(2):
+        sweep.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+    _, stderr = sweep.communicate(timeout=60)
+    assert sweep.returncode == -signal.SIGINT
+    assert ("Interrupted: 1 runs are done, 1 are left; go on with the same command and "
+            "--batch-resume results") in stderr
+    assert len(bench.files()) == 1
+    assert not list(bench.folder.glob("results/.*"))
+
+
+def test_folder_when_removed_meanwhile_is_made_again_and_its_runs_are_told(bench: Any) -> None:
+    """What was running is kept; the table's end says how many files are gone."""
+    sweep = sweep_of(bench, 3)
+    shutil.rmtree(bench.folder / "results")
+    _, stderr = sweep.communicate(timeout=300)
+    assert sweep.returncode == 1
+    assert "the files of 1 of 3 runs are gone since they were written; run them again" in stderr
+    assert len(bench.files()) == 2
+    assert bench.flent("--batch-resume", "results").returncode == 0
+    assert len(bench.files()) == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_disk_when_full_stops_the_sweep_and_resume_does_the_rest(bench: Any) -> None:
+    """One line instead of runs in vain; nothing half-written; with room again all is there."""
+    bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\naqm = sfq\n"
+                "repetitions = 3\njobs = 1\ndebug_log = no")
+    (bench.folder / "results").mkdir()
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", f"""
+        mount -t tmpfs -o size=44k full results
+        {FLENT} -B try.batch
+        echo status $?
+        ls -A results | grep -c '^[.]'
+        ls results/*.flent.gz | wc -l
+        mount -o remount,size=50m results
+        {FLENT} -B try.batch --batch-resume results
+        echo status $?
+        ls results/*.flent.gz | wc -l
+        """], cwd=bench.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False)
+    assert "can't write to the results folder" in done.stdout
+    assert "No space left on device; " in done.stdout
+    assert "are left: make room, then run them again with" in done.stdout
+    first, hidden, some, second, in_the_end = [
+        line for line in done.stdout.splitlines() if line.isdigit() or line.startswith("status")]
+    assert (first, hidden, second, in_the_end) == ("status 1", "0", "status 0", "3"), done.stdout
+    assert 0 < int(some) < 3
+
+
+def test_resume_before_the_first_run_was_done_goes_on_under_its_time(tmp_path: Path) -> None:
+    """Killed in its first run, a sweep has logs alone; they have the time of its folder."""
+    here = Here(tmp_path, repetitions=1)
+    sweep = here.start()
+    end = time.monotonic() + 120
+    while not list(tmp_path.glob("results-*/*.log")):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    sweep.kill()
+    sweep.wait()
+    assert gone(tmp_path) == []
+    assert here.files() == {}
+    assert here.start().wait(600) == 0, here.said()
+    assert len(here.files()) == 2

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Time left, told after a tenth of sweeps whose runs took as long as they did once."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.scenario import Scenario
+from flent_aqm.sweep.cell import Cell
+from flent_aqm.sweep.time_left import TimeLeft
+
+# Wall seconds of the study's runs on a busy machine, by test, cross traffic, and rate of 100,
+# 300, 500, 700, 900 Mbit/s.
+TOOK_S = {
+    ("iperf3_download", False): (9.0, 7.0, 7.9, 6.6, 10.0),
+    ("iperf3_download", True): (11.7, 9.9, 9.1, 8.5, 10.6),
+    ("iperf3_upload", False): (9.4, 8.8, 7.5, 9.8, 8.5),
+    ("iperf3_upload", True): (15.3, 9.6, 10.6, 11.6, 13.5),
+    ("ndt7", False): (11.5, 9.8, 10.1, 11.8, 11.5),
+    ("ndt7", True): (24.6, 15.8, 18.2, 19.1, 22.4),
+}
+LENGTH_S = {"ndt7": 30.0}
+
+
+def study(dice: random.Random) -> list[tuple[Cell, float]]:
+    """240 cells in Flent's order, each with the seconds it takes, which scatter by 20 %."""
+    cells = []
+    for (test, cross), rate, number in itertools.product(TOOK_S, range(5), range(8)):
+        mbps = 100.0 + 200 * rate
+        cells.append((Cell(
+            name=f"{test}-{cross}-{mbps:g}-{number}", folder=Path("none"), test_name=test,
+            scenario=Scenario(rate_up_mbps=mbps, rate_down_mbps=mbps, cross_traffic=cross),
+            settings={}, commands={}, metadata={}, length_s=LENGTH_S.get(test, 20.0)),
+            TOOK_S[test, cross][rate] * dice.lognormvariate(0, 0.2)))
+    return cells
+
+
+def told_and_true_s(cells: Sequence[tuple[Cell, float]], jobs: int) -> tuple[float, float]:
+    """What is told when a tenth has ended, and how long it is then, side by side."""
+    left = TimeLeft([cell for cell, _ in cells], 0.0)
+    running: list[tuple[float, int]] = []
+    waiting = iter(enumerate(cells))
+    told_s = told_at_s = now_s = 0.0
+    count = 0
+    while True:
+        while len(running) < jobs and (following := next(waiting, None)):
+            number, (cell, took_s) = following
+            left.started(cell, now_s)
+            heapq.heappush(running, (now_s + took_s, number))
+        if not running:
+            return told_s, now_s - told_at_s
+        now_s, number = heapq.heappop(running)
+        left.ended(cells[number][0], now_s, learn=True)
+        count += 1
+        if count == len(cells) // 10:
+            found_s = left.left_s(now_s)
+            assert found_s is not None
+            told_s, told_at_s = found_s, now_s
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 16])
+@pytest.mark.parametrize("shuffled", [True, False])
+def test_time_left_after_a_tenth_is_right_within_a_quarter(jobs: int, shuffled: bool) -> None:
+    """In Flent's shuffled order, and, as well, in that of the matrix."""
+    for seed in range(20):
+        dice = random.Random(seed)
+        cells = study(dice)
+        if shuffled:
+            dice.shuffle(cells)
+        told_s, true_s = told_and_true_s(cells, jobs)
+        assert told_s == pytest.approx(true_s, rel=0.25), seed
+
+
+def test_failed_runs_tell_nothing_of_how_long_others_take() -> None:
+    """A run that fails at once doesn't shorten the rest."""
+    cells = study(random.Random(1))[:10]
+    left = TimeLeft([cell for cell, _ in cells], 0.0)
+    for cell, _ in cells[:5]:
+        left.started(cell, 0.0)
+        left.ended(cell, 0.001, learn=False)
+    assert left.left_s(1.0) is None
+    left.started(cells[5][0], 1.0)
+    left.ended(cells[5][0], 11.0, learn=True)
+    assert left.left_s(11.0) == pytest.approx(40.0, rel=0.15)
