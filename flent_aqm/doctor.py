@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from flent_aqm.errors import AqmError, ToolMissing
+from flent_aqm.setup.iproute2 import find_new_tc
 from flent_aqm.setup.irtt import OLDEST_GO, go_version
 from flent_aqm.setup.package_list import SystemPackage, read_packages
 from flent_aqm.setup.tools import find_tool
@@ -33,8 +34,8 @@ PYTHON_PACKAGES = {
     "mypy": "test", "ruff": "test",
 }
 GROUPS = {
-    "run": "measuring", "build": "set-up", "gui": "flent-gui (optional)",
-    "test": "make test (optional)",
+    "run": "measuring", "dualpi2": "aqm dualpi2 (optional)", "build": "set-up",
+    "gui": "flent-gui (optional)", "test": "make test (optional)",
 }
 GET_SYSTEM = "make packages"
 GET_PYTHON = "make setup"
@@ -87,7 +88,8 @@ def missing(parts: list[Part]) -> list[Part]:
 
     What only set-up uses is needed until the lab kernel and the NDT7 client are built.
     """
-    built = all(part.found for part in parts if part.how_to_get == GET_BUILT)
+    built = all(part.found for part in parts
+                if part.how_to_get == GET_BUILT and part.group == "run")
     needed = {"run"} if built else {"run", "build"}
     return [part for part in parts if part.group in needed and not part.found]
 
@@ -97,6 +99,7 @@ def all_parts() -> Iterator[Part]:
     yield _kernel()
     yield _irtt()
     yield _program("ndt7-client", "run", GET_BUILT)
+    yield _new_tc()
     installed = _installed_packages()
     for package in read_packages():
         if package.programs:
@@ -122,6 +125,13 @@ def _irtt() -> Part:
         # It works, but no run could be repeated with it.
         return Part("irtt", "run", False, f"{part.version}, by an old Go", part.where, GET_BUILT)
     return part
+
+
+def _new_tc() -> Part:
+    path = find_new_tc()
+    if path is None:
+        return Part("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
+    return Part("tc for dualpi2", "dualpi2", True, _version(path, "tc"), str(path), GET_BUILT)
 
 
 def _program(name: str, group: str, how_to_get: str) -> Part:

@@ -7,7 +7,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from flent_aqm.errors import ConfigError
+from flent_aqm import defaults
+from flent_aqm.errors import ConfigError, ToolMissing
+from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
 from flent_aqm.setup.tools import tool_path
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.needs import needs_of
@@ -24,8 +26,22 @@ def check(cells: Iterable[Cell]) -> None:
     if any(cell.scenario.cross_traffic for cell in cells):
         tools["iperf3"] = None
     check_tools(tools)
+    for cell in cells:
+        if cell.scenario.aqm in defaults.AQMS_OF_NEW_TC and _router_is_here(cell):
+            _check_new_tc(cell.scenario.aqm)
+            break
     for folder in sorted({cell.folder for cell in cells}):
         _check_folder(folder)
+
+
+def _router_is_here(cell: Cell) -> bool:
+    return not cell.scenario.testbed.startswith("ssh://")
+
+
+def _check_new_tc(aqm: str) -> None:
+    if not new_tc_is_there():
+        raise ToolMissing(f"aqm {aqm}: it needs tc of iproute2 {OLDEST[0]}.{OLDEST[1]} or newer; "
+                          "run: flent-aqm setup")
 
 
 def check_tools(names: Iterable[str]) -> None:

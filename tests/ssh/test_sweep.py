@@ -69,6 +69,30 @@ def test_quick_batch_gives_the_eight_files_of_other_testbeds(in_guest: InGuest) 
         assert "iproute2" in run["hosts"]["router"]["tc"]
 
 
+def test_settings_of_a_batch_reach_a_small_router(in_guest: InGuest) -> None:
+    """Shaper, length and parameters, where tc has no JSON and the shell is BusyBox's."""
+    lines = in_guest(f"""
+        someones_queues; found
+        {sweep("aqm=codel", "for_tool=iperf3_upload", "shaper=tbf", "txqueuelen=50",
+               "aqm_target=10ms", "aqm_ecn=yes")} >/dev/null 2>&1; echo "status $?"
+        as_found
+        "$PYTHON" - <<'END'
+import gzip, json, pathlib
+path, = pathlib.Path("results").rglob("*.flent.gz")
+told = json.loads(gzip.decompress(path.read_bytes()))["metadata"]["AQM"]
+print(json.dumps([told[when] for when in ("before", "after")]))
+END
+    """, "small_router", servers=("iperf3", "irtt"))
+    assert lines[:2] == ["status 0", "as found"]
+    for told in json.loads(lines[2]):
+        for role in ("down", "up"):
+            applied = told["applied"][role]
+            assert (applied["shaper"], applied["qdisc"]) == ("tbf", "codel")
+            assert applied["qdisc_parameters"]["target_us"] == "10ms"
+            assert applied["qdisc_parameters"]["ecn"] is True
+            assert told["router"][role]["txqueuelen_packets"] == 50
+
+
 # Signal -> what a shell tells of the sweep. Flent takes SIGTERM as it takes ^C.
 STOPPED = {"INT": 130, "TERM": 130, "KILL": 137}
 

@@ -48,8 +48,8 @@ LEFT = "pgrep -a irtt | grep -c 2112; pgrep -c fping; ls -d /tmp/flent-aqm-* 2>/
 
 def test_netns_gives_the_files_and_settings_of_virtual(here: Any) -> None:
     """Files of the same names; what was asked and what the router reports is the same."""
-    here.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\n"
-               "for_aqm = no_aqm, codel, fq_codel, sfq\n")
+    here.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\nshaper = tbf\n"
+               "txqueuelen = 500\naqm_limit = 100\nfor_aqm = no_aqm, codel, fq_codel, sfq\n")
     flent = Path(sys.executable).with_name("flent")
     subprocess.run([flent, "-B", "try.batch"], cwd=here.folder, check=True, capture_output=True)
     virtual = here.data()
@@ -65,6 +65,7 @@ def test_netns_gives_the_files_and_settings_of_virtual(here: Any) -> None:
         for moment in ("before", "after"):
             assert ours[moment]["applied"] == theirs[moment]["applied"]
             assert ours[moment]["router"] == theirs[moment]["router"]
+            assert ours[moment]["applied"]["up"]["qdisc_parameters"]["limit_packets"] == 100
         assert {**ours["requested"], "testbed": "virtual", "seed": theirs["seed"]} == \
             theirs["requested"]
         assert ours["testbed"] == "netns"
