@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
-from matplotlib.ticker import NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from flent_aqm.data_file import Numbers
 from flent_aqm.errors import NotAvailable
@@ -96,6 +96,8 @@ def name_latency_axis(axis: Any, which: str = "x") -> None:
     plain = StrMethodFormatter("{x:g}")
     part.set_major_formatter(plain)
     part.set_minor_formatter(plain if high < 12 * low else NullFormatter())
+    if 3 * low < high < 12 * low:  # more would stand on each other
+        part.set_minor_locator(LogLocator(subs=(2, 5)))
 
 
 def _known(latencies: Numbers, percent: float) -> float | None:

@@ -66,7 +66,11 @@ lines = []
 add_log_handler(Log(level=logging.WARNING))
 for name in chosen:
     before = tab.plotter
-    tab.change_plot(name)
+    plot, _, options = name.partition(" ")
+    # What the fields under "Plot settings" give.
+    tab.settings.update(dict(OVERRIDE_GROUP_BY=None, METRIC=None))
+    tab.settings.update(dict(one.split("=") for one in options.split()))
+    tab.change_plot(plot)
     tab.dirty = True
     tab.redraw()
     until(lambda: tab.async_fig is None)
@@ -87,14 +91,17 @@ os._exit(0)
 
 
 def gui(files: Sequence[Path], plots: Sequence[str], folder: Path) -> Any:
-    """What flent-gui lists, and what it shows of each plot over all files."""
+    """What flent-gui lists, and what it shows of each plot over all files.
+
+    plots: "NAME", or "NAME SETTING=VALUE …" with names of Flent's settings.
+    """
     told, errors = folder / "told.json", folder / "errors.txt"
     # Into files: the processes that draw have their output where the window has it, and
     # would keep a pipe open if it died.
     with told.open("w") as out, errors.open("w") as err:
         ended = subprocess.run(
             [sys.executable, "-c", DRIVE, json.dumps(plots), *files], cwd=folder, stdout=out,
-            stderr=err, check=False, timeout=120,
+            stderr=err, check=False, timeout=300,
             env={**os.environ, "HOME": str(folder), "QT_QPA_PLATFORM": "offscreen"})
     assert ended.returncode == 0, errors.read_text()
     return json.loads(told.read_text().splitlines()[-1])
@@ -119,9 +126,14 @@ def test_gui_shows_plots_over_many_runs_grouped(tmp_path: Path, variant: Variant
     files = [variant(f"{aqm}-{rate}-{seed}", aqm=aqm, rate_mbps=rate, seed=seed,
                      start_jitter_ms=f"{seed * 10.5}")
              for aqm in ("no_aqm", "fq_codel") for rate in (100, 900) for seed in range(5)]
-    told = gui(files, ["compare_throughput_box", "latency_tail", "overlay_latency"], tmp_path)
+    by_aqm = "compare_throughput_box OVERRIDE_GROUP_BY=aqm,rate_mbps"
+    heat = "heat_map METRIC=latency_loaded_p90_ms"
+    told = gui(files, ["compare_throughput_box", "latency_tail", "overlay_latency", by_aqm, heat],
+               tmp_path)
     shown = told["plots"]
-    assert [one["log"] for one in shown.values()] == [[], [], []]
+    assert [one["log"] for one in shown.values()] == [[]] * 5
+    assert shown[by_aqm]["labels"] == ["100 Mbit/s", "900 Mbit/s"]
+    assert len(shown[heat]["texts"]) == 4
     assert shown["compare_throughput_box"]["labels"] == ["no_aqm", "fq_codel"]
     assert shown["latency_tail"]["labels"] == [
         "no_aqm, 100 Mbit/s", "no_aqm, 900 Mbit/s", "fq_codel, 100 Mbit/s",
