@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any
 
 from flent_aqm.bridge.test_files import is_only_ours, our_tests
+from flent_aqm.bridge.unknown_test import define, is_unknown
 from flent_aqm.plotters.catalogue import plots_for
 
 
@@ -66,6 +67,9 @@ def _patch_plots(module: Any) -> None:
 
     @wraps(stock)
     def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
+        if informational and test_name is None and is_unknown(self, module.TEST_PATH):
+            define(self)
+            return
         stock(self, test_name, informational)
         if hasattr(self, "PLOTS") and hasattr(self, "DATA_SETS"):
             for name, plot in plots_for(self.DATA_SETS).items():

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plots of a data file whose test nobody here has: out of its series and their units.
+
+Nothing of the file is executed: its series become Flent's own kinds of plots.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from flent_aqm.bridge.test_files import SUFFIX, our_tests
+from flent_aqm.plotters.catalogue import plots_for
+
+# More are no picture.
+MOST_SERIES = 40
+LONGEST_LABEL = 60
+
+
+def is_unknown(settings: Any, stock_dir: str) -> bool:
+    """Whether the settings are of a data file with series, and of a test that nobody has."""
+    name = settings.__dict__.get("NAME")
+    return bool(isinstance(name, str) and isinstance(_series(settings), dict)
+                and _series(settings) and name not in our_tests()
+                and not os.path.exists(os.path.join(stock_dir, name + SUFFIX)))
+
+
+def define(settings: Any) -> None:
+    """Give the settings what a test definition gives them."""
+    units = {name: _text(meta.get("UNITS") if isinstance(meta, dict) else None) or "no unit"
+             for name, meta in _series(settings).items()}
+    # What is missing in the results is not to be measured or computed.
+    settings.DATA_SETS = OrderedDict(
+        (name, {"units": unit, "runner": "null"}) for name, unit in units.items())
+    settings.DESCRIPTION = f"{_text(settings.NAME)}, a test that isn't here"
+    settings.PLOTS = OrderedDict(plots(units))
+    # The title stands in a picture, as a definition's would.
+    settings.DEFAULTS = {"PLOT": next(iter(settings.PLOTS))}
+    settings.update_defaults()
+
+
+def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Plots by name: for each unit over time, as distribution, and of many files; then those
+    that any test with latencies has."""
+    found: dict[str, dict[str, Any]] = {}
+    kinds = list(dict.fromkeys(units.values()))
+    slugs: set[str] = set()
+    for unit in sorted(kinds, key=lambda unit: unit != "ms"):
+        slug = re.sub(r"\W+", "_", unit.lower(), flags=re.ASCII).strip("_") or "other"
+        while slug in slugs:
+            slug += "_more"
+        slugs.add(slug)
+        names = [name for name, its in units.items() if its == unit][:MOST_SERIES]
+        series = [{"data": name, "label": _text(name)} for name in names]
+        for kind, what in (("timeseries", "over time"), ("cdf", "distribution"),
+                           ("box", "boxes")):
+            found[f"{slug}_{kind}"] = {
+                "description": f"All series in {unit}: {what}", "type": kind,
+                "axis_labels": [unit], "series": series}
+    measured = {name: {"units": unit, "runner": "of the file"} for name, unit in units.items()}
+    return {**found, **{name: plot for name, plot in plots_for(measured).items()
+                        if name not in found}}
+
+
+def _series(settings: Any) -> Any:
+    return settings.__dict__.get("SERIES_META")
+
+
+def _text(value: Any) -> str:
+    """A file's text as a label: what can't be seen left out, and dollars no formulas."""
+    text = "".join(one for one in str(value or "")[:LONGEST_LABEL] if one.isprintable())
+    return text.replace("$", r"\$")

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Data files of tests that nobody here has: plots out of their series."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.bridge.unknown_test import plots
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+FLENT = Path(sys.executable).with_name("flent")
+
+
+def private(tmp_path: Path, golden: str, **changes: Any) -> Path:
+    """A golden run as if it came from somebody's own definition."""
+    whole = json.loads(gzip.decompress((GOLDEN / f"{golden}.flent.gz").read_bytes()))
+    whole["metadata"]["NAME"] = "my_own_test"
+    for old, new in changes.pop("renamed", {}).items():
+        for place in (whole["results"], whole["raw_values"], whole["metadata"]["SERIES_META"]):
+            if old in place:
+                place[new] = place.pop(old)
+    path = tmp_path / "private.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    return path
+
+
+def flent(*words: object) -> subprocess.CompletedProcess[str]:
+    """Flent with this package."""
+    return subprocess.run([FLENT, *map(str, words)], capture_output=True, text=True, check=False,
+                          timeout=300)
+
+
+@pytest.mark.parametrize("golden", ["stock_rrul", "ndt7"])
+@pytest.mark.parametrize("plot", [None, "ms_timeseries", "ms_cdf", "mbits_s_box", "glitches"])
+def test_file_of_an_unknown_test_draws(golden: str, plot: str | None, tmp_path: Path) -> None:
+    """By default, by kinds of Flent's, and by ours for latencies."""
+    from flent_aqm.plotters.catalogue import LATENCY
+
+    if plot == "glitches":
+        plot = next(iter(LATENCY))
+    picture = tmp_path / "plot.png"
+    ended = flent(private(tmp_path, golden), "-o", picture, *(["-p", plot] if plot else ["-f",
+                                                                                   "plot"]))
+    assert (ended.returncode, "ERROR" in ended.stderr) == (0, False), ended.stderr
+    assert picture.stat().st_size > 10_000
+
+
+def test_hostile_names_of_series_are_labels(tmp_path: Path) -> None:
+    """A formula that matplotlib can't read, a format, a tag, a path."""
+    file = private(tmp_path, "stock_ping", renamed={
+        "Ping (ms) ICMP": "$\\frac{ %s {x} <script> ../../etc/passwd"})
+    picture = tmp_path / "plot.png"
+    ended = flent(file, "-o", picture, "-p", "ms_timeseries")
+    assert (ended.returncode, "ERROR" in ended.stderr) == (0, False), ended.stderr
+    assert picture.stat().st_size > 10_000
+
+
+def test_name_that_is_a_test_here_is_that_test(tmp_path: Path) -> None:
+    """A definition that is there says more than the series."""
+    ended = flent(GOLDEN / "stock_rrul.flent.gz", "-p", "ms_timeseries", "-o",
+                  tmp_path / "plot.png")
+    assert "ms_timeseries" in ended.stderr
+    assert not (tmp_path / "plot.png").exists()
+
+
+def test_units_that_look_alike_have_plots_of_their_own() -> None:
+    """Slugs differ, latency comes first."""
+    found = plots({"a": "Mbits/s", "b": "Mbits-s", "c": "ms", "d": ""})
+    names = [name for name in found if name.endswith("_timeseries")]
+    assert names[0] == "ms_timeseries"
+    assert len(names) == 4
