@@ -35,20 +35,17 @@ IN_PICTURE = re.compile(r"5\.1|5\.2|8\.2\.[2-5]")
 
 @dataclass(frozen=True)
 class Row:
-    """One run. flows: Mbit/s of each group, by what was asked for; waits in ms, beyond the
-    path's own delay; None where the run has no such number."""
+    """One run. flows: Mbit/s of each group while it ran, by what was asked for; goodput_mbps:
+    of all, over the whole load; waits in ms, beyond the path's own delay. None where the run
+    has no such number."""
 
     scenario: str
     aqm: str
     flows: dict[str, float]
+    goodput_mbps: float
     median_ms: float | None
     p99_ms: float | None
     dropped_pct: float | None
-
-    @property
-    def goodput_mbps(self) -> float:
-        """Of all groups."""
-        return sum(self.flows.values())
 
 
 def main() -> int:
@@ -82,7 +79,10 @@ def row_of(run: Run) -> Row:
     """What the table says of a run. Raises BadResult in a file of another test."""
     asked = run.title.split(" ")
     flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
-    return Row(asked[0], str(run.settings["aqm"]), flows,
+    load = run.load_window
+    megabits = sum((flow.mean_mbps or 0.0) * (flow.end_s - flow.start_s)
+                   for flow in run.speed_test)
+    return Row(asked[0], str(run.settings["aqm"]), flows, megabits / load.length_s if load else 0,
                _known(lambda: increase_ms(run, "median")), _known(lambda: increase_ms(run, "p99")),
                _known(lambda: drop_pct(run, WAY)))
 
