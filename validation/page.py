@@ -15,9 +15,9 @@ _HEAD = (
     "# Validation\n\n"
     "What the lab measures, beside what arithmetic, a standard or a paper says it should be. "
     "`make validate` runs all checks in the [virtual lab](virtual-lab.md), writes this page and "
-    "its pictures, and fails if a check does. Each run has a fixed seed: with the same kernel, package and "
-    "tools the page comes out the same again. The programs are in `validation/checks/`, a file "
-    "each.\n\n"
+    "its pictures, and fails if a check does. Each run has a fixed seed: with the same kernel, "
+    "tools and package the page comes out the same again. The programs are in "
+    "`validation/checks/`, a file each.\n\n"
     "`.venv/bin/python -m validation.run --only NAME` runs one check and prints its numbers.\n")
 
 
