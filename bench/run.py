@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast the lab is: wall seconds per virtual second, and what a run costs beside.
 
-    make bench                            some minutes
-    make bench BENCH_ARGUMENTS=--sweep    the whole aqm_sweep as well
+    make bench                                   some minutes
+    make bench BENCH_ARGUMENTS='--only iperf3'   figures whose name has that in it
+    make bench BENCH_ARGUMENTS=--sweep           the whole aqm_sweep as well
 
-Each figure is the median of --repeat measurements on one core. The result goes to
-bench/results/DATE.json and is compared with the newest one that is there: the ratio
-counts, as absolute times differ between machines.
+Each figure is the median of --repeat measurements on one core, of fewer where they take
+long; beside the wall's seconds stand the processor's, which other work disturbs less. The
+result goes to bench/results/DATE.json and is compared with the newest one that is there: the
+ratio counts, as absolute times differ between machines.
 """
 
 from __future__ import annotations
@@ -20,19 +22,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from flent_aqm import defaults
+from flent_aqm.data_file import read_data_file
 from flent_aqm.paths import resource_dir
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
 from flent_aqm.setup.versions import tool_versions
+from flent_aqm.sweep.finish import write_whole
 from flent_aqm.testbed.virtual import Lab
 
 RESULTS = Path(__file__).parent / "results"
@@ -50,22 +56,44 @@ class Figure:
     value: float
     values: list[float]
     target: float | None
+    cpu: float | None = None  # the same in the processor's seconds
+
+
+# Measurements of one figure end when they have taken so long together.
+LONG_S = 25.0
+# Where the load can be shortened: its seconds at rates that take long.
+SHORTER_S = {2500: 5, 10000: 2}
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "runs" / "ndt7.flent.gz"
+SWEEP = """[Batch::bench]
+inherits = base
+output_path = results
+for_tool = iperf3_upload, iperf3_download
+for_aqm = no_aqm, codel, fq_codel, sfq
+for_rate = 100mbit, 500mbit, 900mbit
+length = 2
+"""
 
 
 def main() -> None:
     """Measure, compare, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3, help="measurements per figure")
+    parser.add_argument("--only", metavar="PART", default="",
+                        help="figures whose name has this in it")
     parser.add_argument("--sweep", action="store_true", help="run the whole aqm_sweep, too")
     arguments = parser.parse_args()
     all_cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(all_cores)})
-    figures = list(lab_figures(arguments.repeat))
+    figures = lab_figures(arguments.repeat, arguments.only)
+    figures += file_figures(arguments.only)
     os.sched_setaffinity(0, all_cores)
+    figures += short_sweeps(arguments.only)
     if arguments.sweep:
         figures.append(sweep_figure())
     before = newest_result()
     show(figures, before)
+    if arguments.only:
+        return  # a part is nothing to compare with
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H%M%SZ}.json"
     path.write_text(json.dumps({
@@ -77,55 +105,144 @@ def main() -> None:
     print(f"written to {path}")
 
 
-def lab_figures(repeat: int) -> list[Figure]:
+def lab_figures(repeat: int, only: str) -> list[Figure]:
     """What one lab costs on one core."""
-    boot = figure("boot, network, servers and router ready", "s", 1.0, repeat,
-                  lambda: wall_s(["true"], 100))
-    found = [boot]
-    for rate_mbps, target in ((10, None), (100, 0.5), (1000, 0.5), (2500, None)):
+    found = []
+
+    def add(name: str, unit: str, target: float | None, measure: Callable[[], Cost]) -> None:
+        if only in name:
+            found.append(figure(name, unit, target, repeat, measure))
+
+    @cache
+    def boot() -> Cost:
+        return median_cost([lab_cost(["true"], 100) for _ in range(repeat)])
+
+    add("boot, network, servers and router ready", "s", 0.3, lambda: lab_cost(["true"], 100))
+    add("of it the router's settings", "s", None,
+        lambda: boot().minus(lab_cost(["true"], 100, set_up=False)))
+    for rate_mbps, target in ((10, None), (100, 0.15), (1000, 0.25), (2500, None), (10000, None)):
         for direction, word in (("download", "--no-upload"), ("upload", "--no-download")):
-            found.append(figure(
-                f"NDT7 {direction} at {rate_mbps} Mbit/s", "s per virtual s", target, repeat,
-                per_virtual_s([*NDT7, word], rate_mbps, 10, boot.value)))
-    for rate_mbps, target in ((10, None), (100, None), (1000, 0.4), (2500, None)):
-        found.append(figure(
-            f"iperf3 at {rate_mbps} Mbit/s", "s per virtual s", target, repeat,
-            per_virtual_s(["iperf3", "-c", "server", "-t", "10"], rate_mbps, 10, boot.value)))
-    found.append(figure(
-        "Flent's rrul at 100 Mbit/s", "s per virtual s", None, repeat,
-        per_virtual_s(["flent", "rrul", "-H", "server", "-l", "10", "-D", "/tmp"], 100, 20,
-                      boot.value)))
+            add(f"NDT7 {direction} at {rate_mbps} Mbit/s", "s per virtual s", target,
+                per_virtual_s([*NDT7, word], rate_mbps, 10, boot))
+    for rate_mbps, target in ((10, None), (100, None), (1000, 0.15), (2500, None), (10000, 1.0)):
+        load_s = SHORTER_S.get(rate_mbps, 10)
+        add(f"iperf3 at {rate_mbps} Mbit/s", "s per virtual s", target,
+            per_virtual_s(["iperf3", "-c", "server", "-t", str(load_s)], rate_mbps, load_s, boot))
+    for rate_mbps in (10, 100, 1000, 2500, 10000):
+        load_s = SHORTER_S.get(rate_mbps, 10)
+        # The probes go on for five seconds before and after it.
+        add(f"Flent's rrul at {rate_mbps} Mbit/s", "s per virtual s", None,
+            per_virtual_s(["flent", "rrul", "-H", "server", "-l", str(load_s), "-D", "/tmp"],
+                          rate_mbps, load_s + 10, boot))
     # As a sweep runs it: it draws nothing in the guest.
-    found.append(figure(
-        "what Flent does around a test", "s", 2.0, repeat,
-        lambda: wall_s(["env", "FLENT_AQM_WITHOUT_PLOTS=1", "flent", "ping", "-H", "server",
-                        "-l", "1", "-f", "null", "-D", "/tmp"], 100) - boot.value))
+    add("what Flent does around a test", "s", 1.0,
+        lambda: lab_cost(["env", "FLENT_AQM_WITHOUT_PLOTS=1", "flent", "ping", "-H", "server",
+                          "-l", "1", "-f", "null", "-D", "/tmp"], 100).minus(boot()))
     return found
 
 
+def file_figures(only: str) -> list[Figure]:
+    """What finished runs cost: reading and writing one, scoring many."""
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if only in "reading a data file and writing it":
+            def once() -> None:
+                write_whole(folder / "written.flent.gz", read_data_file(GOLDEN).whole)
+
+            found.append(figure("reading a data file and writing it", "s", None, 3,
+                                lambda: cost_of(once)))
+        for count in (200, 3200):
+            title = f"flent-aqm score of {count} files"
+            if only not in title:
+                continue
+            files = folder / str(count)
+            files.mkdir()
+            for number in range(count):
+                (files / f"{number}.flent.gz").symlink_to(GOLDEN)
+            command = [FLENT.with_name("flent-aqm"), "score", files, "--format", "csv"]
+            found.append(figure(title, "s", None, 1, lambda command=command: cost_of(  # type: ignore[misc]
+                lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))))
+    return found
+
+
+def short_sweeps(only: str) -> list[Figure]:
+    """24 short runs with 1 and with 2 jobs."""
+    found = []
+    for jobs in (1, 2):
+        title = f"sweep of 24 runs, jobs = {jobs}"
+        if only not in title:
+            continue
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "base.batch").symlink_to(resource_dir("batches") / "base.batch")
+            (folder / "bench.batch").write_text(f"{SWEEP}jobs = {jobs}\n")
+            found.append(figure(title, "s", None, 1, lambda folder=folder: cost_of(  # type: ignore[misc]
+                lambda: subprocess.run([FLENT, "-B", "bench.batch"], cwd=folder, check=True,
+                                       stderr=subprocess.DEVNULL))))
+    return found
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on the wall's clock and of the processor, ours and those of what we started."""
+
+    wall_s: float
+    cpu_s: float
+
+    def minus(self, other: Cost) -> Cost:
+        return Cost(self.wall_s - other.wall_s, self.cpu_s - other.cpu_s)
+
+
+def cost_of(do: Callable[[], object]) -> Cost:
+    """What a call costs."""
+    wall_s, cpu_s = time.monotonic(), _cpu_s()
+    do()
+    return Cost(time.monotonic() - wall_s, _cpu_s() - cpu_s)
+
+
+def _cpu_s() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def median_cost(costs: list[Cost]) -> Cost:
+    """Each of both by itself."""
+    return Cost(median(one.wall_s for one in costs), median(one.cpu_s for one in costs))
+
+
 def figure(name: str, unit: str, target: float | None, repeat: int,
-           measure: Callable[[], float]) -> Figure:
+           measure: Callable[[], Cost]) -> Figure:
     """Measure one figure, and say so."""
-    values = [measure() for _ in range(repeat)]
-    print(f"{name}: {median(values):.2f} {unit}", flush=True)
-    return Figure(name, unit, median(values), values, target)
+    costs: list[Cost] = []
+    end = time.monotonic() + LONG_S
+    while not costs or (len(costs) < repeat and time.monotonic() < end):
+        costs.append(measure())
+    middle = median_cost(costs)
+    print(f"{name}: {middle.wall_s:.2f} {unit}, processor {middle.cpu_s:.2f}", flush=True)
+    return Figure(name, unit, middle.wall_s, [one.wall_s for one in costs], target, middle.cpu_s)
 
 
-def per_virtual_s(argv: list[str], rate_mbps: float, load_s: float, boot_s: float
-                  ) -> Callable[[], float]:
-    """Wall seconds, without boot, per second of load."""
-    return lambda: (wall_s(argv, rate_mbps) - boot_s) / load_s
+def per_virtual_s(argv: list[str], rate_mbps: float, load_s: float,
+                  boot: Callable[[], Cost]) -> Callable[[], Cost]:
+    """Without boot, per second of load."""
+    def measure() -> Cost:
+        cost = lab_cost(argv, rate_mbps).minus(boot())
+        return Cost(cost.wall_s / load_s, cost.cpu_s / load_s)
+
+    return measure
 
 
-def wall_s(argv: list[str], rate_mbps: float) -> float:
-    """Wall seconds from start to power-off of a lab that runs one command."""
+def lab_cost(argv: list[str], rate_mbps: float, *, set_up: bool = True) -> Cost:
+    """From start to power-off of a lab that runs one command; set_up: the router's queue."""
     scenario = Scenario(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps)
-    with Lab(scenario, argv, prelude=[apply_command(scenario)]) as lab:
+    cpu_s = _cpu_s()
+    with Lab(scenario, argv, prelude=[apply_command(scenario)] if set_up else []) as lab:
         outcome = lab.run()
         if outcome.status:
             raise SystemExit(f"{argv[0]} ended with status {outcome.status}: "
                              f"{lab.stderr.read_text()[-500:]}")
-        return outcome.wall_s
+        return Cost(outcome.wall_s, _cpu_s() - cpu_s)
 
 
 def sweep_figure() -> Figure:
@@ -139,26 +256,30 @@ def sweep_figure() -> Figure:
                   [minutes], 12.0)
 
 
-def newest_result() -> dict[str, float]:
-    """Value by figure's name of the newest kept result; empty without one."""
-    for path in sorted(RESULTS.glob("*.json"), reverse=True):
-        return {one["name"]: one["value"] for one in json.loads(path.read_text())["figures"]}
+def newest_result() -> dict[str, dict[str, Any]]:
+    """Figures by name of the newest kept result; empty without one."""
+    for path in sorted(RESULTS.glob("2*.json"), reverse=True):
+        return {one["name"]: one for one in json.loads(path.read_text())["figures"]}
     return {}
 
 
-def show(figures: list[Figure], before: dict[str, float]) -> None:
+def show(figures: list[Figure], before: Mapping[str, Mapping[str, Any]]) -> None:
     """Print a table."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("figure", "value", "unit", "target", "", "to the last one kept"):
+    for heading in ("figure", "wall", "CPU", "unit", "target", "", "wall, CPU to the last kept"):
         table.add_column(heading, justify="left" if heading in ("figure", "unit") else "right")
     for one in figures:
         verdict = "" if one.target is None else (
             "[green]met[/]" if one.value <= one.target else "[red]missed[/]")
-        last = before.get(one.name)
-        table.add_row(one.name, f"{one.value:.2f}", one.unit,
-                      "" if one.target is None else f"{one.target:g}", verdict,
-                      f"x {one.value / last:.2f}" if last else "")
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
+        last = before.get(one.name, {})
+        table.add_row(one.name, f"{one.value:.2f}", "" if one.cpu is None else f"{one.cpu:.2f}",
+                      one.unit, "" if one.target is None else f"{one.target:g}", verdict,
+                      f"{_ratio(one.value, last.get('value'))} {_ratio(one.cpu, last.get('cpu'))}")
+    Console(width=None if sys.stdout.isatty() else 130).print(table)
+
+
+def _ratio(now: float | None, last: float | None) -> str:
+    return f"x {now / last:.2f}" if now and last else ""
 
 
 def cpu_model() -> str:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Puts the newest kept result of `make bench` into docs/performance.md.
+
+    .venv/bin/python -m bench.document
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+BEGIN, END = "<!-- figures: bench/document.py -->\n", "<!-- end of figures -->\n"
+
+
+def main() -> None:
+    """Write the page."""
+    path = max(RESULTS.glob("2*.json"))
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(before + BEGIN + section(path.stem, json.loads(path.read_text())) + END + after)
+
+
+def section(when: str, result: dict[str, Any]) -> str:
+    """Text and table of one result."""
+    machine = result["machine"]
+    lines = [(f"Measured {when} on {machine['cores']} cores of {machine['cpu']}, host kernel "
+             f"{machine['kernel']}, lab kernel {result['versions']['lab kernel']}; load average "
+             f"before it: {result['load_before']:.1f}."), "",
+             "| | unit | wall | processor | target |", "| --- | --- | --- | --- | --- |"]
+    lines += [f"| {one['name']} | {one['unit']} | {one['value']:.2f} | {_number(one.get('cpu'))} | "
+              f"{_number(one['target'])} |" for one in result["figures"]]
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    main()
