@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,17 @@ def stock_run(name: str) -> Path:
     assert found is not None
     assert found.origin is not None
     return Path(found.origin).parents[1] / "unittests" / "test_data" / f"test-{name}.flent.gz"
+
+
+def environment(home: Path) -> dict[str, str]:
+    """For a Flent of its own that draws: another home, and the list of fonts that is known.
+
+    matplotlib makes that list in each new home, and says so where it takes long.
+    """
+    import matplotlib
+    import matplotlib.font_manager  # makes it, if it has to be made at all
+
+    return {**os.environ, "HOME": str(home), "MPLCONFIGDIR": matplotlib.get_cachedir()}
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ import pytest
 
 from flent_aqm.plotters.catalogue import LATENCY, OURS, THROUGHPUT
 
-from .conftest import RUNS
+from .conftest import RUNS, environment
 
 pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
 
@@ -102,7 +101,7 @@ def gui(files: Sequence[Path], plots: Sequence[str], folder: Path) -> Any:
         ended = subprocess.run(
             [sys.executable, "-c", DRIVE, json.dumps(plots), *files], cwd=folder, stdout=out,
             stderr=err, check=False, timeout=300,
-            env={**os.environ, "HOME": str(folder), "QT_QPA_PLATFORM": "offscreen"})
+            env={**environment(folder), "QT_QPA_PLATFORM": "offscreen"})
     assert ended.returncode == 0, errors.read_text()
     return json.loads(told.read_text().splitlines()[-1])
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+
+from .conftest import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = ROOT / "tests" / "golden" / "runs"
@@ -50,7 +51,7 @@ def draw_all(files: list[Path], folder: Path) -> list[Path]:
     done = subprocess.run(
         [sys.executable, "-W", "default", "-c", DRAW_ALL, folder, *files], cwd=folder,
         capture_output=True, text=True, check=False, timeout=300,
-        env={**os.environ, "HOME": str(folder)})
+        env=environment(folder))
     assert (done.returncode, done.stderr) == (0, "")
     names = done.stdout.splitlines()[-1].split()[1:]
     assert len(names) > 10
@@ -113,7 +114,7 @@ for axes in plotter.config["axes"]:
     done = subprocess.run(
         [sys.executable, "-c", code, RUNS / "ndt7_upload.flent.gz"], cwd=tmp_path,
         capture_output=True, text=True, check=False, timeout=60,
-        env={**os.environ, "HOME": str(tmp_path)})
+        env=environment(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     left, right = [line for line in done.stdout.splitlines() if line.startswith("(")]
     assert left == right
