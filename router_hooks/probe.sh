@@ -36,7 +36,7 @@ tell_route() {
 words_of() {
     case $1 in
         tbf) words='rate 1mbit burst 5kb latency 70ms' ;;
-        red) words='limit 400000 min 30000 max 90000 avpkt 1000 burst 55' ;;
+        red) words='limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit' ;;
         *) words= ;;
     esac
 }
