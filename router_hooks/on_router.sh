@@ -9,7 +9,8 @@
 #
 # Where the upload has another queue: up_aqm=NAME, with up_aqm_PARAMETER=VALUE.
 #
-# What runs there is defaults.sh, the scheme of the AQM, and router.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
+# What runs there is defaults.sh, the scheme of the AQM, and router.sh with its parts settings.sh,
+# queues.sh and read_back.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
 #
 # For routers behind ssh, testbed=ssh://[USER@]HOST[:PORT]:
 #
@@ -146,7 +147,7 @@ over_ssh() {
     esac
 }
 
-# on_router SCHEME_FILE COMMAND SETTING…: runs the three files on the router, and ends
+# on_router SCHEME_FILE COMMAND SETTING…: runs the files on the router, and ends
 # with their status.
 on_router() {
     case ${testbed} in
@@ -154,13 +155,14 @@ on_router() {
             # A namespace has our files; reading them there saves the pipe that ssh needs.
             # shellcheck disable=SC2016 # expanded by the router's shell
             ip netns exec router \
-                sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/router.sh"' "${hooks}" "$@"
+                sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/settings.sh" &&
+                    . "$0/queues.sh" && . "$0/read_back.sh" && . "$0/router.sh"' "${hooks}" "$@"
             exit
             ;;
         ssh://*)
             [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||
                 die "testbed=${testbed}: a router behind ssh is set by a sweep alone, which restores it; see docs/real-routers.md"
-            files="defaults.sh guard.sh ${1#"${hooks}/"} router.sh"
+            files="defaults.sh guard.sh ${1#"${hooks}/"} settings.sh queues.sh read_back.sh router.sh"
             shift
             case " $*" in
                 *' dev_down='*) ;;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `router_hooks/router.sh read-back` prints, as records.
+"""What `router_hooks/on_router.sh read-back` prints, as records.
 
     @format 2                        @device down NAME      once for `down`, once for `up`
     @kernel 6.1.0                    @txqueuelen 1000 …     facts of the device, a line each

@@ -20,7 +20,7 @@ from flent_aqm.router.printed import size_text
 from flent_aqm.router.values import Expected
 from flent_aqm.scenario import Scenario
 
-# Handles that router_hooks/router.sh gives, and the device it makes.
+# Handles that router_hooks/queues.sh gives, and the device it makes.
 ROOT_HANDLE, CLASS_HANDLE, LEAF_HANDLE = "1:", "1:1", "10:"
 IFB_DEVICE = "flent-ifb"
 

@@ -11,7 +11,7 @@ from flent_aqm.errors import BadResult
 from flent_aqm.runners.process import DUE, KILLED, Parsed, SupervisedRunner
 
 DEVICES = ("down", "up")
-# As router_hooks/router.sh makes the class; what isn't given, tc computes from the rate.
+# As router_hooks/queues.sh makes the class; what isn't given, tc computes from the rate.
 _CLASS = ("class change dev {device} parent 1: classid 1:1 "
           "htb rate {bit_s}bit ceil {bit_s}bit quantum 1514\n")
 

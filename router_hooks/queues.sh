@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# The queues put in place and taken away. Read by the router's shell before router.sh, which
+# draws them and calls apply and undo.
+
+# One tc runs all that was noted; what undoes it is noted beside it, last first.
+todo=
+toundo=
+do_tc() { todo="${todo}$*${newline}"; }
+undo_tc() { toundo="$*${newline}${toundo}"; }
+
+# run_tc LINES: sets said to tc's messages on one line.
+run_tc() {
+    said=$(
+        tc -batch - 2>&1 << END
+$1
+END
+    )
+    status=$?
+    [ -n "${said}" ] || return "${status}"
+    said=$(
+        IFS=${newline}
+        set -f
+        # shellcheck disable=SC2086 # split into lines, which are then joined by a space
+        set -- ${said}
+        IFS=' '
+        printf '%s' "$*"
+    )
+    return "${status}"
+}
+
+undo_all() {
+    todo_again=${toundo}
+    toundo=
+    run_tc "${todo_again}"
+}
+
+# empty_root DEVICE: no qdisc of ours or others is left below a new root. Kernels refuse
+# to delete a default root and to change HTB's, so a pfifo takes the place first.
+empty_root() {
+    do_tc "qdisc replace dev $1 root pfifo"
+    undo_tc "qdisc del dev $1 root"
+}
+
+# leaf_at DEVICE PLACE HANDLE: the AQM in that place (root, or parent and a class).
+leaf_at() {
+    do_tc "qdisc replace dev $1 $2 handle $3: ${leaf_words}"
+    scheme_below "$1" "$3"
+}
+
+# htb_class DEVICE PARENT CLASS RATE_BIT_S CEIL_BIT_S [MORE]
+htb_class() {
+    do_tc "class add dev $1 parent $2 classid $3 htb rate $4bit ceil $5bit ${6:-} quantum ${htb_quantum_bytes}"
+}
+
+# one_tier DEVICE BIT_S: HTB with one class.
+one_tier() {
+    do_tc "qdisc replace dev $1 root handle 1: htb default 1"
+    if [ "${burst_shaping}" = yes ]; then
+        ceil_bit_s=$(($2 * burst_ceil_percent / 100))
+        [ "${ceil_bit_s}" -gt "$2" ] || die "rate $2 bit/s is too high for this shell's 32-bit arithmetic"
+        htb_class "$1" 1: 1:1 "$2" "${ceil_bit_s}" "burst ${burst_size} cburst ${cburst_size}"
+    else
+        htb_class "$1" 1: 1:1 "$2" "$2"
+    fi
+    leaf_at "$1" 'parent 1:1' 10
+}
+
+# three_tiers DEVICE BIT_S: EF never gets more than its part. Background gets its part when
+# all want the rate, as the rest goes first with what is left; else it may have it all.
+three_tiers() {
+    # shellcheck disable=SC2017 # in this order it fits into 32 bits
+    ef_bit_s=$(($2 / 100 * ef_percent))
+    # shellcheck disable=SC2017 # in this order it fits into 32 bits
+    background_bit_s=$(($2 / 100 * background_percent))
+    do_tc "qdisc replace dev $1 root handle 1: htb default 12"
+    htb_class "$1" 1: 1:1 "$2" "$2"
+    htb_class "$1" 1:1 1:11 "${ef_bit_s}" "${ef_bit_s}" 'prio 1'
+    htb_class "$1" 1:1 1:12 "$(($2 - ef_bit_s - background_bit_s))" "$2" 'prio 2'
+    htb_class "$1" 1:1 1:13 "${background_bit_s}" "$2" 'prio 3'
+    leaf_at "$1" 'parent 1:11' 11
+    leaf_at "$1" 'parent 1:12' 12
+    leaf_at "$1" 'parent 1:13' 13
+    for dscp in ${ef_dscps}; do
+        classify "$1" "${dscp}" 1:11
+    done
+    for dscp in ${background_dscps}; do
+        classify "$1" "${dscp}" 1:13
+    done
+}
+
+# classify DEVICE DSCP CLASS: by the byte in the header of IPv4 and of IPv6.
+classify() {
+    do_tc "filter add dev $1 parent 1: protocol ip prio 1 u32 match ip dsfield 0x$2 0xfc flowid $3"
+    do_tc "filter add dev $1 parent 1: protocol ipv6 prio 2 u32 match ip6 priority 0x$2 0xfc flowid $3"
+}
+
+# token_bucket DEVICE BIT_S: TBF. Its limit is that of a queue that the AQM replaces.
+token_bucket() {
+    # shellcheck disable=SC2017 # in this order it fits into 32 bits
+    burst=$(($2 / 1000 * tbf_burst_us / 8000))
+    [ "${burst}" -gt "${tbf_min_burst_bytes}" ] || burst=${tbf_min_burst_bytes}
+    do_tc "qdisc replace dev $1 root handle 1: tbf rate $2bit burst ${burst} limit ${burst}"
+    leaf_at "$1" 'parent 1:1' 10
+}
+
+# shape DEVICE BIT_S: the shaper at that rate with the AQM below it.
+shape() {
+    # What is written here stays when something later fails; so it is noted, too.
+    if [ -n "${txqueuelen}" ]; then
+        before=${ifb_txqueuelen}
+        [ "$1" = "${dev_ifb}" ] || read -r before < "/sys/class/net/$1/tx_queue_len"
+        lengths="$1 ${before}${newline}${lengths}"
+    fi
+    leaf_bit_s=$2
+    cake_bandwidth=unlimited
+    [ "${shaper}" != cake ] || cake_bandwidth="bandwidth $2bit"
+    # shellcheck disable=SC2086 # one word each; take_settings let no other characters in
+    leaf_words=$(scheme_qdisc ${overrides}) || exit
+    empty_root "$1"
+    case ${shaper}${tiers} in
+        htb1) one_tier "$1" "$2" ;;
+        htb3) three_tiers "$1" "$2" ;;
+        tbf1) token_bucket "$1" "$2" ;;
+        *) leaf_at "$1" root 10 ;;
+    esac
+    undo_tc "qdisc replace dev $1 root pfifo"
+}
+
+check_settings() {
+    take_rate rate_down_mbps "${rate_down_mbps}"
+    down_bit_s=${rate_bit_s}
+    take_rate rate_up_mbps "${rate_up_mbps}"
+    up_bit_s=${rate_bit_s}
+    take_flag burst_shaping "${burst_shaping}"
+    burst_shaping=${flag}
+    one_of shaper "${shaper}" 'htb tbf cake none'
+    one_of tiers "${tiers}" '1 3'
+    one_of ingress "${ingress}" 'lan ifb'
+    one_of only "${only}" 'both down up'
+    case ${shaper}${tiers}${burst_shaping} in
+        htb1* | *1no | htb3no) ;;
+        htb3yes) die 'tiers=3: goes without burst_shaping' ;;
+        *3*) die "tiers=3: needs shaper=htb, not ${shaper}" ;;
+        *) die "burst_shaping: needs shaper=htb, not ${shaper}" ;;
+    esac
+    [ "${shaper}" != cake ] || [ "${aqm}" = cake ] || die "shaper=cake: is AQM and shaper in one; give aqm=cake, not ${aqm}"
+    case ${txqueuelen} in
+        *[!0-9]* | ????????*) die "txqueuelen: '${txqueuelen}' is not a number of packets" ;;
+        *) ;;
+    esac
+}
+
+# try_out WORDS: puts the AQM onto a device of its own that is gone again afterwards, so
+# that what kernel or tc lack is told before anything changes. A router that can make
+# neither kind of device goes without, and undoes all when tc is refused later.
+try_out() {
+    probe=flent-probe
+    trap 'ip link del dev "${probe}"; exit 1' HUP INT TERM
+    ip link add dev "${probe}" type ifb 2> /dev/null ||
+        ip link add dev "${probe}" type dummy 2> /dev/null || return 0
+    run_tc "qdisc add dev ${probe} root handle 10: $1"
+    status=$?
+    ip link del dev "${probe}"
+    [ "${status}" -eq 0 ] || {
+        requires=$(scheme_requires)
+        die "the router can't do ${aqm}, which needs ${requires}; nothing was changed: ${said}" 1
+    }
+    # Old versions of tc hand on a name that they don't know, if nothing follows it.
+    case $(tc qdisc add dev lo root "${1%% *}" help 2>&1) in
+        *[Uu]nknown*)
+            requires=$(scheme_requires)
+            die "the router's tc doesn't know ${1%% *}, which needs ${requires}; nothing was changed" 1
+            ;;
+        *) ;;
+    esac
+}
+
+# redirect: what arrives at dev_up goes through dev_ifb, where it can be shaped.
+redirect() {
+    ip link add dev "${dev_ifb}" type ifb || die "ingress=ifb: the router can't make an IFB device (CONFIG_IFB)" 1
+    ip link set dev "${dev_ifb}" txqueuelen "${ifb_txqueuelen}" up
+    do_tc "qdisc add dev ${dev_up} handle ffff: ingress"
+    do_tc "filter add dev ${dev_up} parent ffff: protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ${dev_ifb}"
+}
+
+# no_redirect: removes what redirect made, from an earlier run, too.
+no_redirect() {
+    [ -d "/sys/class/net/${dev_ifb}" ] || return 0
+    tc qdisc del dev "${dev_up}" ingress 2> /dev/null
+    ip link del dev "${dev_ifb}" || die "the router could not delete its device ${dev_ifb}" 1
+}
+
+# set_lengths: of the devices in lengths, to txqueuelen; or back to what they had.
+set_lengths() {
+    rest=${lengths}
+    while [ -n "${rest}" ]; do
+        device=${rest%% *}
+        before=${rest#* }
+        [ ! -d "/sys/class/net/${device}" ] ||
+            printf '%s\n' "${1:-${before%%"${newline}"*}}" > "/sys/class/net/${device}/tx_queue_len"
+        rest=${rest#*"${newline}"}
+    done
+}
+
+take_back() {
+    undo_all
+    [ "${ingress}" != ifb ] || no_redirect
+    set_lengths
+}
+
+apply() {
+    check_settings
+    read -r _ _ _ psched_hz < /proc/net/psched
+    [ "${psched_hz}" = "${psched_fine}" ] || printf 'router hook: warning: %s\n' \
+        "timers tick at 0x${psched_hz} Hz instead of 0x${psched_fine}, so bursts are larger" >&2
+
+    lengths=
+    case ${only}${ingress} in
+        up*) ;;
+        *ifb)
+            empty_root "${dev_down}"
+            shape "${dev_ifb}" "${down_bit_s}"
+            ;;
+        *) shape "${dev_down}" "${down_bit_s}" ;;
+    esac
+    [ "${only}" = down ] || shape "${dev_up}" "${up_bit_s}"
+    try_out "${leaf_words}"
+
+    [ "${only}" = up ] || no_redirect
+    trap 'take_back; exit 1' HUP INT TERM
+    [ "${only}${ingress}" = upifb ] || [ "${ingress}" != ifb ] || redirect
+    [ -z "${txqueuelen}" ] || set_lengths "${txqueuelen}"
+    if run_tc "${todo}"; then
+        [ -z "${said}" ] || printf 'router hook: tc: %s\n' "${said}" >&2
+        return
+    fi
+    refusal=${said}
+    requires=$(scheme_requires)
+    take_back
+    die "tc refused ${aqm}, which needs ${requires}: ${refusal}" 1
+}
+
+undo() {
+    no_redirect
+    empty_root "${dev_down}"
+    empty_root "${dev_up}"
+    run_tc "${todo}${toundo}" || die "tc could not restore the default queues: ${said}" 1
+}

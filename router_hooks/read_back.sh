@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# What the kernel reports, for flent_aqm/parsers/tc.py. Read by the router's shell before
+# router.sh, which calls read_back.
+
+# offload NAME: prints NAME's state in features, the text of ethtool -k.
+offload() {
+    case ${features} in
+        *"$1: on"*) printf 'on' ;;
+        *"$1: off"*) printf 'off' ;;
+        *) printf 'unknown' ;;
+    esac
+}
+
+# device_facts DEVICE: offloads let a queue see several packets as one; byte queue limits
+# bound what the driver takes out of the queue.
+device_facts() {
+    read -r length < "/sys/class/net/$1/tx_queue_len"
+    read -r mtu < "/sys/class/net/$1/mtu"
+    features=$(ethtool -k "$1" 2> /dev/null)
+    bql=none
+    [ ! -r "/sys/class/net/$1/queues/tx-0/byte_queue_limits/limit" ] ||
+        read -r bql < "/sys/class/net/$1/queues/tx-0/byte_queue_limits/limit"
+    driver=none
+    [ ! -e "/sys/class/net/$1/device" ] || driver=device
+    tso=$(offload tcp-segmentation-offload)
+    gso=$(offload generic-segmentation-offload)
+    gro=$(offload generic-receive-offload)
+    printf '@txqueuelen %s\n@mtu %s\n@bql %s\n@hardware %s\n@tso %s\n@gso %s\n@gro %s\n' \
+        "${length}" "${mtu}" "${bql}" "${driver}" "${tso}" "${gso}" "${gro}"
+}
+
+# has_qdisc NAME HANDLE: whether qdiscs, JSON or text, have it.
+has_qdisc() {
+    case ${qdiscs} in
+        *"\"kind\":\"$1\",\"handle\":\"$2\""* | *"qdisc $1 $2 "*) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+
+# report ROLE DEVICE. Classes are read as text: tc writes them as JSON only since iproute2
+# 6.2, and only -r tells bursts exactly, in ticks. Asked for by their parents, as sfq and
+# fq_codel show flows as classes, up to a thousand. A tc without JSON knows no -j.
+report() {
+    printf '@device %s %s\n' "$1" "$2"
+    device_facts "$2"
+    qdiscs=
+    [ "${tc_json}" = no ] || qdiscs=$(tc -s -d -j qdisc show dev "$2" 2> /dev/null) || qdiscs=
+    [ -n "${qdiscs}" ] || qdiscs=$(tc -s -d qdisc show dev "$2") || die "tc could not show the qdiscs" 1
+    todo=
+    if has_qdisc htb 1:; then
+        do_tc "class show dev $2 parent 1:"
+        do_tc "filter show dev $2 parent 1:"
+    fi
+    for handle in 10: 11: 12: 13:; do
+        has_qdisc drr "${handle}" || continue
+        do_tc "class show dev $2 parent ${handle}"
+        do_tc "filter show dev $2 parent ${handle}"
+    done
+    ! has_qdisc ingress ffff: || do_tc "filter show dev $2 parent ffff:"
+    shown=
+    [ -z "${todo}" ] || shown=$(printf '%s' "${todo}" | tc -s -d -r -batch -) || die "tc could not show the classes" 1
+    printf '@qdiscs\n%s\n@classes\n%s\n' "${qdiscs}" "${shown}"
+}
+
+# read_back: lines that begin with @ tell what comes; the others are tc's own.
+read_back() {
+    read -r kernel < /proc/sys/kernel/osrelease
+    read -r psched < /proc/net/psched
+    tc_version=$(tc -V)
+    # Named by a date, iproute2 is older than 5.10, and its JSON broken or not whole.
+    case ${tc_version} in
+        *iproute2-ss[0-9]*) tc_json=no ;;
+        *) ;;
+    esac
+    printf '@format 2\n@kernel %s\n@psched %s\n@tc %s\n' "${kernel}" "${psched}" "${tc_version}"
+    if [ -d "/sys/class/net/${dev_ifb}" ]; then
+        report down "${dev_ifb}"
+    else
+        report down "${dev_down}"
+    fi
+    report up "${dev_up}"
+    printf '@end\n'
+}
