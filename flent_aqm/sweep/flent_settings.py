@@ -78,7 +78,10 @@ TEST_PARAMETERS: dict[str, Check] = {
     "direction": text("upload|download"),
     "rates_mbps": text(RATES),
     "rate_step_s": _DECIMAL,
-    # of Flent's own tests
+    # of rrul_compete
+    "second_start": _DECIMAL,
+    "second_length": _DECIMAL,
+    # of tcp_compete, and of Flent's own tests
     "upload_streams": text("[1-9][0-9]{0,3}|num_cpus"),
     "download_streams": text("[1-9][0-9]{0,3}|num_cpus"),
     "bidir_streams": text("[1-9][0-9]{0,3}|num_cpus"),

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The test tcp_compete: its parameters and data sets.
+
+Read whenever the test is loaded, in the guest too: it imports little. Flent's own tests of
+this kind (cubic_bbr, cubic_reno, ...) are a file for each pair, and ask the sender alone for
+the congestion control; DCTCP needs it at the receiver, too, for its kind of ECN.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+Refuse = Callable[[str], object]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
+_MOST_NAMES, _MOST_STREAMS = 8, 64
+
+
+def asked_for(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
+    """The congestion control of each flow. parameter: Flent's get_test_parameter; refuse:
+    its test_error, which reports a text and may return."""
+    given = str(parameter("ccs", default="cubic,reno"))
+    names = [name.strip() for name in given.split(",")]
+    if not 2 <= len(names) <= _MOST_NAMES or not all(map(_NAME.fullmatch, names)):
+        refuse(f"ccs: {given!r} is not a list of 2 to {_MOST_NAMES} congestion controls, "
+               "such as cubic,bbr")
+    streams = str(parameter("streams", default="2"))
+    if not re.fullmatch("[0-9]{1,2}", streams) or not 1 <= int(streams) <= _MOST_STREAMS:
+        refuse(f"streams: {streams!r} is out of range; expected 1 to {_MOST_STREAMS}")
+        streams = "1"
+    return [name for name in names for _ in range(int(streams))]
+
+
+def data_sets(names: list[str], host: str | None, ip_version: int | None, length_s: float,
+              delay_s: float, total_s: float, step_s: float) -> list[tuple[str, dict[str, Any]]]:
+    """A download for each of names, and a ping by UDP and by ICMP."""
+    found: list[tuple[str, dict[str, Any]]] = [
+        (f"TCP download {name} {number}", {
+            "runner": "netperf_demo", "test": "TCP_MAERTS", "host": host, "length": length_s,
+            "delay": delay_s, "ip_version": ip_version, "units": "Mbits/s",
+            # netperf's -K takes the one of this end and of the other.
+            "cong_control": f"{name},{name}"})
+        for number, name in enumerate(names, 1)]
+    return found + [
+        ("Ping (ms) UDP", {"runner": "udp_rtt", "host": host, "length": total_s, "units": "ms",
+                           "ip_version": ip_version, "id": f"{host} UDP"}),
+        ("Ping (ms) ICMP", {"runner": "ping", "host": host, "length": total_s, "units": "ms",
+                            "interval": step_s, "ip_version": ip_version,
+                            "id": f"{host} ICMP"})]
