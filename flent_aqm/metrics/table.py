@@ -20,6 +20,7 @@ from flent_aqm.metrics import (
     qoo,
     queue,
     rpm,
+    synchronisation,
     throughput,
 )
 from flent_aqm.metrics.flows import DIRECTIONS
@@ -135,6 +136,9 @@ def _throughput() -> Iterator[Metric]:
                      "rate x 1448/1514")
         yield Metric(f"fairness_{way}", partial(throughput.fairness, direction=way), "",
                      HIGHER, f"Jain's index over the flows of {way}", "Jain et al., 1984")
+        yield Metric(f"synchronisation_{way}", partial(synchronisation.synchronisation,
+                     direction=way), "", NEITHER,
+                     f"correlation of the throughput drops of the flows of {way}", _OURS)
 
 
 def _speed_tests() -> Iterator[Metric]:
