@@ -80,6 +80,9 @@ COMMANDS = {
     "worker": Command(
         "flent_aqm.cluster.command", "make runs for sweeps with scheduler=ADDRESS",
         "flent-aqm worker tcp://192.0.2.1:8786"),
+    "sqm-home": Command(
+        "flent_aqm.sqm_home.command", "SQM off, at shares of the measured line, off again",
+        "flent-aqm sqm-home"),
 }
 
 
