@@ -17,11 +17,13 @@ from flent_aqm.plotters.looks import looks_for
 from flent_aqm.plotters.series import short
 
 MOST_RUNS = 4
+# A picture of Flent's own size has no room for columns side by side.
+FLENTS_INCHES, COLUMN_INCHES = (6.4, 4.8), 3.0
 
 
 class AqmSideBySidePlotter(ChartPlotter):
     """Every latency series of up to MOST_RUNS runs. A lost probe is a cross at the top, and
-    keeps its distribution below 1."""
+    keeps its distribution below 1; titles have the share of lost ones in the legend's order."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         from matplotlib.lines import Line2D
@@ -33,11 +35,12 @@ class AqmSideBySidePlotter(ChartPlotter):
             self.note(f"{MOST_RUNS} of {len(found)} runs shown")
             found = found[:MOST_RUNS]
         looks = looks_for(sorted({probe.name for run in found for probe in run.probes}))
+        if self._given is None and (self.fig_width, self.fig_height) == FLENTS_INCHES:
+            self.figure.set_size_inches(COLUMN_INCHES * max(len(found), 2), 8)
         axes = self.grid(3, len(found), sharey="row", sharex="row")
         columns = len(axes) // 3 or 1
         for column, run in enumerate(found):
             cells = axes[column::columns]
-            cells[0].set_title(run.title or run.test, fontsize="medium")
             lost = []
             for probe in run.probes:
                 colour = looks[probe.name].colour
@@ -45,9 +48,9 @@ class AqmSideBySidePlotter(ChartPlotter):
                 if len(cells) == 3:
                     _distribution(cells[1], probe.rtt_ms, colour)
                     _distribution(cells[2], jitter_ms(probe), colour)
-                lost.append(f"{short(probe.name)} {probe.lost.mean() * 100:.1f} %")
-            cells[0].annotate("lost: " + ", ".join(lost), (0.02, 0.97), va="top",
-                              xycoords="axes fraction", fontsize="x-small")
+                lost.append(f"{probe.lost.mean() * 100:.1f} %")
+            cells[0].set_title(f"{run.title or run.test}\nlost: {', '.join(lost)}",
+                               fontsize="small")
         self.handles += [Line2D([], [], label=short(name), color=look.colour)
                          for name, look in looks.items()]
         labels = (("time (s)", "round-trip time (ms)"),

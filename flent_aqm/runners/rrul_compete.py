@@ -6,7 +6,7 @@ Read whenever the test is loaded, in the guest too: it imports little.
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,37 +22,33 @@ PLOTS = {"compete": {
 
 @dataclass(frozen=True)
 class Span:
-    """When the second one runs, in s after the start of the first."""
+    """When the second one runs, in s after the start of the first: whole ones, for netperf."""
 
-    start_s: float
-    length_s: float
+    start_s: int
+    length_s: int
 
 
-def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: float) -> Span:
+def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Span:
     """Test parameters, checked: the second one has to lie within the first, which takes
     length_s. parameter: Flent's get_test_parameter; refuse: its test_error."""
-    start_s = _seconds(refuse, parameter, "second_start", length_s / 4)
-    span = Span(start_s, _seconds(refuse, parameter, "second_length", length_s / 2))
-    if not (span.start_s >= 0 and span.length_s > 0
-            and span.start_s + span.length_s <= length_s):
-        refuse(f"second_start, second_length: {span.start_s:g} s and {span.length_s:g} s don't "
-               f"lie within the first RRUL, which takes {length_s:g} s; give shorter ones")
+    span = Span(_seconds(refuse, parameter, "second_start", length_s // 4, 0),
+                _seconds(refuse, parameter, "second_length", max(length_s // 2, 1), 1))
+    if span.start_s + span.length_s > length_s:
+        refuse(f"second_start, second_length: {span.start_s} s and {span.length_s} s don't "
+               f"lie within the first RRUL, which takes {length_s} s; give shorter ones")
     return span
 
 
-def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: float) -> float:
+def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: int,
+             lowest: int) -> int:
     text = str(parameter(name, default=default))
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not math.isfinite(seconds):
-        refuse(f"{name}: {text!r} is not a number of seconds")
-        return default
-    return seconds
+    if re.fullmatch("[0-9]{1,5}", text) and int(text) >= lowest:
+        return int(text)
+    refuse(f"{name}: {text!r} is not a whole number of seconds from {lowest} on")
+    return default
 
 
-def second(first: Mapping[str, Mapping[str, Any]], delay_s: float, span: Span,
+def second(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
            glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
     """The flows of the first RRUL once more, in the span, and their sums."""
     found = {name.replace("TCP ", "TCP second ", 1): {
