@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from flent_aqm.errors import ConfigError
 from flent_aqm.paths import resource_dir
 from flent_aqm.scenario import Scenario, parse_flag
 from flent_aqm.sweep.cell import Cell, derive_seed, in_one_form, refuse_unexpanded
-from flent_aqm.sweep.flent_settings import SETTINGS
+from flent_aqm.sweep.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
 
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
 
@@ -34,6 +35,7 @@ def make_cell(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
     _check_cross_traffic(where, scenario, settings)
+    _check_hosts(where, scenario, settings)
     hooks = {}
     for number, command in enumerate(commands, 1):
         # A command comes with the keys of its batch section, and without its name.
@@ -71,6 +73,27 @@ def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
         raise ConfigError(f"{where}: cross_traffic is {scenario.cross_traffic}, but "
                           f"test_parameters says {parameter}; add cross_traffic=${{cross_traffic}} "
                           "to test_parameters")
+
+
+def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
+    """Names that nobody answers to, where the network is of our making."""
+    if scenario.testbed not in ("virtual", "netns"):
+        return
+    for host in settings.HOSTS:
+        if host in SECOND_SERVER and scenario.dest2_delay_ms is None:
+            raise ConfigError(f"{where}: the host {host} is there with a second server only; "
+                              "give dest2_delay_ms")
+        if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
+            raise ConfigError(f"{where}: there is no host {host!r} in this testbed; "
+                              f"known: {', '.join(LAB_HOSTS)}")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _settings(settings: Any, parser: Any) -> dict[str, object]:

@@ -17,7 +17,8 @@ from flent_aqm.runners.flow_groups import FLOWS, RATES
 
 Check = Callable[[object], bool]
 
-LAB_HOSTS = ("client", "router", "server", "dest1", "dest2")
+SECOND_SERVER = ("dest1", "dest2")
+LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
 
 
 def number(lowest: float, highest: float) -> Check:

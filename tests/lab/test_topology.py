@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flent_aqm.errors import ConfigError
 from flent_aqm.parsers.tc import parse_read_back
+from flent_aqm.paths import resource_dir
 from flent_aqm.router.apply import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.runners.ping_exp import settings_from
@@ -61,6 +66,24 @@ def test_topology_real_routers_refuse_what_they_cannot_have(given: dict[str, obj
     refuse_network_of_ours(Scenario())
     with pytest.raises(ConfigError, match="not ours to make"):
         refuse_network_of_ours(Scenario.from_settings(given))
+
+
+@pytest.mark.parametrize(("keys", "said"), [
+    ("hosts = dest1, dest9\ndest2_delay_ms = 0", "no host 'dest9'"),
+    ("hosts = dest1, dest2", "give dest2_delay_ms")])
+def test_topology_hosts_that_nobody_is_are_refused(
+    tmp_path: Path, keys: str, said: str
+) -> None:
+    """Before anything runs, in one line."""
+    shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
+    (tmp_path / "try.batch").write_text(
+        f"[Batch::try]\ninherits = base\ntest_name = ping_exp\n{keys}\n")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("flent"), "-B", "try.batch", "--batch-dry-run"],
+        cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.lab
