@@ -28,13 +28,14 @@ real_tc_again() { PATH=${PATH#/tmp/fake:}; }
 
 
 @pytest.fixture(scope="session")
-def in_guest() -> Callable[[str], str]:
-    """in_guest(code): boots, runs the shell code on the client, gives its output.
+def in_guest() -> Callable[..., str]:
+    """in_guest(code, aqm): boots, runs the shell code on the client, gives its output.
 
-    The code must end with status 0 and print nothing to standard error.
+    The code must end with status 0 and print nothing to standard error. aqm: for the guest
+    to have the tc that this one needs.
     """
-    def run(code: str) -> str:
-        with Lab(Scenario(), ["sh", "-c", PRELUDE + code], servers=()) as lab:
+    def run(code: str, aqm: str = "no_aqm") -> str:
+        with Lab(Scenario(aqm=aqm), ["sh", "-c", PRELUDE + code], servers=()) as lab:
             outcome = lab.run()
             assert (outcome.status, lab.stderr.read_text()) == (0, "")
             return lab.stdout.read_text()

@@ -16,7 +16,7 @@ from flent_aqm.router.proof import differences
 from flent_aqm.scenario import Scenario
 from flent_aqm.sweep.cell import derive_seed
 
-InGuest = Callable[[str], str]
+InGuest = Callable[..., str]
 
 # Values that the kernel or tc rounds, bounds or derives others from.
 SETTINGS: list[dict[str, object]] = [
@@ -52,6 +52,16 @@ SETTINGS: list[dict[str, object]] = [
 ]
 
 
+# With the newer tc.
+SETTINGS_OF_DUALPI2: list[dict[str, object]] = [
+    {"aqm": "dualpi2"},
+    {"aqm": "dualpi2", "aqm_limit": 500, "aqm_memlimit": "2MB", "aqm_target": "10ms",
+     "aqm_tupdate": "20ms", "aqm_step_thresh": "2ms", "aqm_min_qlen_step": 3,
+     "aqm_coupling_factor": 3, "aqm_classic_protection": 20},
+    {"aqm": "dualpi2", "tiers": 3, "ingress": "ifb"},
+]
+
+
 def scenario(settings: dict[str, object]) -> Scenario:
     """With rates that end in a fraction of what tc prints."""
     return Scenario.from_settings({**settings, "rate_down_mbps": 100.7, "rate_up_mbps": 20})
@@ -59,10 +69,12 @@ def scenario(settings: dict[str, object]) -> Scenario:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("more", ["", " tc_json=no"], ids=["json", "text"])
-def test_settings_when_applied_are_proved_and_undone(in_guest: InGuest, more: str) -> None:
+@pytest.mark.parametrize("settings", [SETTINGS, SETTINGS_OF_DUALPI2], ids=["all", "dualpi2"])
+def test_settings_when_applied_are_proved_and_undone(
+        in_guest: InGuest, settings: list[dict[str, object]], more: str) -> None:
     """Each reads back as computed, differs from the one before it, and the last one leaves
     neither queues nor an IFB behind when it is undone."""
-    asked = [scenario(settings) for settings in SETTINGS]
+    asked = [scenario(each) for each in settings]
     code = "on_router tc qdisc >/tmp/qdiscs; on_router ip -o link | cut -c-40 >/tmp/links\n"
     for each in asked:
         code += shlex.join(apply_command(each)) + " || exit\n"
@@ -70,7 +82,7 @@ def test_settings_when_applied_are_proved_and_undone(in_guest: InGuest, more: st
     code += shlex.join(undo_command(asked[-1])) + " || exit\n"
     code += ("on_router tc qdisc | cmp - /tmp/qdiscs && "
              "on_router ip -o link | cut -c-40 | cmp - /tmp/links && echo same")
-    printed = in_guest(code)
+    printed = in_guest(code, asked[0].aqm)
     texts = re.findall(r"@format .*?@end\n", printed, re.DOTALL)
     reports = [parse_read_back(text) for text in texts]
     assert [differences(*pair) for pair in zip(asked, reports, strict=True)] == [[]] * len(asked)
