@@ -19,7 +19,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from flent_aqm.errors import AqmError, NotAvailable
-from flent_aqm.metrics.latency import increase_ms
+from flent_aqm.metrics.latency import idle_ms, loaded_ms
 from flent_aqm.metrics.queue import drop_pct
 from flent_aqm.metrics.run import Run, load_run
 from flent_aqm.plotters.looks import AQM_LOOKS
@@ -83,8 +83,13 @@ def row_of(run: Run) -> Row:
     megabits = sum((flow.mean_mbps or 0.0) * (flow.end_s - flow.start_s)
                    for flow in run.speed_test)
     return Row(asked[0], str(run.settings["aqm"]), flows, megabits / load.length_s if load else 0,
-               _known(lambda: increase_ms(run, "median")), _known(lambda: increase_ms(run, "p99")),
+               _known(lambda: _wait_ms(run, "median")), _known(lambda: _wait_ms(run, "p99")),
                _known(lambda: drop_pct(run, WAY)))
+
+
+def _wait_ms(run: Run, statistic: str) -> float:
+    # The median of what was before: a second of idle probes has no 99th percentile.
+    return loaded_ms(run, statistic) - idle_ms(run, "median")
 
 
 def _known(number: Callable[[], float]) -> float | None:
