@@ -68,7 +68,7 @@ SERVER_DEST2_IPV6, DEST2_IPV6 = "2001:db8:3::1", "2001:db8:3::2"
 MODEM_BUFFER_MS = 500.0
 
 # Servers that the lab can run, see testbed/guest/server.sh.
-SERVERS = ("iperf3", "irtt", "netserver", "ndt7")
+SERVERS = ("iperf3", "iperf3-flows", "irtt", "netserver", "ndt7")
 
 # Congestion control of the hosts where nothing else asks for one: Linux's own default. A
 # new namespace takes over the one that the host was set to.

@@ -44,6 +44,31 @@ print("plots:", *loaded.PLOTS)
 """
 SVG = "{http://www.w3.org/2000/svg}"
 
+# Plots that a run can't give. Those of tests that aren't listed are older than the sampling of
+# queues. There is no capture beside netperf, iperf3 of several kinds, and pings alone; and two
+# seconds are too short for glitches by a ping every 0.2 s.
+_NO_CAPTURE = ["overlay_throughput"]
+_NO_GLITCHES = ["glitches_per_minute"]
+REFUSED = {
+    "aqm_flows": _NO_CAPTURE,
+    "ping_exp": _NO_GLITCHES,
+    "rrul_compete": _NO_GLITCHES,
+    "tcp_compete": _NO_GLITCHES,
+    "speedtest_concurrent": _NO_CAPTURE,
+    "speedtest_sequential": _NO_CAPTURE,
+    # no load at all
+    "speedtest_idle": [*_NO_CAPTURE, *_NO_GLITCHES, "latency_ecdf_idle_vs_loaded",
+                       "compare_latency_box", "compare_latency_ecdf", "compare_latency_violin"],
+}
+# Plots without a curve: computing takes no time in the lab, and Flent's own plots of `ss` are
+# empty unless it is asked to run.
+EMPTY = {
+    "rrul_compete": ["tcp_cwnd", "tcp_pacing", "tcp_rtt", "tcp_rtt_box_combine", "tcp_rtt_cdf"],
+    "speedtest_concurrent": ["cpu"],
+    "speedtest_sequential": ["cpu"],
+    "speedtest_idle": ["cpu", "throughput"],
+}
+
 
 def draw_all(files: list[Path], folder: Path) -> list[Path]:
     """Draw every plot that the files' test has; gives the pictures."""
@@ -54,7 +79,7 @@ def draw_all(files: list[Path], folder: Path) -> list[Path]:
         env=environment(folder))
     assert (done.returncode, done.stderr) == (0, "")
     names = done.stdout.splitlines()[-1].split()[1:]
-    assert len(names) > 10
+    assert len(names) > 2
     return [folder / f"{name}.svg" for name in names]
 
 
@@ -76,11 +101,12 @@ def curves(picture: Path) -> int:
 def test_every_plot_of_one_file_draws(test: str, tmp_path: Path) -> None:
     """Each plot has curves, and neither Flent nor matplotlib complains."""
     pictures = draw_all([RUNS / f"{test}.flent.gz"], tmp_path / "plots")
-    # Those runs are older than the sampling of queues, and some too short for p99.
-    assert {path.stem for path in pictures if refused(path)} - {"heat_map"} == {"qdisc_over_time"}
-    # Where there was no glitch there is no bar, and a heat map of one run may be one colour.
-    assert [path.name for path in pictures if not curves(path) and not refused(path)
-            and path.stem not in ("glitches_per_minute", "heat_map")] == []
+    # A heat map of one run may be refused, or be one colour.
+    assert {path.stem for path in pictures if refused(path)} - {"heat_map"} == set(
+        REFUSED.get(test, ["qdisc_over_time"]))
+    # Where there was no glitch there is no bar.
+    assert ({path.stem for path in pictures if not curves(path) and not refused(path)}
+            - {"glitches_per_minute", "heat_map"}) == set(EMPTY.get(test, []))
 
 
 @pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
