@@ -71,6 +71,18 @@ def measured(folder: Path, *words: str) -> Run:
     return load_run(path)
 
 
+@pytest.mark.lab
+def test_rrul_compete_under_fq_codel_second_gets_its_share(tmp_path: Path) -> None:
+    """Eight flows of each RRUL, and the second one's start when they should and get as much
+    as the first one's do."""
+    run = measured(tmp_path, "rrul_compete", "-l", "12")
+    second = [flow for flow in run.flows if "second" in flow.name]
+    assert (len(run.flows), len(second)) == (16, 8)
+    start_s = min(flow.start_s for flow in run.flows)
+    assert {round(flow.start_s - start_s) for flow in second} == {3}
+    down = [flow.mean_mbps or 0 for flow in second if flow.direction == "download"]
+    assert sum(down) == pytest.approx(4 / 2, rel=0.25)
+
 
 @pytest.mark.lab
 def test_tcp_compete_flows_have_the_congestion_controls_asked_for(tmp_path: Path) -> None:
