@@ -171,12 +171,19 @@ class ChartPlotter(Plotter):
             above = across = self.horizontal_legend or not self._is_long(labels)
             legend = self.figure.legend(
                 handles, labels, loc="outside upper center" if across else "outside right center",
-                ncols=self.legend_columns or (min(len(labels), 4) if across else 1),
+                ncols=self.legend_columns or (self._columns(labels) if across else 1),
                 frameon=False, **options, title="\n".join(filter(None, (
                     self.title if above else "", self.legend_title))),
                 title_fontsize="medium" if above else "small")
         self.legends = [legend]
         return bool(above)
+
+    def _columns(self, labels: Sequence[str]) -> int:
+        """As many columns of a legend above the axes as the figure is wide enough for, at
+        most 4."""
+        # In small print a letter takes 5 points; the line and the gaps take as much as 9.
+        column_pt = 5 * (9 + max(map(len, labels)))
+        return int(max(1, min(len(labels), 4, self.figure.get_figwidth() * 72 // column_pt)))
 
     def _is_long(self, labels: Sequence[str]) -> bool:
         return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)
