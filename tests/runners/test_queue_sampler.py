@@ -53,17 +53,18 @@ def counted(ecn: int, folder: Path) -> tuple[int, int]:
 
 
 def test_marks_and_drops_are_those_that_tc_counts(folder: Path) -> None:
-    """With ECN packets are marked and none is dropped; without, the other way round."""
+    """With ECN packets are marked, and only those that can't be are dropped; without, all are."""
     drops, marks = counted(1, folder)
-    assert (drops, marks > 0) == (0, True)
+    # irtt's probes, a SYN and an ICMP message don't ask for ECN: CoDel has to drop those it meets.
+    assert drops < marks
     with_ecn = queues(run_with(1, folder).raw_values)["upload"]
     assert (with_ecn.drops.sum(), with_ecn.marks.sum()) == (drops, marks)
     without = queues(run_with(0, folder).raw_values)["upload"]
     drops_then, marks_then = counted(0, folder)
     assert marks_then == marks
-    assert drops_then > 0
+    assert drops_then - drops > drops
     # Counted from the start of each run, not of the lab.
-    assert (without.drops.sum(), without.marks.sum()) == (drops_then, 0)
+    assert (without.drops.sum(), without.marks.sum()) == (drops_then - drops, 0)
 
 
 @pytest.mark.parametrize("ecn", [0, 1])
@@ -114,7 +115,7 @@ def test_plots_show_the_marks_where_they_were(folder: Path, monkeypatch: pytest.
                 if line.get_label() == "upload queue")
     assert line.get_ydata()[-1] == sampled.marks.sum()
     assert [one.get_label() for one in instant.handles] == [
-        "upload, headers", "the tool's own", "marks"]
+        "upload, headers", "the tool's own", *(["drops"] if sampled.drops.any() else []), "marks"]
     above, below = instant.figure.axes
     first_s = min(x for path in below.collections[0].get_paths()
                   for x, y in path.vertices if y > 0)
