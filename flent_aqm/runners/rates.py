@@ -8,12 +8,13 @@ import time
 from typing import IO, Any
 
 from flent_aqm.errors import BadResult
+from flent_aqm.router.aqms import FRAME_BYTES
 from flent_aqm.runners.process import DUE, KILLED, Parsed, SupervisedRunner
+from flent_aqm.runners.qdisc import DEVICES
 
-DEVICES = ("down", "up")
 # As router_hooks/queues.sh makes the class; what isn't given, tc computes from the rate.
 _CLASS = ("class change dev {device} parent 1: classid 1:1 "
-          "htb rate {bit_s}bit ceil {bit_s}bit quantum 1514\n")
+          f"htb rate {{bit_s}}bit ceil {{bit_s}}bit quantum {FRAME_BYTES}\n")
 
 
 class AqmRatesRunner(SupervisedRunner):

@@ -28,13 +28,4 @@ netns add dest2
 link add name dest2 address 02:00:00:00:04:01 netns server type veth peer name eth0 address 02:00:00:00:04:02 netns dest2
 END
 fi
-no_address_detection
-ip -batch - <<END
-link set dev lo up
-addr add $CLIENT_IPV4/24 dev eth0
-addr add $CLIENT_IPV6/64 dev eth0 nodad
-link set dev eth0 up
-route add default via $ROUTER_DOWN_IPV4
-route add default via $ROUTER_DOWN_IPV6 dev eth0
-END
-host_end eth0
+end_host "$CLIENT_IPV4" "$CLIENT_IPV6" "$ROUTER_DOWN_IPV4" "$ROUTER_DOWN_IPV6"

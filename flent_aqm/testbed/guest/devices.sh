@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Settings of network devices, read by client.sh, router.sh and server.sh.
+# Settings of network devices, read by the script of each host.
 
 # Duplicate address detection would hold IPv6 back for two seconds. Before the links
 # are set up, as it begins then.
@@ -10,17 +10,36 @@ no_address_detection() {
     done
 }
 
-# Offloads of a host's end, and its TCP. tso and gso are off, so that each packet meets the queue
-# alone. gro is on, with the interrupt moderation that NICs have: the receiver wakes up
-# once per batch. See GRO_FLUSH_TIMEOUT_NS in defaults.py.
-host_end() { # device
-    ethtool -K "$1" tso off gso off gro on >/dev/null
-    echo "$GRO_FLUSH_TIMEOUT_NS" >"/sys/class/net/$1/gro_flush_timeout"
-    echo 1 >"/sys/class/net/$1/napi_defer_hard_irqs"
+# What forwards sees each packet by itself.
+no_offloads() { # devices
+    for device in "$@"; do
+        ethtool -K "$device" tso off gso off gro off >/dev/null
+    done
+}
+
+# The network of an end host, its offloads, and its TCP. tso and gso are off, so that each packet
+# meets the queue alone. gro is on, with the interrupt moderation that NICs have: the receiver
+# wakes up once per batch. See GRO_FLUSH_TIMEOUT_NS in defaults.py.
+end_host() { # its IPv4, its IPv6, the gateway's IPv4, the gateway's IPv6
+    no_address_detection
+    ip -batch - <<END
+link set dev lo up
+addr add $1/24 dev eth0
+addr add $2/64 dev eth0 nodad
+link set dev eth0 up
+route add default via $3
+route add default via $4 dev eth0
+END
+    ethtool -K eth0 tso off gso off gro on >/dev/null
+    echo "$GRO_FLUSH_TIMEOUT_NS" >/sys/class/net/eth0/gro_flush_timeout
+    echo 1 >/sys/class/net/eth0/napi_defer_hard_irqs
     [ -z "${TCP_ECN:-}" ] || echo 1 >/proc/sys/net/ipv4/tcp_ecn
     # A new namespace takes over what the machine is set to. It may be changed to what the
     # machine allows everybody; netns.py tells where that isn't this one.
-    if grep -qw "$TCP_CONGESTION_CONTROL" /proc/sys/net/ipv4/tcp_allowed_congestion_control; then
+    read -r allowed </proc/sys/net/ipv4/tcp_allowed_congestion_control
+    case " $allowed " in
+    *" $TCP_CONGESTION_CONTROL "*)
         echo "$TCP_CONGESTION_CONTROL" >/proc/sys/net/ipv4/tcp_congestion_control
-    fi
+        ;;
+    esac
 }

@@ -98,10 +98,12 @@ set_up_network
 # second, and only then are IPv6 addresses in use. And by the end of this time every
 # server has started: computing takes no virtual time, so whatever isn't waiting is done.
 sleep 3
-grep -q 3b9aca00 /proc/net/psched || fail "the packet scheduler's clock is not ready"
+read -r psched </proc/net/psched
+[ "${psched##* }" = 3b9aca00 ] || fail "the packet scheduler's clock is not ready"
 
 run_command
-cut -d ' ' -f 1 /proc/uptime >/run/lab/uptime
+read -r uptime _ </proc/uptime
+echo "$uptime" >/run/lab/uptime
 hand_over_results
 umount /run/lab 2>/dev/null
 power_off

@@ -14,9 +14,7 @@ link set dev lo up
 link set dev lan up
 link set dev wan up
 END
-for device in lan wan; do
-    ethtool -K "$device" tso off gso off gro off >/dev/null
-done
+no_offloads lan wan
 tc -batch - <<END
 qdisc add dev lan root tbf rate ${MODEM_DOWN_BIT_S}bit burst $MODEM_DOWN_BURST_BYTES limit $MODEM_DOWN_BUFFER_BYTES
 qdisc add dev wan root tbf rate ${MODEM_UP_BIT_S}bit burst $MODEM_UP_BURST_BYTES limit $MODEM_UP_BUFFER_BYTES

@@ -18,9 +18,7 @@ addr add $ROUTER_UP_IPV6/64 dev up nodad
 link set dev down up
 link set dev up up
 END
-for device in down up; do
-    ethtool -K "$device" tso off gso off gro off >/dev/null
-done
+no_offloads down up
 if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
     ip -batch - <<END
 route add $DEST2_IPV4/32 via $SERVER_IPV4
