@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 from flent_aqm.errors import ConfigError
+from flent_aqm.jobs_option import add_jobs
 
 LOOK_EVERY_S = 2.0
 
@@ -20,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="where to listen (default: 127.0.0.1, this machine alone)")
     parser.add_argument("--port", type=int, default=8642, metavar="N",
                         help="default: 8642; 0 for any that is free")
-    parser.add_argument("--jobs", type=int, metavar="N",
-                        help="files read side by side at the start (default: one per core)")
+    add_jobs(parser, " at the start")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -30,8 +30,6 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.browse.server import Server
     from flent_aqm.report.command import title_of
 
-    if args.jobs is not None and args.jobs < 1:
-        raise ConfigError(f"--jobs {args.jobs}: expected 1 or more")
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port {args.port}: expected 0 to 65535")
     follower = Follower(args.results, title_of(args.results), args.jobs)

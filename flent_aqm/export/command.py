@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from flent_aqm.errors import BadResult, ConfigError
+from flent_aqm.errors import BadResult
+from flent_aqm.jobs_option import add_jobs
 
 if TYPE_CHECKING:
     from flent_aqm.data_file import DataFile
@@ -24,8 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="file to write: .parquet, .csv or .json")
     parser.add_argument("--samples", action="store_true",
                         help="a row per raw sample in place of a row per run")
-    parser.add_argument("--jobs", type=int, metavar="N",
-                        help="files read side by side (default: one per core)")
+    add_jobs(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -34,8 +34,6 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.export.arrow import batches, write_table
     from flent_aqm.score.files import each_file, find_files
 
-    if args.jobs is not None and args.jobs < 1:
-        raise ConfigError(f"--jobs {args.jobs}: expected 1 or more")
     files = find_files(args.results)
     damaged = 0
 

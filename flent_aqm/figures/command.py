@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.errors import ConfigError
+from flent_aqm.jobs_option import add_jobs
 
 KINDS = ("svg", "png", "pdf")
 VERDICT_RATE_MBPS = 100.0
@@ -32,8 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "repeatable")
     parser.add_argument("--verdict-rate", type=float, default=VERDICT_RATE_MBPS, metavar="MBPS",
                         help="link rate of figure 10, or the nearest there is (default: 100)")
-    parser.add_argument("--jobs", type=int, metavar="N",
-                        help="files read side by side (default: one per core)")
+    add_jobs(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -49,8 +49,6 @@ def main(args: argparse.Namespace) -> int:
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:
         raise ConfigError(f"--figure {unknown[0]}: known are 1 to {len(FIGURES)}")
-    if args.jobs is not None and args.jobs < 1:
-        raise ConfigError(f"--jobs {args.jobs}: expected 1 or more")
     chosen_by = [_pair(text) for text in args.where]
     paths = find_files(args.results)
     console = Console(stderr=True)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from flent_aqm.errors import ConfigError
+from flent_aqm.jobs_option import add_jobs
 
 MOST_NAMED = 10
 
@@ -19,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
                         help="page to write (default: report.html in the newest folder)")
     parser.add_argument("--title", help="heading of the page (default: names of the folders)")
-    parser.add_argument("--jobs", type=int, metavar="N",
-                        help="files read side by side (default: one per core)")
+    add_jobs(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -31,9 +31,8 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.report import model
     from flent_aqm.report.html import render
     from flent_aqm.report.read import files_of, read, require
+    from flent_aqm.whole_file import write_text
 
-    if args.jobs is not None and args.jobs < 1:
-        raise ConfigError(f"--jobs {args.jobs}: expected 1 or more")
     results = args.results or [newest()]
     output = args.output or (newest() / "report.html" if not args.results else None)
     if output is None:
@@ -50,12 +49,9 @@ def main(args: argparse.Namespace) -> int:
         print(f"left out: {path}: {cause}", file=sys.stderr)
     title = args.title or title_of(results)
     page = render(model.build(rows, damaged, folders, title))
-    part = output.with_name(f".{output.name}.part")
     try:
-        part.write_text(page, encoding="utf-8")
-        part.replace(output)
+        write_text(output, page)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ConfigError(f"{output}: can't be written: {error.strerror or error}") from None
     print(f"{len(rows)} runs in {output} ({len(page.encode()) / 1e6:.1f} MB)"
           + (f"; {len(damaged)} damaged files left out" if damaged else ""))

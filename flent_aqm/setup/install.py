@@ -83,14 +83,6 @@ def link(target: Path, name: Path) -> None:
     fresh.replace(name)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under another name and rename it when it is complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
-
-
 def require_space(folder: Path, bytes_needed: int, what: str) -> None:
     """Raise SetupError unless the folder's file system has this much room."""
     free = shutil.disk_usage(folder).free

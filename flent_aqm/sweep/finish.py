@@ -20,10 +20,10 @@ from flent_aqm.errors import BadResult
 from flent_aqm.metrics.run import as_run
 from flent_aqm.metrics.scores import Scores, scores
 from flent_aqm.sweep.cell import Cell
-from flent_aqm.sweep.whole_file import written_whole
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import Outcome
 from flent_aqm.testbed.protocol import Facts
+from flent_aqm.whole_file import written_whole
 
 # Of the AQM object in a data file's metadata; docs/data-format.md tells its history.
 SCHEMA_VERSION = 1
@@ -83,7 +83,8 @@ def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a data file, which appears whole or not at all. Raises OSError."""
+    """Write a data file, which appears whole or not at all; makes its folder. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with (written_whole(path) as raw,
           # No name and time in the gzip header: the same data gives the same bytes.
           gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed):

@@ -12,8 +12,8 @@ from flent_aqm.metrics.scores import Scores
 from flent_aqm.sweep import finish
 from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.made import Made, make
-from flent_aqm.sweep.whole_file import written_whole
 from flent_aqm.testbed.protocol import Testbed
+from flent_aqm.whole_file import written_whole
 
 
 @dataclass(frozen=True)

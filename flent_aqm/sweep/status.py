@@ -7,8 +7,8 @@ and why some have no data file.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.data_file import SUFFIX, a_number
+from flent_aqm.whole_file import write_text
 
 NAME = "sweep.json"
 SCHEMA_VERSION = 1
@@ -54,15 +55,11 @@ class Status:
 
 def write(folder: Path, status: Status) -> None:
     """Put it into the folder, whole. A full disk doesn't end a sweep: then it stays away."""
-    part = folder / f".{NAME}.{os.getpid()}.part"
-    try:
-        part.write_text(json.dumps({
+    with contextlib.suppress(OSError):
+        write_text(folder / NAME, json.dumps({
             "schema": SCHEMA_VERSION, "command": list(status.command),
             "planned": status.planned, "before": status.before, "began_s": status.began_s,
             "ended_s": status.ended_s, "failed": dict(status.failed)}, indent=1) + "\n")
-        part.replace(folder / NAME)
-    except OSError:
-        part.unlink(missing_ok=True)
 
 
 def read(folder: Path) -> Status | None:

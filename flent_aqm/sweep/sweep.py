@@ -23,12 +23,12 @@ from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.run_cell import Done, keep, run_cell
-from flent_aqm.sweep.whole_file import remove_abandoned
 from flent_aqm.testbed.kernel.locate import find_kernel
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all
 from flent_aqm.testbed.protocol import Testbed
 from flent_aqm.testbed.table import open_testbed
+from flent_aqm.whole_file import remove_abandoned
 
 if TYPE_CHECKING:
     from flent_aqm.cluster.cluster import Cluster

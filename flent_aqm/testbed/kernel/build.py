@@ -19,6 +19,7 @@ from flent_aqm.shell import run
 from flent_aqm.testbed.kernel import recipe
 from flent_aqm.testbed.kernel.config_check import check_config
 from flent_aqm.testbed.kernel.recipe import Recipe, Source
+from flent_aqm.whole_file import write_text
 
 SOURCE_PATTERN = r"linux-source-\d+\.\d+"
 
@@ -56,7 +57,7 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
     wanted = recipe.current_recipe(source)
     if not _is_built(wanted):
         _build(cache, archive, wanted)
-    install.write_whole(cache / recipe.CHOICE, json.dumps(asdict(source)) + "\n")
+    write_text(cache / recipe.CHOICE, json.dumps(asdict(source)) + "\n")
 
 
 def kernel_is_there() -> bool:

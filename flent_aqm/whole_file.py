@@ -20,8 +20,7 @@ _SUFFIX = ".part"
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[IO[bytes]]:
     """A file to write into that becomes path when the block ends without an error; what
-    was there is replaced. Makes the folder. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    was there is replaced. Raises OSError."""
     part = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         with _locked(part) as file:
@@ -32,6 +31,12 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, in UTF-8, which appears whole or not at all. Raises OSError."""
+    with written_whole(path) as file:
+        file.write(text.encode())
 
 
 def remove_abandoned(folders: Iterable[Path]) -> None:
