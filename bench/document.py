@@ -10,17 +10,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+from validation import marked
+
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
-BEGIN, END = "<!-- figures: bench/document.py -->\n", "<!-- end of figures -->\n"
 
 
 def main() -> None:
     """Write the page."""
     path = max(RESULTS.glob("2*.json"))
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(before + BEGIN + section(path.stem, json.loads(path.read_text())) + END + after)
+    marked.replace(PAGE, "figures", section(path.stem, json.loads(path.read_text())))
 
 
 def section(when: str, result: dict[str, Any]) -> str:
@@ -32,7 +31,7 @@ def section(when: str, result: dict[str, Any]) -> str:
              "| | unit | wall | processor | target |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {one['name']} | {one['unit']} | {one['value']:.2f} | {_number(one.get('cpu'))} | "
               f"{_number(one['target'])} |" for one in result["figures"]]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _number(value: float | None) -> str:

@@ -44,6 +44,8 @@ from flent_aqm.testbed.virtual import Lab
 RESULTS = Path(__file__).parent / "results"
 NDT7 = ["ndt7-client", "--server", f"server:{defaults.NDT7_PORT}", "--no-locate", "--no-tls",
         "--format", "json", "--ipv4"]
+# What a sweep starts for a test with iperf3: its own server and the probe's.
+IPERF3 = ("iperf3", "irtt")
 FLENT = Path(sys.executable).with_name("flent")
 
 
@@ -114,30 +116,44 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
             found.append(figure(name, unit, target, repeat, measure))
 
     @cache
-    def boot() -> Cost:
-        return median_cost([lab_cost(["true"], 100) for _ in range(repeat)])
+    def boot(servers: tuple[str, ...]) -> Cost:
+        return median_cost([lab_cost(["true"], 100, servers) for _ in range(repeat)])
 
-    add("boot, network, servers and router ready", "s", 0.3, lambda: lab_cost(["true"], 100))
+    def per_virtual_s(argv: list[str], rate_mbps: float, load_s: float, server: str
+                      ) -> Callable[[], Cost]:
+        """Without boot, per second of load."""
+        def measure() -> Cost:
+            cost = lab_cost(argv, rate_mbps, (server, "irtt")).minus(boot((server, "irtt")))
+            return Cost(cost.wall_s / load_s, cost.cpu_s / load_s)
+
+        return measure
+
+    add("boot, network, servers and router ready", "s", 0.3,
+        lambda: lab_cost(["true"], 100, IPERF3))
     add("of it the router's settings", "s", None,
-        lambda: boot().minus(lab_cost(["true"], 100, set_up=False)))
+        lambda: boot(IPERF3).minus(lab_cost(["true"], 100, IPERF3, set_up=False)))
+    add("the same with the NDT7 server", "s", None,
+        lambda: lab_cost(["true"], 100, ("ndt7-cleartext", "irtt")))
     for rate_mbps, target in ((10, None), (100, 0.15), (1000, 0.25), (2500, None), (10000, None)):
         for direction, word in (("download", "--no-upload"), ("upload", "--no-download")):
             add(f"NDT7 {direction} at {rate_mbps} Mbit/s", "s per virtual s", target,
-                per_virtual_s([*NDT7, word], rate_mbps, 10, boot))
+                per_virtual_s([*NDT7, word], rate_mbps, 10, "ndt7-cleartext"))
     for rate_mbps, target in ((10, None), (100, None), (1000, 0.15), (2500, None), (10000, 1.0)):
         load_s = SHORTER_S.get(rate_mbps, 10)
         add(f"iperf3 at {rate_mbps} Mbit/s", "s per virtual s", target,
-            per_virtual_s(["iperf3", "-c", "server", "-t", str(load_s)], rate_mbps, load_s, boot))
+            per_virtual_s(["iperf3", "-c", "server", "-t", str(load_s)], rate_mbps, load_s,
+                          "iperf3"))
     for rate_mbps in (10, 100, 1000, 2500, 10000):
         load_s = SHORTER_S.get(rate_mbps, 10)
         # The probes go on for five seconds before and after it.
         add(f"Flent's rrul at {rate_mbps} Mbit/s", "s per virtual s", None,
             per_virtual_s(["flent", "rrul", "-H", "server", "-l", str(load_s), "-D", "/tmp"],
-                          rate_mbps, load_s + 10, boot))
+                          rate_mbps, load_s + 10, "netserver"))
     # As a sweep runs it: it draws nothing in the guest.
     add("what Flent does around a test", "s", 1.0,
         lambda: lab_cost(["env", "FLENT_AQM_WITHOUT_PLOTS=1", "flent", "ping", "-H", "server",
-                          "-l", "1", "-f", "null", "-D", "/tmp"], 100).minus(boot()))
+                          "-l", "1", "-f", "null", "-D", "/tmp"], 100, IPERF3)
+        .minus(boot(IPERF3)))
     return found
 
 
@@ -223,21 +239,13 @@ def figure(name: str, unit: str, target: float | None, repeat: int,
     return Figure(name, unit, middle.wall_s, [one.wall_s for one in costs], target, middle.cpu_s)
 
 
-def per_virtual_s(argv: list[str], rate_mbps: float, load_s: float,
-                  boot: Callable[[], Cost]) -> Callable[[], Cost]:
-    """Without boot, per second of load."""
-    def measure() -> Cost:
-        cost = lab_cost(argv, rate_mbps).minus(boot())
-        return Cost(cost.wall_s / load_s, cost.cpu_s / load_s)
-
-    return measure
-
-
-def lab_cost(argv: list[str], rate_mbps: float, *, set_up: bool = True) -> Cost:
+def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
+             set_up: bool = True) -> Cost:
     """From start to power-off of a lab that runs one command; set_up: the router's queue."""
     scenario = Scenario(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps)
     cpu_s = _cpu_s()
-    with Lab(scenario, argv, prelude=[apply_command(scenario)] if set_up else []) as lab:
+    with Lab(scenario, argv, prelude=[apply_command(scenario)] if set_up else [],
+             servers=servers) as lab:
         outcome = lab.run()
         if outcome.status:
             raise SystemExit(f"{argv[0]} ended with status {outcome.status}: "
@@ -253,7 +261,7 @@ def sweep_figure() -> Figure:
                         "-b", "aqm_sweep"], cwd=folder, check=True)
         minutes = (time.monotonic() - started) / 60
     return Figure(f"aqm_sweep on {len(os.sched_getaffinity(0))} cores", "min", minutes,
-                  [minutes], 12.0)
+                  [minutes], 5.0)
 
 
 def newest_result() -> dict[str, dict[str, Any]]:

@@ -23,8 +23,8 @@ from flent_aqm.metrics.latency import idle_ms, loaded_ms
 from flent_aqm.metrics.queue import drop_pct
 from flent_aqm.metrics.run import Run, load_run
 from flent_aqm.plotters.looks import AQM_LOOKS
+from validation import marked
 
-BEGIN, END = "<!-- table: made by validation/rfc7928.py -->", "<!-- end of table -->"
 PICTURE = Path("img") / "rfc7928.png"
 AQMS = ("no_aqm", "codel", "fq_codel", "pie")
 NAMES = {"no_aqm": "drop-tail"}
@@ -65,10 +65,7 @@ def main() -> int:
     text = "\n".join(table(rows))
     print(text)
     if args.output:
-        page = args.output / "rfc7928.md"
-        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        marked.replace(args.output / "rfc7928.md", "table", text)
         figure = Figure(figsize=(7, 4), layout="constrained")
         draw(figure, rows)
         figure.savefig(args.output / PICTURE, dpi=110)

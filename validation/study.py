@@ -21,8 +21,8 @@ import numpy
 from flent_aqm.errors import AqmError
 from flent_aqm.figures.gather import Row, gather
 from flent_aqm.score.files import find_files
+from validation import marked
 
-BEGIN, END = "<!-- findings: made by validation/study.py -->", "<!-- end of findings -->"
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
 WAYS = ("download", "upload")
 
@@ -70,10 +70,7 @@ def main() -> int:
     text = "\n".join(lines)
     print(text)
     if args.output:
-        page = args.output / "study-again.md"
-        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        marked.replace(args.output / "study-again.md", "findings", text)
     return 0 if complete else 1
 
 
