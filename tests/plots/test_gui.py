@@ -14,6 +14,7 @@ import pytest
 
 from flent_aqm.plotters.catalogue import LATENCY, OURS, THROUGHPUT
 
+from ..gui_window import WINDOW
 from .conftest import RUNS, environment
 
 pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
@@ -21,34 +22,13 @@ pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
 Variant = Callable[..., Path]
 ALL = [*LATENCY, *THROUGHPUT, *OURS]
 
-# flent-gui's own window and event loop, as its main program makes them. Its errors are in
-# its log, and the picture stays what it was.
-DRIVE = """\
-import json, logging, os, sys
-from flent import gui, plotters, settings
+# Flent's errors are in its log, and the picture stays what it was.
+DRIVE = WINDOW + """
+import json, logging
 from flent.loggers import add_log_handler
-from qtpy.QtCore import QEventLoop, QTimer
-from qtpy.QtWidgets import QApplication
 
 chosen, files = json.loads(sys.argv[1]), sys.argv[2:]
-loaded = settings.load(["--new-gui-instance"])
-loaded.GUI = True
-gui.settings = loaded
-plotters.init_matplotlib("-", loaded.USE_MARKERS, loaded.LOAD_MATPLOTLIBRC)
-app = QApplication(["flent-gui"])
-window = gui.MainWindow(loaded)
-window.resize(900, 600)
-window.show()
-
-def until(done):
-    # No processEvents() in a loop: PySide 6.12 loses a reference to None with each.
-    while not done():
-        loop = QEventLoop()
-        QTimer.singleShot(20, loop.quit)
-        loop.exec_()
-
-window.load_files(files)
-until(lambda: not window.load_queue and window.viewArea.count() == len(files))
+load(files)
 tab = window.viewArea.widget(0)
 window.viewArea.setCurrentIndex(0)
 until(lambda: tab.async_fig is None)

@@ -12,36 +12,17 @@ from flent_aqm.cli import main
 from flent_aqm.share.strip import STORED_AS
 
 from ..bridge.conftest import Env
+from ..gui_window import WINDOW
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 
 pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
 
-# flent-gui's window and event loop, as its main program makes them.
-DRIVE = """\
-import importlib.util, json, sys
-from flent import gui, plotters, settings
-from qtpy.QtCore import QEventLoop, QTimer
-from qtpy.QtWidgets import QApplication
+DRIVE = WINDOW + """
+import importlib.util, json
 
 files = sys.argv[1:]
-loaded = settings.load(["--new-gui-instance"])
-loaded.GUI = True
-gui.settings = loaded
-plotters.init_matplotlib("-", loaded.USE_MARKERS, loaded.LOAD_MATPLOTLIBRC)
-app = QApplication(["flent-gui"])
-window = gui.MainWindow(loaded)
-window.resize(900, 600)
-window.show()
-
-def until(done):
-    while not done():
-        loop = QEventLoop()
-        QTimer.singleShot(20, loop.quit)
-        loop.exec_()
-
-window.load_files(files)
-until(lambda: not window.load_queue and window.viewArea.count() == len(files))
+load(files)
 told = {"ours": importlib.util.find_spec("flent_aqm") is not None, "tabs": []}
 for number in range(len(files)):
     window.viewArea.setCurrentIndex(number)
@@ -50,7 +31,6 @@ for number in range(len(files)):
     told["tabs"].append({"name": tab.settings.NAME, "plots": list(tab.settings.PLOTS),
                          "drawn": window.grab().save(files[number] + ".png")})
 print("told " + json.dumps(told), flush=True)
-import os
 os._exit(0)  # its pool of processes doesn't matter any more
 """
 
