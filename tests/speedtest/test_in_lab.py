@@ -49,3 +49,18 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     assert len(run.way("download")) == len(run.way("upload")) == 5
     assert throughput_mbps(run, "download") > 8
     assert {"Queues", "Ping (ms) UDP irtt", "Ping (ms) ICMP"} <= data.raw_values.keys()
+
+
+def test_cross_traffic_beside_an_idle_test_ends_by_itself(tmp_path: Path) -> None:
+    """There is no load whose end it could wait for: it is there when the load would be, and
+    gone in the last five seconds."""
+    done = subprocess.run(
+        [FLENT_AQM, "lab", "--rate", "10", "--", "flent", "speedtest_idle", "-H", "server",
+         "-l", "2", "--test-parameter", "cross_traffic=1"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    data = read_data_file(next(tmp_path.glob("speedtest_idle*.flent.gz")))
+    cross = data.metadata["SERIES_META"]["Cross upload"]
+    assert cross["LOAD_END"] - cross["LOAD_START"] == pytest.approx(7, abs=0.1)
+    last = data.raw_values["Ping (ms) UDP irtt"][-1]["t"]
+    assert last - cross["LOAD_END"] == pytest.approx(5, abs=0.3)
