@@ -114,6 +114,19 @@ def test_chosen_test_decides_what_is_drawn(opened: Browser) -> None:
     assert "iperf3_upload" in opened("return document.getElementById('slice').textContent")
 
 
+def test_scores_have_bars_only_where_queues_differ(opened: Browser) -> None:
+    """no_aqm's runs are slower at 10 Mbit/s; at 100 those of all queues are the same."""
+    bars = ("const one = document.querySelector("
+            "\"select[aria-label='rate of single plots']\");"
+            "one.value = [...one.options].find(option => option.text === arguments[0]).value;"
+            "one.dispatchEvent(new Event('change'));"
+            "return [...document.querySelectorAll('#table-scores tbody tr')].filter("
+            "row => row.querySelector('.share')).map(row => row.cells[0].textContent)")
+    assert "latency loaded median, ms" in opened(bars, "10 Mbit/s")
+    assert "throughput download, Mbit/s" not in opened(bars, "10 Mbit/s")
+    assert opened(bars, "100 Mbit/s") == []
+
+
 def test_statistics_tell_queues_apart(opened: Browser) -> None:
     """The slower runs give no_aqm an interval and a delta of 1 at 10 Mbit/s."""
     opened("const one = document.getElementById('statistics-of');"

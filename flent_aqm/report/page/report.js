@@ -290,10 +290,12 @@ function tableScores() {
     const known = values.filter((value) => value !== null);
     if (!known.length) continue;
     const least = Math.min(...known), most = Math.max(...known);
+    // A bar would make a difference of what the digits show as the same.
+    const differ = most - least > 0.01 * Math.max(Math.abs(least), Math.abs(most));
     const cells = values.map((value, at) => {
       const word = cellOf(queues[at], state.rate).words[metric.name];
       const cell = make("td", {}, value === null ? "–" : word ?? digits(value));
-      if (value !== null && metric.better !== "neither" && most > least) {
+      if (value !== null && metric.better !== "neither" && differ) {
         const part = (value - least) / (most - least);
         cell.className = "share";
         cell.style.setProperty("--part",
