@@ -57,7 +57,9 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
     wanted = recipe.current_recipe(source)
     if not _is_built(wanted):
         _build(cache, archive, wanted)
-    write_text(cache / recipe.CHOICE, json.dumps(asdict(source)) + "\n")
+    choice = cache / recipe.CHOICE
+    choice.parent.mkdir(exist_ok=True)  # the kernel itself may lie in the machine's cache
+    write_text(choice, json.dumps(asdict(source)) + "\n")
 
 
 def kernel_is_there() -> bool:
