@@ -29,6 +29,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench.memory import memory_mb
 from flent_aqm.data_file import SUFFIX
 
 RESULTS = Path(__file__).parent / "results" / "pictures"
@@ -100,7 +101,7 @@ def command(name: str, words: Sequence[str | Path], target_s: float | None = Non
     most = 0.0
     with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL) as running:
         while running.poll() is None:
-            most = max(most, _memory_mb(running.pid))
+            most = max(most, memory_mb(running.pid))
             time.sleep(0.1)
     wall_s = time.monotonic() - begin
     if running.returncode:
@@ -167,29 +168,6 @@ def _wait_for_orphans() -> None:
             os.waitpid(-1, 0)
     except ChildProcessError:
         return
-
-
-def _memory_mb(pid: int) -> float:
-    """Of a process and all below it, each shared page once."""
-    below: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            below.setdefault(parent, []).append(int(entry.name))
-    total_kb, waiting = 0, [pid]
-    while waiting:
-        one = waiting.pop()
-        waiting += below.get(one, [])
-        try:
-            for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    total_kb += int(line.split()[1])
-        except OSError:
-            continue
-    return total_kb / 1024
 
 
 if __name__ == "__main__":
