@@ -7,7 +7,8 @@
 #   begin   token=T holder=WHO devices='D …'   takes the lock, starts the watchdog, stops sqm
 #   survey  token=T      prints the state and keeps it
 #   plan    token=T line=L …   keeps how to come back; from now on hooks may change things
-#   clear   token=T      takes away what somebody has on the devices, lest it is measured
+#   clear   token=T      takes away what is on the devices, somebody's or an earlier run's, lest
+#                        it is measured, and gives them the length that was found
 #   end     token=T      comes back, lets go
 #   restore              the same by hand, whoever holds the router
 #   status               tells who holds it; changes nothing
@@ -267,6 +268,7 @@ case ${command} in
     clear)
         need_session
         [ -e "${state_folder}/plan" ] || die 'there is no plan to come back yet'
+        put_lengths "${state_folder}/plan"
         for device in ${devices}; do
             clear_device "${device}"
         done

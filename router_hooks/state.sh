@@ -106,16 +106,21 @@ remove_new_ifbs() {
     done
 }
 
+# put_lengths PLAN: of the transmit queues.
+put_lengths() {
+    while read -r verb device length _; do
+        [ "${verb}" != txqueuelen ] ||
+            printf '%s\n' "${length}" > "/sys/class/net/${device}/tx_queue_len"
+    done < "$1"
+}
+
 # put_back PLAN LINKS: carries out the plan, a file of lines as restore_plan.py writes
 # them. Goes on after an error; what it couldn't do shows when states are compared.
 put_back() {
     # Lengths and offloads first, as a new queue may take over the length.
+    put_lengths "$1"
     while read -r verb device name value; do
-        case ${verb} in
-            txqueuelen) printf '%s\n' "${name}" > "/sys/class/net/${device}/tx_queue_len" ;;
-            offload) ethtool -K "${device}" "${name}" "${value}" > /dev/null ;;
-            *) ;;
-        esac
+        [ "${verb}" != offload ] || ethtool -K "${device}" "${name}" "${value}" > /dev/null
     done < "$1"
     for device in ${devices}; do
         clear_device "${device}"

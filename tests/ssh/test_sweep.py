@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,28 +17,36 @@ InGuest = Callable[..., list[str]]
 
 ROUTER = "ssh://root@203.0.113.1"
 CHECK = shlex.quote(str(Path(__file__).with_name("check.py")))
-# Prints what the data files say was applied, and what the same queues are on testbed virtual.
+# Prints what the data files say was applied, and whether the same queues on testbed virtual,
+# read back with the words behind it, report the same.
 COMPARE = r"""
-"$PYTHON" - <<'END'
-import gzip, json, pathlib
+compare() {
+    "$PYTHON" - "$@" <<'END'
+import gzip, json, pathlib, sys
 from flent_aqm import shell
 from flent_aqm.parsers.tc import parse_read_back
-from flent_aqm.router.apply import apply_command, read_back_command
+from flent_aqm.router.apply import apply_command, read_back_command, undo_command
 from flent_aqm.router.proof import as_metadata
 from flent_aqm.scenario import Scenario
 
+lengths = {link["ifname"]: link["txqlen"]
+           for link in json.loads(shell.run(["ip", "-n", "router", "-j", "link"]))}
 for path in sorted(pathlib.Path("results").rglob("*.flent.gz")):
     told = json.loads(gzip.decompress(path.read_bytes()))["metadata"]["AQM"]
     scenario = Scenario.from_settings({**told["requested"], "testbed": "virtual"})
     shell.run(apply_command(scenario))
-    report = as_metadata(parse_read_back(shell.run(read_back_command(scenario))))
+    report = as_metadata(parse_read_back(shell.run([*read_back_command(scenario), *sys.argv[1:]])))
+    shell.run(undo_command(scenario))
+    for device in ("down", "up"):
+        shell.run(["ip", "-n", "router", "link", "set", "dev", device,
+                   "txqueuelen", str(lengths[device])])
     print(json.dumps({
-        "name": path.name, "same": [told[when]["applied"] == report["applied"]
-                                    for when in ("before", "after")],
+        "name": path.name, "applied": told["before"]["applied"], "router": told["before"]["router"],
+        "same": [told[when]["applied"] == report["applied"] for when in ("before", "after")],
         "hosts": told["hosts"], "testbed": told["testbed"], "seed": told["seed"]}))
 END
+}
 """
-
 
 def sweep(*overrides: str, background: bool = False) -> str:
     """Shell code that runs the quick batch, as short as it can be."""
@@ -54,13 +62,13 @@ def sweep(*overrides: str, background: bool = False) -> str:
 def test_quick_batch_gives_the_eight_files_of_other_testbeds(in_guest: InGuest) -> None:
     """All eight runs, each with what the kernel reports elsewhere for the same queue."""
     lines = in_guest(f"""
+        {COMPARE}
         found
         {sweep()} >/dev/null 2>&1; echo "status $?"
-        {COMPARE}
-        for device in down up; do on_router tc qdisc del dev $device root; done; as_found
+        as_found; compare
     """, servers=("iperf3", "irtt", "ndt7-cleartext"))
-    assert (lines[0], lines[-1]) == ("status 0", "as found")
-    runs = [json.loads(line) for line in lines[1:-1]]
+    assert lines[:2] == ["status 0", "as found"]
+    runs = [json.loads(line) for line in lines[2:]]
     assert len(runs) == 8
     for run in runs:
         assert run["same"] == [True, True], run["name"]
@@ -69,28 +77,69 @@ def test_quick_batch_gives_the_eight_files_of_other_testbeds(in_guest: InGuest) 
         assert "iproute2" in run["hosts"]["router"]["tc"]
 
 
-def test_settings_of_a_batch_reach_a_small_router(in_guest: InGuest) -> None:
-    """Shaper, length and parameters, where tc has no JSON and the shell is BusyBox's."""
+# Runs by name, with their settings.
+VARIANTS = {
+    "tbf": "aqm = codel\nshaper = tbf\ntxqueuelen = 50\naqm_target = 10ms\naqm_ecn = yes",
+    "tiers": "aqm = fq_codel\ntiers = 3",
+    "ifb": "aqm = codel\ningress = ifb\ntxqueuelen = 50",
+    "both": "aqm = sfq\ntiers = 3\ningress = ifb",
+}
+
+
+def variants(names: Sequence[str]) -> str:
+    """Shell code that runs these in one sweep, in this order; says why if it fails."""
+    arguments = "".join(f"[Arg::{name}]\nvariant = {name}\n{VARIANTS[name]}\n" for name in names)
+    batch = f"""{arguments}
+[Batch::variants]
+inherits = base
+testbed = {ROUTER}
+test_name = iperf3_upload
+length = 1
+rate_mbps = 20
+for_variant = {", ".join(names)}
+output_path = results
+filename_extra = ${{variant}}
+"""
+    return f"""mkdir /run/sweep; cd /run/sweep; cp {resource_dir('batches')}/base.batch .
+        echo {shlex.quote(batch)} >try.batch
+        flent -B try.batch --batch-no-shuffle >/run/ssh/said 2>&1 && echo done || cat /run/ssh/said
+    """
+
+
+@pytest.mark.parametrize(("router", "read_back", "names"), [
+    ("openssh_router", "", ["ifb", "tiers"]), ("small_router", "tc_json=no", ["tbf", "both"])])
+def test_tiers_ingress_and_lengths_reach_the_router_and_go_with_the_sweep(
+        in_guest: InGuest, router: str, read_back: str, names: list[str]) -> None:
+    """Shaper, tiers, IFB device, length and parameters, of each run no more than it asked for,
+    also where tc has no JSON and the shell is BusyBox's; then somebody's queues are back."""
     lines = in_guest(f"""
+        {COMPARE}
         someones_queues; found
-        {sweep("aqm=codel", "for_tool=iperf3_upload", "shaper=tbf", "txqueuelen=50",
-               "aqm_target=10ms", "aqm_ecn=yes")} >/dev/null 2>&1; echo "status $?"
+        {variants(names)}
         as_found
-        "$PYTHON" - <<'END'
-import gzip, json, pathlib
-path, = pathlib.Path("results").rglob("*.flent.gz")
-told = json.loads(gzip.decompress(path.read_bytes()))["metadata"]["AQM"]
-print(json.dumps([told[when] for when in ("before", "after")]))
-END
-    """, "small_router", servers=("iperf3", "irtt"))
-    assert lines[:2] == ["status 0", "as found"]
-    for told in json.loads(lines[2]):
-        for role in ("down", "up"):
-            applied = told["applied"][role]
-            assert (applied["shaper"], applied["qdisc"]) == ("tbf", "codel")
-            assert applied["qdisc_parameters"]["target_us"] == "10ms"
-            assert applied["qdisc_parameters"]["ecn"] is True
-            assert told["router"][role]["txqueuelen_packets"] == 50
+        on_router tc qdisc del dev up ingress; on_router tc qdisc del dev down clsact
+        compare {read_back}
+    """, router, servers=("iperf3", "irtt"))
+    assert lines[:2] == ["done", "as found"], lines
+    runs = {run["name"].rsplit("-", 1)[-1].split(".")[0]: run
+            for run in map(json.loads, lines[2:])}
+    assert runs.keys() == set(names)
+    for name, run in runs.items():
+        ifb, tiers, length = (key in VARIANTS[name] for key in ("ingress", "tiers", "txqueuelen"))
+        devices = {role: run["router"][role]["device"] for role in ("down", "up")}
+        assert devices == {"down": "flent-ifb" if ifb else "down", "up": "up"}
+        assert run["applied"]["up"].get("ingress") == ("ingress" if ifb else None)
+        for role, device in devices.items():
+            assert len(run["applied"][role].get("tiers", {})) == (3 if tiers else 0), name
+            # as somebody had it, where the run asks for nothing
+            assert run["router"][role]["txqueuelen_packets"] == (
+                50 if length else 333 if device == "down" else 1000), name
+        if name == "tbf":
+            told = run["applied"]["up"]
+            assert (told["shaper"], told["qdisc"]) == ("tbf", "codel")
+            assert told["qdisc_parameters"]["ecn"] is True
+            assert told["qdisc_parameters"]["target_us"] == "10ms"
+        assert run["same"] == [True, True], name
 
 
 # Signal -> what a shell tells of the sweep. Flent takes SIGTERM as it takes ^C.
@@ -185,7 +234,7 @@ def test_sweep_when_stopped_leaves_the_router_as_found(in_guest: InGuest, signal
     """^C and SIGTERM restore at once; after kill -9 the watchdog does it."""
     lines = in_guest(f"""
         someones_queues; found
-        {sweep(background=True)}
+        {sweep("ingress=ifb", background=True)}
         until is_changed; do
             sleep 1
             kill -0 $! 2>/dev/null || {{ echo ended too early; cat /run/ssh/said; exit; }}

@@ -47,9 +47,14 @@ LEFT = "pgrep -a irtt | grep -c 2112; pgrep -c fping; ls -d /tmp/flent-aqm-* 2>/
 
 
 def test_netns_gives_the_files_and_settings_of_virtual(here: Any) -> None:
-    """Files of the same names; what was asked and what the router reports is the same."""
-    here.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\nshaper = tbf\n"
-               "txqueuelen = 500\naqm_limit = 100\nfor_aqm = no_aqm, codel, fq_codel, sfq\n")
+    """Files of the same names; what was asked and what the router reports is the same, with
+    TBF, three tiers, an IFB device, and both of these."""
+    here.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\n"
+               "txqueuelen = 500\naqm_limit = 100\nfor_queue = tbf, tiers, ifb, both\n"
+               "\n[Arg::tbf]\naqm = no_aqm\nshaper = tbf\n"
+               "\n[Arg::tiers]\naqm = codel\ntiers = 3\n"
+               "\n[Arg::ifb]\naqm = fq_codel\ningress = ifb\n"
+               "\n[Arg::both]\naqm = sfq\ntiers = 3\ningress = ifb\n")
     flent = Path(sys.executable).with_name("flent")
     subprocess.run([flent, "-B", "try.batch"], cwd=here.folder, check=True, capture_output=True)
     virtual = here.data()
@@ -60,12 +65,16 @@ def test_netns_gives_the_files_and_settings_of_virtual(here: Any) -> None:
     netns = here.data()
     assert list(netns) == list(virtual)
     assert len(netns) == 4
+    kinds = []
     for name, run in netns.items():
         ours, theirs = (one["metadata"]["AQM"] for one in (run, virtual[name]))
         for moment in ("before", "after"):
             assert ours[moment]["applied"] == theirs[moment]["applied"]
             assert ours[moment]["router"] == theirs[moment]["router"]
             assert ours[moment]["applied"]["up"]["qdisc_parameters"]["limit_packets"] == 100
+        kinds.append((ours["before"]["applied"]["up"]["shaper"],
+                      "tiers" in ours["before"]["applied"]["up"],
+                      ours["before"]["router"]["down"]["device"]))
         assert {**ours["requested"], "testbed": "virtual", "seed": theirs["seed"]} == \
             theirs["requested"]
         assert ours["testbed"] == "netns"
@@ -73,12 +82,15 @@ def test_netns_gives_the_files_and_settings_of_virtual(here: Any) -> None:
         assert ours["kernel"] == {"version": theirs["kernel"]["version"], "hash": None}
         assert (ours["hosts"], ours["schema"]) == (theirs["hosts"], theirs["schema"])
         assert set(run["raw_values"]) == set(virtual[name]["raw_values"])
+    assert sorted(kinds) == [("htb", False, "flent-ifb"), ("htb", True, "down"),
+                             ("htb", True, "flent-ifb"), ("tbf", False, "down")]
 
 
 def test_host_is_untouched_while_and_after_it_runs(here: Any) -> None:
     """Nothing outside of the namespaces differs during a run, nor when it has ended."""
     here.batch(LONG)
-    text = here.run(STATE + "flent -B try.batch --batch-override length=20 & sleep 10\n"
+    text = here.run(STATE + "flent -B try.batch --batch-override length=20 "
+                    "--batch-override tiers=3 --batch-override ingress=ifb & sleep 10\n"
                     + "pgrep -c fping\n" + UNCHANGED + "wait $!; echo $?\n" + UNCHANGED + LEFT)
     assert "\n1\nunchanged\n" in text, text
     assert text.endswith("\n0\nunchanged\n0\n0\n"), text

@@ -43,7 +43,7 @@ class Session:
             state = parse_state(connection.run("survey", token))
             connection.run("plan", token, *restore_plan(state))
             if clear:
-                connection.run("clear", token)
+                self.clear()
         except AqmError as error:
             self.end()
             raise TestbedError(f"{connection.testbed}: {error}; nothing was changed"
@@ -51,6 +51,10 @@ class Session:
         except BaseException:
             self.end()
             raise
+
+    def clear(self) -> None:
+        """Take the devices' queues away, and give them the length that was found."""
+        self._connection.run("clear", f"token={self.token}")
 
     def end(self) -> None:
         """Restore the host and let go. Raises TestbedError when it isn't as it was found."""

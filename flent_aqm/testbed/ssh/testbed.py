@@ -131,6 +131,8 @@ class SshTestbed:
         if not self._connection.is_open():
             raise TestbedError(f"{self._address}: the connection has broken; the watchdog there "
                                f"restores the router within {WATCHDOG_LIMIT_S} s")
+        # txqueuelen of the run before would be this one's, too.
+        self._session.clear()
         if self._server:
             self._server.make_ready(run.servers, scenario.base_delay_ms)
         return ThisHost(scenario, run, {
