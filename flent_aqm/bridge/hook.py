@@ -4,7 +4,7 @@
 Every Python program of the environment runs install() at its start (flent_aqm.pth,
 flent_aqm.start), so this module imports nothing but sys and os, which are loaded
 by then; not even __future__ or typing. What it adds to an import is one look-up in a
-dict of eight names. When Flent imports one of those modules, the patch function for
+dict of ten names. When Flent imports one of those modules, the patch function for
 it runs right after the module's own code.
 
 FLENT_AQM_DISABLE=1 in the environment leaves Flent as it is.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Module of Flent -> module of ours, whose function patch(module) changes it.
 PATCHES = {
     "flent": "flent_aqm.bridge.exit_status",
+    "flent.aggregators": "flent_aqm.bridge.aggregators_patch",
     "flent.batch": "flent_aqm.bridge.batch_patch",
     "flent.gui": "flent_aqm.bridge.gui_patch",
     "flent.metadata": "flent_aqm.bridge.metadata_patch",
