@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What goes inside: the files that guest/init.sh and guest/namespaces.sh read.
+"""What goes inside: the files that the scripts of guest/ read.
 
 Every value goes through shlex.quote, so nothing in it is taken for shell code.
 """
@@ -19,6 +19,7 @@ from flent_aqm.errors import ConfigError
 from flent_aqm.router.apply import MORE_SETTINGS, more_settings
 from flent_aqm.scenario import Scenario
 from flent_aqm.setup.tools import tool_dirs
+from flent_aqm.testbed.guest_mounts import as_bytes, lab_mounts
 from flent_aqm.testbed.package_copy import package_folder
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
@@ -47,7 +48,7 @@ def write(
     hidden: Sequence[str],
     on_host: bool = False,
 ) -> None:
-    """Write settings.sh, command.sh and etc/ for one boot into folder.
+    """Write settings.sh, command.sh, mounts and etc/ for one boot into folder.
 
     argv: the command for the client; prelude: commands before it, whose failure ends
     the run with their status; cwd: the command's working directory (the host's path);
@@ -77,8 +78,7 @@ def write(
             "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
             "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT",
-            "IRTT_PORT", "NETPERF_PORT", "GRO_FLUSH_TIMEOUT_NS", "CLOCK_START_NS",
-            "TCP_CONGESTION_CONTROL")},
+            "IRTT_PORT", "NETPERF_PORT", "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
         "IPERF3_FLOW_PORTS": " ".join(map(str, defaults.IPERF3_FLOW_PORTS)),
         **_command_environment(scenario, programs, place),
         "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
@@ -90,24 +90,31 @@ def write(
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
         **_topology(scenario),
         "INTERACTIVE": "yes" if interactive else "no",
-        "WRITABLE_DIR": "yes" if writable_cwd else "no",
         "RESULTS": RESULTS_IN_GUEST,
         **(env or {}),
     }
     _refuse_odd_paths(cwd, hidden)
     _write_programs(folder / "bin", scenario, place)
+    visible = _hidden_but_needed(cwd, hidden)
     # Not exported, as the length of a program's environment shifts its memory.
-    of_init = {
-        "KEEP_VISIBLE": " ".join(_hidden_but_needed(cwd, hidden)),
-        "COMMAND_DIR": str(cwd),
-        "EDITABLE": _write_path_file(folder / "flent_aqm.pth"),
-    }
+    of_init = {"KEEP_VISIBLE": " ".join(visible), "COMMAND_DIR": str(cwd)}
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
         for name, value in {**settings, **of_init}.items()))
     (folder / "command.sh").write_text(
         "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
         + f"exec {shlex.join(argv)}\n")
+    if not on_host:
+        editable = _write_path_file(folder / "flent_aqm.pth")
+        (folder / "mounts").write_bytes(as_bytes(lab_mounts(
+            IN_GUEST,
+            keep_visible=visible,
+            shown=sorted(path.name for path in (folder / "links").iterdir()),
+            bound=[*((f"etc/{path.name}", f"/etc/{path.name}")
+                     for path in sorted((folder / "etc").iterdir())),
+                   ("bin", PROGRAMS_IN_GUEST),
+                   *([("flent_aqm.pth", editable)] if editable else [])],
+            writable=str(cwd) if writable_cwd else None)))
 
 
 def in_guest(path: Path) -> Path:

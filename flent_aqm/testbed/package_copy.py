@@ -29,7 +29,7 @@ from flent_aqm.errors import LabError
 
 PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
 # Those of files that are read inside.
-SUFFIXES = frozenset({".py", ".sh", ".conf", ".inc", ".batch", ".config", ".patch", ".txt"})
+SUFFIXES = frozenset({".py", ".sh", ".pl", ".conf", ".inc", ".batch", ".config", ".patch", ".txt"})
 FOLDER = "package"
 # Copies that nothing has used for so long are removed when a new one is made.
 KEPT_S = 7 * 86400.0

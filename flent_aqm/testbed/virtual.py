@@ -57,7 +57,7 @@ class Lab(Place):
             str(self._kernel.path),
             f"mem={defaults.GUEST_MEMORY_MB}M",
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
-            "init=/bin/sh",
+            "init=/usr/bin/perl",
             "con=null", f"con0={console}", "quiet",
             f"lab_seed={defaults.LAB_SEED if scenario.seed is None else scenario.seed}",
             f"sch_api.watchdog_latency_ns={watchdog_latency_ns(scenario.router_model)}",
@@ -66,7 +66,7 @@ class Lab(Place):
             "time-travel=inf-cpu", "seccomp=on",
             f"time-travel-start={defaults.CLOCK_START_NS}",
             # Symbolic links of the host's /proc lead to this process's working folder.
-            "--", "/proc/self/cwd/guest/init.sh",
+            "--", "/proc/self/cwd/guest/init.pl",
         ]
 
     def _environment(self) -> dict[str, str]:

@@ -203,7 +203,7 @@ def test_killed_guest_is_reported_and_leaves_nothing(temporary: Path) -> None:
 def test_crashing_guest_is_reported_with_the_kernels_words() -> None:
     """When the guest's first process dies, the panic's line is the error."""
     with Lab(Scenario(), ["true"]) as lab:
-        (lab.folder / "guest" / "init.sh").write_text("exit 1\n")
+        (lab.folder / "guest" / "init.pl").write_text("exit 1\n")
         with pytest.raises(LabError, match="Kernel panic"):
             lab.run()
 

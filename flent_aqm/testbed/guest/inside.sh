@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Network, servers, the command: what the first process does in the lab's guest (init.sh)
-# and in namespaces of the host (namespaces.sh), once its file systems are mounted.
+# Network, servers, the command: what happens in the lab's guest (lab.sh) and in namespaces of
+# the host (namespaces.sh) once their file systems are mounted.
 #
 #   client (this namespace)      netns router          netns server
 #     eth0 ------------------- down      up ------------------- eth0
@@ -20,14 +20,8 @@
 #
 # The caller has a function fail, which prints its arguments and ends everything.
 
-set_up_names() {
-    for file in hosts gai.conf resolv.conf nsswitch.conf; do
-        [ ! -e "/etc/$file" ] || mount -n --bind "/run/lab/etc/$file" "/etc/$file"
-    done
-    echo client >/proc/sys/kernel/hostname
-}
-
 set_up_network() {
+    echo client >/proc/sys/kernel/hostname
     sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
     ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
     [ -z "${MODEM_UP_BIT_S:-}" ] || ip netns exec modem sh "$GUEST_DIR/modem.sh" ||

@@ -35,7 +35,10 @@ mount_file_systems() {
     mount -n --move run /run || return
     mount -n --move /run/tmp /tmp || return
     # Those of the new namespaces: devices below /sys, processes below /proc.
-    mount -n -t proc proc /proc && mount -n -t sysfs sys /sys
+    mount -n -t proc proc /proc && mount -n -t sysfs sys /sys || return
+    for file in hosts gai.conf resolv.conf nsswitch.conf; do
+        [ ! -e "/etc/$file" ] || mount -n --bind "/run/lab/etc/$file" "/etc/$file"
+    done
 }
 
 # Whatever listens for a server: protocol and port.
@@ -75,7 +78,6 @@ wait_for_links() {
 . ./settings.sh || fail "can't read settings.sh"
 mount_file_systems || fail "can't mount file systems"
 . "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
-set_up_names
 set_up_network
 wait_for_links
 wait_for_servers
