@@ -23,7 +23,9 @@ _HTB = re.compile(
     r"level (?P<level>\d+) "
     r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
 _DRR = re.compile(r"class drr (?P<handle>\S+) (?:root|parent \S+) (?:leaf \S+ )?"
-                  r"quantum (?P<quantum>\d+)b")
+                  r"quantum (?P<quantum>\d+)(?P<unit>[KM]?)b")
+# Of sizes in the text of tc.
+SIZE_UNIT = {"": 1, "K": 2**10, "M": 2**20}
 _COUNTERS = (
     re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
                r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
@@ -125,7 +127,7 @@ def _drr(block: str) -> DrrClass:
     found = _DRR.match(block)
     if not found:
         raise ParseError(f"tc class: not a line of DRR: {_first_line(block)!r}")
-    return DrrClass(found["handle"], int(found["quantum"]),
+    return DrrClass(found["handle"], int(found["quantum"]) * SIZE_UNIT[found["unit"]],
                     _counters(block, found["handle"], _COUNTERS))
 
 

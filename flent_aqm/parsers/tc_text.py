@@ -3,7 +3,7 @@
 
 For a tc that has no JSON, or whose JSON of a qdisc is broken. Parameters stay as printed
 ("5ms", "32Mb", "1000p"): the comparison prints what it expects in the same way. Of the
-counters only those that all qdiscs have are read.
+counters only those that all qdiscs have are read, and CAKE's memory.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 
 from flent_aqm.errors import ParseError
+from flent_aqm.parsers.tc_class import SIZE_UNIT
 from flent_aqm.parsers.tc_qdisc import Qdisc, Scalar
 
 _HEAD = re.compile(r"qdisc (?P<kind>\S+) (?P<handle>[0-9a-f]+:)(?:\[[0-9a-f]{8}\])? "
@@ -21,7 +22,9 @@ _SENT = re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
                    r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
                    r"requeues (?P<requeues>\d+)\)")
 _BACKLOG = re.compile(r"backlog (?P<size>[\d.]+)(?P<unit>[KM]?)b (?P<packets>\d+)p")
-_UNIT = {"": 1, "K": 2**10, "M": 2**20}
+# CAKE's, with the names that JSON has.
+_MEMORY = re.compile(r"^ memory used: (?P<memory_used>\d+[KM]?)b of (?P<memory_limit>\d+[KM]?)b$",
+                     re.MULTILINE)
 # The second line of SFB before iproute2 5.5.
 _OLD_SFB = re.compile(r"^  increment (?P<increment>[\d.]+) decrement (?P<decrement>[\d.]+) penalty "
                       r"rate (?P<penalty_rate>\d+) burst (?P<penalty_burst>\d+) "
@@ -74,8 +77,12 @@ def _qdisc(block: str, place: str) -> Qdisc:
     counters: dict[str, object] = {key: int(value) for key, value in sent.groupdict().items()}
     backlog = _BACKLOG.search(block)
     if backlog:
-        counters |= {"backlog": int(float(backlog["size"]) * _UNIT[backlog["unit"]]),
+        counters |= {"backlog": int(float(backlog["size"]) * SIZE_UNIT[backlog["unit"]]),
                      "qlen": int(backlog["packets"])}
+    memory = _MEMORY.search(block) if head["kind"] == "cake" else None
+    if memory:
+        counters |= {name: int(text.rstrip("KM")) * SIZE_UNIT[text.strip("0123456789")]
+                     for name, text in memory.groupdict().items()}
     parameters = _parameters(head["kind"], head["words"].split())
     old = _OLD_SFB.search(block) if head["kind"] == "sfb" else None
     return Qdisc(head["kind"], head["handle"], head["root"] or head["parent"],

@@ -20,12 +20,14 @@ from flent_aqm.router.values import (
     as_asked,
     at_least,
     at_most,
+    below_1,
     codel_us,
     dualpi2_factor,
     flag,
     fraction,
     jiffies_ms_in_us,
     jiffies_us,
+    newly_at_least,
     number,
     one_of,
     percent,
@@ -48,7 +50,8 @@ class Parameter:
     read: from text to the number that tc sends; default: that number, None for what is
     left out; kernel: from that number to what the kernel reports; reported: tc's name in its
     report, "" for the same one, None for what isn't reported; only_if_set: the report
-    leaves out a switch that is off.
+    leaves out a switch that is off; zero: 0 is a value, which for most it isn't: tc leaves it
+    out, and the default holds, or tc or the kernel refuses it.
     """
 
     read: Reader
@@ -56,15 +59,18 @@ class Parameter:
     kernel: Callable[[Scalar], Expected] = as_asked
     reported: str | None = ""
     only_if_set: bool = False
+    zero: bool = False
 
 
 @dataclass(frozen=True)
 class Place:
-    """What an AQM's report follows from besides its own parameters."""
+    """What an AQM's report follows from besides its own parameters. txqueuelen: packets, of
+    the device that it is on."""
 
     rate_bit_s: int
     shapes: bool
     clock: Clock
+    txqueuelen: int
 
 
 Report = dict[str, Expected]
@@ -103,6 +109,9 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
         value = known[name].read(text)
     except ConfigError as fault:
         raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: {fault}") from None
+    if not value and not isinstance(value, bool) and not known[name].zero:
+        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: 0 is no value there; for the default "
+                          "leave it out")
     # A hook's own reading of switches and sizes is not needed then.
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -143,10 +152,12 @@ def _cake(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
 
 
 def _sfb(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
-    """iproute2 tc/q_sfb.c: of max and target, tc derives the one that isn't given, or is 0."""
+    """iproute2 tc/q_sfb.c: of max and target, tc derives the one that isn't given, or is 0.
+    sfb_change(): a limit of 0 is the device's txqueuelen."""
     most, target = int(asked.get("max", 0)), int(asked.get("target", 0))
     most = most or ((target * 5 + 1) // 4 if target else 25)
-    return {**report, "max": most, "target": target or (most * 4 + 3) // 5}
+    return {**report, "limit": asked["limit"] or place.txqueuelen, "max": most,
+            "target": target or (most * 4 + 3) // 5}
 
 
 def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
@@ -164,7 +175,7 @@ _CODEL = {
     "limit": Parameter(whole, 1000),
     "target": Parameter(time_us, 5000, codel_us),
     "interval": Parameter(time_us, 100_000, codel_us),
-    "ce_threshold": Parameter(time_us, None, codel_us),
+    "ce_threshold": Parameter(time_us, None, codel_us, zero=True),
     "ecn": Parameter(flag, False, only_if_set=True),
 }
 _PIE = {
@@ -179,15 +190,15 @@ _PIE = {
 }
 
 AQMS: Mapping[str, Aqm] = {
-    "no_aqm": Aqm("pfifo", {"limit": Parameter(whole, 1000)}),
-    "bfifo": Aqm("bfifo", {"limit": Parameter(size_bytes, 1000 * FRAME_BYTES)}),
+    "no_aqm": Aqm("pfifo", {"limit": Parameter(whole, 1000, zero=True)}),
+    "bfifo": Aqm("bfifo", {"limit": Parameter(size_bytes, 1000 * FRAME_BYTES, zero=True)}),
     "codel": Aqm("codel", _CODEL),
     "fq_codel": Aqm("fq_codel", {
         **_CODEL,
         "limit": Parameter(whole, 10_240),
         "flows": Parameter(whole, 1024),
         "quantum": Parameter(whole, FRAME_BYTES, at_least(256)),
-        "memory_limit": Parameter(size_bytes, 32 * _MB, at_most(2**31)),
+        "memory_limit": Parameter(size_bytes, 32 * _MB, at_most(2**31), zero=True),
         "drop_batch": Parameter(whole, 64, at_least(1)),
         "ecn": Parameter(flag, True, only_if_set=True),
     }),
@@ -197,7 +208,7 @@ AQMS: Mapping[str, Aqm] = {
         "flows": Parameter(whole),
         "divisor": Parameter(whole),
         "quantum": Parameter(size_bytes, FRAME_BYTES, at_least(256)),
-        "perturb": Parameter(whole, None, only_if_set=True),
+        "perturb": Parameter(whole, None, only_if_set=True, zero=True),
     }, _sfq),
     "cake": Aqm("cake", {
         "rtt": Parameter(time_us, 100_000),
@@ -211,16 +222,16 @@ AQMS: Mapping[str, Aqm] = {
         "split_gso": Parameter(flag, True),
         "ack_filter": Parameter(flag, False, lambda on: "enabled" if on else "disabled",
                                 "ack-filter"),
-        "overhead": Parameter(whole),
-        "mpu": Parameter(whole, None, only_if_set=True),
-        "memlimit": Parameter(size_bytes, None, only_if_set=True),
+        "overhead": Parameter(whole, zero=True),
+        "mpu": Parameter(whole, None, only_if_set=True, zero=True),
+        "memlimit": Parameter(size_bytes, None, only_if_set=True, zero=True),
     }, _cake),
     "pie": Aqm("pie", _PIE),
     "fq_pie": Aqm("fq_pie", {
         **_PIE,
         "limit": Parameter(whole, 10_240),
         "flows": Parameter(whole, 1024),
-        "quantum": Parameter(size_bytes, FRAME_BYTES),
+        "quantum": Parameter(size_bytes, FRAME_BYTES, newly_at_least(256)),
         "memory_limit": Parameter(size_bytes, 32 * _MB),
         "ecn_prob": Parameter(whole, 10),
     }),
@@ -230,22 +241,22 @@ AQMS: Mapping[str, Aqm] = {
         "max": Parameter(size_bytes),
         "avpkt": Parameter(size_bytes),
         "burst": Parameter(whole),
-        "probability": Parameter(fraction),
+        "probability": Parameter(below_1),
         "ecn": Parameter(flag, False),
         "harddrop": Parameter(flag, False),
         "adaptive": Parameter(flag, False),
     }, _red),
     "sfb": Aqm("sfb", {
-        "limit": Parameter(whole, 1000),
-        "max": Parameter(whole),
-        "target": Parameter(whole),
+        "limit": Parameter(whole, 1000, zero=True),
+        "max": Parameter(whole, zero=True),
+        "target": Parameter(whole, zero=True),
         # tc's own are 33/65535 and 3/65535
-        "increment": Parameter(fraction, 0.00050355, sfb_share),
-        "decrement": Parameter(fraction, 0.0000457779, sfb_share),
-        "penalty_rate": Parameter(whole, 10),
-        "penalty_burst": Parameter(whole, 20),
-        "rehash": Parameter(whole, 600_000, jiffies_ms_in_us),
-        "db": Parameter(whole, 60_000, jiffies_ms_in_us),
+        "increment": Parameter(fraction, 0.00050355, sfb_share, zero=True),
+        "decrement": Parameter(fraction, 0.0000457779, sfb_share, zero=True),
+        "penalty_rate": Parameter(whole, 10, zero=True),
+        "penalty_burst": Parameter(whole, 20, zero=True),
+        "rehash": Parameter(whole, 600_000, jiffies_ms_in_us, zero=True),
+        "db": Parameter(whole, 60_000, jiffies_ms_in_us, zero=True),
     }, _sfb),
     "drr": Aqm("drr", {
         "flows": Parameter(whole, 64, reported=None),
@@ -259,8 +270,8 @@ AQMS: Mapping[str, Aqm] = {
         "alpha": Parameter(number, 41 / 256, dualpi2_factor),
         "beta": Parameter(number, 819 / 256, dualpi2_factor),
         "step_thresh": Parameter(time_us, 1000, reported="step-thresh-us"),
-        "min_qlen_step": Parameter(whole, 0, reported="min-qlen-step"),
+        "min_qlen_step": Parameter(whole, 0, reported="min-qlen-step", zero=True),
         "coupling_factor": Parameter(whole, 2, reported="coupling"),
-        "classic_protection": Parameter(percent, 10, reported="c-protection"),
+        "classic_protection": Parameter(percent, 10, reported="c-protection", zero=True),
     }, _dualpi2),
 }

@@ -88,35 +88,39 @@ class ExpectedClass:
 
 @dataclass(frozen=True)
 class ExpectedDirection:
-    """All that one device of the router has to report. drr: handles of DRR's classes."""
+    """All that one device of the router has to report. drr: handles of DRR's classes;
+    drr_quantum_bytes: any of these."""
 
     qdiscs: tuple[ExpectedQdisc, ...]
     classes: tuple[ExpectedClass, ...]
     drr: frozenset[str]
-    drr_quantum_bytes: int
+    drr_quantum_bytes: frozenset[int]
     filters: tuple[str, ...]
 
 
-def expected_direction(scenario: Scenario, role: str, clock: Clock) -> ExpectedDirection:
-    """What the device that shapes `down` or `up` has to report."""
+def expected_direction(scenario: Scenario, role: str, clock: Clock,
+                       txqueuelen: int) -> ExpectedDirection:
+    """What the device that shapes `down` or `up` has to report. txqueuelen: its own, in
+    packets."""
     mbps = scenario.rate_down_mbps if role == "down" else scenario.rate_up_mbps
     rate_bit_s = round(mbps * 1_000_000)
     shaper, leaves = _shaper(scenario, rate_bit_s, clock)
     name, parameters = scenario.queue(role)
     aqm = AQMS[name]
     asked = dict(parameters)
-    report = aqm.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock))
+    report = aqm.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
     qdiscs = [*shaper, *(ExpectedQdisc(aqm.kind, handle, parent, report, changing)
                          for handle, parent in leaves.items())]
     filters = _tier_filters() if scenario.tiers == 3 else []
     drr = frozenset[str]()
-    quantum = 0
+    quantum = frozenset[int]()
     if aqm.classes:
         flows = int(asked.get("flows", defaults.DRR_FLOWS))
-        quantum = int(hook_value(name, "quantum",
-                                 asked.get("quantum", str(FRAME_BYTES))))
+        # any of what old and new kernels make of it
+        asked_bytes = int(hook_value(name, "quantum", asked.get("quantum", str(FRAME_BYTES))))
+        quantum = frozenset({asked_bytes, min(max(asked_bytes, 256), 2**20)})
         drr = frozenset(f"{handle}{flow:x}" for handle in leaves for flow in range(1, flows + 1))
         filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")
                     for handle in leaves]

@@ -12,12 +12,15 @@ from flent_aqm.router import expected
 from flent_aqm.router.apply import read_back_command
 from flent_aqm.router.expected import ExpectedDirection, ExpectedQdisc
 from flent_aqm.router.metadata import as_metadata
-from flent_aqm.router.printed import printed, rate_text
+from flent_aqm.router.printed import printed, rate_text, size_text
 from flent_aqm.scenario import Scenario
 
 # Parameters that old versions of tc neither take nor show; the kernel's default holds then.
 _NOT_SHOWN_BY_OLD = frozenset({
     ("fq_codel", "drop_batch"), ("fq_codel", "memory_limit"), ("red", "nodrop")})
+# Parameters that old versions of tc take, but show only as what then is in use, a size in
+# bytes among the counters (CAKE's before iproute2 5.10).
+_SHOWN_IN_USE = {("cake", "memlimit"): "memory_limit"}
 
 __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
@@ -45,7 +48,7 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
     """One line for each setting that differs; empty when the router obeyed."""
     found = []
     for role, direction in report.directions.items():
-        asked = expected.expected_direction(scenario, role, report.clock)
+        asked = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen)
         lines = _device(scenario, role, direction) + _hierarchy(asked, direction)
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
             lines = _settings(asked, direction, report.clock)
@@ -94,8 +97,10 @@ def _settings(asked: ExpectedDirection, direction: Direction, clock: Clock) -> l
     for htb in asked.classes:
         lines += _class(classes[htb.handle], htb, clock, len(asked.classes) > 1)
     for drr in direction.drr_classes:
-        lines += _compare(f"drr class {drr.handle} quantum", asked.drr_quantum_bytes,
-                          drr.quantum_bytes, "bytes")
+        # tc rounds it to a unit that is near
+        if size_text(drr.quantum_bytes) not in map(size_text, asked.drr_quantum_bytes):
+            lines += _compare(f"drr class {drr.handle} quantum", min(asked.drr_quantum_bytes),
+                              drr.quantum_bytes, "bytes")
     return lines
 
 
@@ -124,6 +129,9 @@ def _qdisc(asked: ExpectedQdisc, reported: Qdisc) -> list[str]:
         got = reported.parameters.get(name, "nothing")
         fits = frozenset({wanted}) if not isinstance(wanted, frozenset) else wanted
         if reported.printed:
+            in_use = reported.counters.get(_SHOWN_IN_USE.get((asked.kind, name), ""))
+            if got == "nothing" and isinstance(in_use, int):
+                got = size_text(in_use)
             fits = fits.union(*(printed(asked.kind, name, unit, each) for each in fits))
             # text leaves out what is off
             if fits & {False, "0"} or (asked.kind, name) in _NOT_SHOWN_BY_OLD:

@@ -66,6 +66,13 @@ def fraction(text: str) -> float:
     return float(text)
 
 
+def below_1(text: str) -> float:
+    """A probability that tc keeps in 32 bits: of 1 they keep nothing."""
+    if fraction(text) == 1:
+        raise ConfigError("expected a number below 1")
+    return fraction(text)
+
+
 def percent(text: str) -> int:
     """A share in percent, without the sign."""
     if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
@@ -109,8 +116,8 @@ def codel_us(value: Scalar) -> Expected:
 
 
 def psched_us(value: Scalar) -> Expected:
-    """PIE's target, kept in ticks of 64 ns."""
-    return ((int(value) * 1000 >> 6) << 6) // 1000
+    """PIE's target, kept in ticks of 64 ns; told in nanoseconds of 32 bits."""
+    return ((int(value) * 1000 >> 6) << 6) % 2**32 // 1000
 
 
 def jiffies_us(value: Scalar) -> Expected:
@@ -119,8 +126,8 @@ def jiffies_us(value: Scalar) -> Expected:
 
 
 def jiffies_ms_in_us(value: Scalar) -> Expected:
-    """Milliseconds that the kernel keeps in ticks, and tc prints as microseconds."""
-    return frozenset(-(-int(value) * hz // 1000) * 1000 // hz * 1000 for hz in _KERNEL_HZ)
+    """Milliseconds that the kernel keeps in ticks, and tc prints as microseconds, of 32 bits."""
+    return frozenset(-(-int(value) * hz // 1000) * 1000 // hz * 1000 % 2**32 for hz in _KERNEL_HZ)
 
 
 def six_digits(value: float) -> float:
@@ -143,6 +150,11 @@ def sfb_share(value: Scalar) -> Expected:
 def at_least(least: int) -> Callable[[Scalar], Expected]:
     """The kernel raises smaller values to this."""
     return lambda value: max(least, int(value))
+
+
+def newly_at_least(least: int) -> Callable[[Scalar], Expected]:
+    """Newer kernels raise smaller values to this, older ones keep them."""
+    return lambda value: frozenset({value, max(least, int(value))})
 
 
 def at_most(most: int) -> Callable[[Scalar], Expected]:
