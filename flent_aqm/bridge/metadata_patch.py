@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
+from flent_aqm.bridge.one_shell import OneShell
+
 
 def patch(module: Any) -> None:
     """Patch flent.metadata."""
@@ -21,6 +23,8 @@ def patch(module: Any) -> None:
     if not text:
         return
     stock_before, stock_after = module.record_metadata, module.record_postrun_metadata
+    commands = OneShell(module.get_command_output, module.TIMEOUT)
+    module.get_command_output = commands
 
     @wraps(stock_before)
     def record_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
@@ -28,6 +32,7 @@ def patch(module: Any) -> None:
 
         scenario = Scenario.from_json(text)
         stock_before(results, extended, hostnames)
+        commands.close()  # nothing but the test's own processes is there during the test
         warnings, before = _proved(scenario)
         for line in warnings:
             print(f"WARNING: {line}", file=sys.stderr)
@@ -45,6 +50,7 @@ def patch(module: Any) -> None:
         from flent_aqm.scenario import Scenario
 
         stock_after(results, extended, hostnames)
+        commands.close()
         _, results.meta("AQM")["after"] = _proved(Scenario.from_json(text))
 
     module.record_metadata = record_metadata
