@@ -41,6 +41,7 @@ def install() -> None:
     sys.meta_path.insert(0, _finder)
     if os.environ.get("FLENT_AQM_WITHOUT_PLOTS"):
         sys.meta_path.insert(0, _Without())
+        sys.modules.setdefault(_RARELY_NEEDED, _Late(_RARELY_NEEDED))
     for name in PATCHES:
         if name in sys.modules:
             _patch(sys.modules[name])
@@ -78,6 +79,21 @@ class _Without:
         if fullname in ("numpy", "matplotlib"):
             raise ModuleNotFoundError(f"{fullname} is switched off by FLENT_AQM_WITHOUT_PLOTS",
                                       name=fullname)
+
+
+class _Late(type(sys)):  # type: ignore[misc]
+    """Stands in for a module until something in it is asked for, and is loaded then."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):  # which importing asks for
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(__import__(self.__name__, fromlist=[name]), name)
+
+
+# One runner of Flent's, for D-ITG, has use of it; HTTP, TLS and e-mail come along with it.
+_RARELY_NEEDED = "xmlrpc.client"
 
 
 class _Loader:
