@@ -41,7 +41,7 @@ def install() -> None:
     sys.meta_path.insert(0, _finder)
     if os.environ.get("FLENT_AQM_WITHOUT_PLOTS"):
         sys.meta_path.insert(0, _Without())
-        sys.modules.setdefault(_RARELY_NEEDED, _Late(_RARELY_NEEDED))
+        sys.modules[_RARELY_NEEDED] = _Late(_RARELY_NEEDED)
     for name in PATCHES:
         if name in sys.modules:
             _patch(sys.modules[name])
@@ -81,19 +81,19 @@ class _Without:
                                       name=fullname)
 
 
+# One runner of Flent's, for D-ITG, has use of it; HTTP, TLS and e-mail come along with it.
+_RARELY_NEEDED = "xmlrpc.client"
+
+
 class _Late(type(sys)):  # type: ignore[misc]
-    """Stands in for a module until something in it is asked for, and is loaded then."""
+    """Stands in for that module until something in it is asked for; then that is loaded."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # which importing asks for
             raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(__import__(self.__name__, fromlist=[name]), name)
-
-
-# One runner of Flent's, for D-ITG, has use of it; HTTP, TLS and e-mail come along with it.
-_RARELY_NEEDED = "xmlrpc.client"
+        if sys.modules.get(_RARELY_NEEDED) is self:
+            del sys.modules[_RARELY_NEEDED]
+        return getattr(__import__(_RARELY_NEEDED, fromlist=[name]), name)
 
 
 class _Loader:
