@@ -38,7 +38,8 @@ def make(cell: Cell, testbed: Testbed) -> Made:
     data, outcome, fault = None, None, ""
     with testbed.place(cell.scenario, FlentRun(
             as_batch_file(cell), BATCH_NAME, as_words(cell.settings),
-            needs_of(cell.test_name).servers, cell.length_s)) as place:
+            needs_of(cell.test_name).servers_with(cross_traffic=cell.scenario.cross_traffic),
+            cell.length_s)) as place:
         try:
             outcome = place.run()
             data = _only(place, "*.flent.gz")

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Needs:
     """tools: programs of client and server; servers: those to start, as testbed/guest/server.sh
-    names them. A server that isn't started costs no time."""
+    names them; cross_servers: further ones for cross traffic. A server that isn't started
+    costs no time."""
 
     tools: tuple[str, ...]
     servers: tuple[str, ...]
+    cross_servers: tuple[str, ...] = ()
+
+    def servers_with(self, *, cross_traffic: bool) -> tuple[str, ...]:
+        """All servers to start."""
+        return (*self.servers, *(self.cross_servers if cross_traffic else ()))
 
 
 NEEDS = {
-    "ndt7": Needs(("ndt7-client",), ("irtt", "iperf3", "ndt7-cleartext")),
+    "ndt7": Needs(("ndt7-client",), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
     "ping_exp": Needs(("iperf3",), ("iperf3",)),
     "aqm_flows": Needs(("iperf3",), ("irtt", "iperf3", "iperf3-flows")),

@@ -6,26 +6,22 @@
 set -eu
 . "$GUEST_DIR/devices.sh"
 
-ip -batch - <<END
-netns add router
-netns add server
-link add name eth0 address 02:00:00:00:01:02 type veth peer name down address 02:00:00:00:01:01 netns router
-END
-if [ -n "${MODEM_UP_BIT_S:-}" ]; then
-    ip -batch - <<END
+between_router_and_server="
+link add name up address 02:00:00:00:02:01 netns router type veth peer name eth0 address 02:00:00:00:02:02 netns server
+"
+[ -z "${MODEM_UP_BIT_S:-}" ] || between_router_and_server="
 netns add modem
 link add name up address 02:00:00:00:02:01 netns router type veth peer name lan address 02:00:00:00:03:01 netns modem
 link add name wan address 02:00:00:00:03:02 netns modem type veth peer name eth0 address 02:00:00:00:02:02 netns server
-END
-else
-    ip -batch - <<END
-link add name up address 02:00:00:00:02:01 netns router type veth peer name eth0 address 02:00:00:00:02:02 netns server
-END
-fi
-if [ -n "${DEST2_IPV4:-}" ]; then
-    ip -batch - <<END
+"
+behind_server=
+[ -z "${DEST2_IPV4:-}" ] || behind_server="
 netns add dest2
 link add name dest2 address 02:00:00:00:04:01 netns server type veth peer name eth0 address 02:00:00:00:04:02 netns dest2
-END
-fi
-end_host "$CLIENT_IPV4" "$CLIENT_IPV6" "$ROUTER_DOWN_IPV4" "$ROUTER_DOWN_IPV6"
+"
+end_host "$CLIENT_IPV4" "$CLIENT_IPV6" "$ROUTER_DOWN_IPV4" "$ROUTER_DOWN_IPV6" "
+netns add router
+netns add server
+link add name eth0 address 02:00:00:00:01:02 type veth peer name down address 02:00:00:00:01:01 netns router
+$between_router_and_server
+$behind_server"

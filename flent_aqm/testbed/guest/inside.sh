@@ -37,7 +37,8 @@ run_command() {
     if [ "$INTERACTIVE" = yes ]; then
         setsid -c sh /run/lab/command.sh </dev/tty0 >/dev/tty0 2>&1
     else
-        sh /run/lab/command.sh </dev/null >/run/lab/stdout 2>/run/lab/stderr
+        # shellcheck source=/dev/null  # in a shell of its own, which it replaces
+        (. /run/lab/command.sh) </dev/null >/run/lab/stdout 2>/run/lab/stderr
     fi
     status=$?
     cd /
