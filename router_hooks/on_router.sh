@@ -154,10 +154,9 @@ on_router() {
         virtual | netns)
             # A namespace has our files; reading them there saves the pipe that ssh needs.
             # shellcheck disable=SC2016 # expanded by the router's shell
-            ip netns exec router \
+            exec ip netns exec router \
                 sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/settings.sh" &&
                     . "$0/queues.sh" && . "$0/read_back.sh" && . "$0/router.sh"' "${hooks}" "$@"
-            exit
             ;;
         ssh://*)
             [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||

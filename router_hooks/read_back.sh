@@ -3,12 +3,12 @@
 # What the kernel reports, for flent_aqm/parsers/tc.py. Read by the router's shell before
 # router.sh, which calls read_back.
 
-# offload NAME: prints NAME's state in features, the text of ethtool -k.
+# offload NAME: sets state to NAME's in features, the text of ethtool -k.
 offload() {
     case ${features} in
-        *"$1: on"*) printf 'on' ;;
-        *"$1: off"*) printf 'off' ;;
-        *) printf 'unknown' ;;
+        *"$1: on"*) state=on ;;
+        *"$1: off"*) state=off ;;
+        *) state=unknown ;;
     esac
 }
 
@@ -23,11 +23,13 @@ device_facts() {
         read -r bql < "/sys/class/net/$1/queues/tx-0/byte_queue_limits/limit"
     driver=none
     [ ! -e "/sys/class/net/$1/device" ] || driver=device
-    tso=$(offload tcp-segmentation-offload)
-    gso=$(offload generic-segmentation-offload)
-    gro=$(offload generic-receive-offload)
-    printf '@txqueuelen %s\n@mtu %s\n@bql %s\n@hardware %s\n@tso %s\n@gso %s\n@gro %s\n' \
-        "${length}" "${mtu}" "${bql}" "${driver}" "${tso}" "${gso}" "${gro}"
+    printf '@txqueuelen %s\n@mtu %s\n@bql %s\n@hardware %s\n' "${length}" "${mtu}" "${bql}" "${driver}"
+    offload tcp-segmentation-offload
+    printf '@tso %s\n' "${state}"
+    offload generic-segmentation-offload
+    printf '@gso %s\n' "${state}"
+    offload generic-receive-offload
+    printf '@gro %s\n' "${state}"
 }
 
 # has_qdisc NAME HANDLE: whether qdiscs, JSON or text, have it.
@@ -38,14 +40,36 @@ has_qdisc() {
     esac
 }
 
-# report ROLE DEVICE. Classes are read as text: tc writes them as JSON only since iproute2
+# json_of DEVICE DEVICE: sets json_down and json_up to their qdiscs. One tc asks for both and
+# answers each on a line; what it answers otherwise is not taken.
+json_of() {
+    json_down=
+    json_up=
+    [ "${tc_json}" != no ] || return 0
+    both=$(
+        tc -s -d -j -batch - 2> /dev/null << END
+qdisc show dev $1
+qdisc show dev $2
+END
+    ) || return 0
+    case ${both} in
+        *"${newline}"*"${newline}"*) ;;
+        *"${newline}"*)
+            json_down=${both%"${newline}"*}
+            json_up=${both#*"${newline}"}
+            ;;
+        *) ;;
+    esac
+}
+
+# report ROLE DEVICE JSON. Classes are read as text: tc writes them as JSON only since iproute2
 # 6.2, and only -r tells bursts exactly, in ticks. Asked for by their parents, as sfq and
 # fq_codel show flows as classes, up to a thousand. A tc without JSON knows no -j.
 report() {
     printf '@device %s %s\n' "$1" "$2"
     device_facts "$2"
-    qdiscs=
-    [ "${tc_json}" = no ] || qdiscs=$(tc -s -d -j qdisc show dev "$2" 2> /dev/null) || qdiscs=
+    qdiscs=$3
+    [ -n "${qdiscs}" ] || [ "${tc_json}" = no ] || qdiscs=$(tc -s -d -j qdisc show dev "$2" 2> /dev/null) || qdiscs=
     [ -n "${qdiscs}" ] || qdiscs=$(tc -s -d qdisc show dev "$2") || die "tc could not show the qdiscs" 1
     todo=
     if has_qdisc htb 1:; then
@@ -74,11 +98,9 @@ read_back() {
         *) ;;
     esac
     printf '@format 2\n@kernel %s\n@psched %s\n@tc %s\n' "${kernel}" "${psched}" "${tc_version}"
-    if [ -d "/sys/class/net/${dev_ifb}" ]; then
-        report down "${dev_ifb}"
-    else
-        report down "${dev_down}"
-    fi
-    report up "${dev_up}"
+    [ ! -d "/sys/class/net/${dev_ifb}" ] || dev_down=${dev_ifb}
+    json_of "${dev_down}" "${dev_up}"
+    report down "${dev_down}" "${json_down}"
+    report up "${dev_up}" "${json_up}"
     printf '@end\n'
 }
