@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from flent_aqm.defaults import NDT7_PORT, NDT7_TLS_PORT
@@ -13,6 +15,8 @@ from flent_aqm.ndt7.spec import TEST_DURATION_S, Settings
 if TYPE_CHECKING:
     import argparse
     import ssl
+
+    from flent_aqm.ndt7.server import TlsSource
 
 _LONGEST_CC_NAME = 15
 
@@ -44,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-tls", action="store_true", help="serve cleartext only")
     parser.add_argument(
         "--cert", metavar="FILE",
-        help="certificate, PEM (default: a self-signed one, made at each start)",
+        help="certificate, PEM (default: a self-signed one, made for the first client)",
     )
     parser.add_argument("--key", metavar="FILE", help="its private key, PEM")
     parser.add_argument(
@@ -63,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.ndt7.server import Server
 
     plain = listen(args.bind, args.port)
-    tls = None if args.no_tls else _tls_context(args)
+    tls = None if args.no_tls else _tls_source(args)
     secure = listen(args.bind, args.tls_port) if tls else []
     settings = Settings(args.duration, args.congestion_control)
     server = Server(plain, secure, tls, settings)
@@ -92,9 +96,24 @@ def _check(args: argparse.Namespace) -> None:
         raise ToolMissing("Python package websockets is not installed: pip install websockets")
 
 
-def _tls_context(args: argparse.Namespace) -> ssl.SSLContext:
-    from flent_aqm.ndt7.certificate import context_from_files, self_signed_context
-
+def _tls_source(args: argparse.Namespace) -> TlsSource:
+    """Files are read now, so that the user is told. A certificate of our own is made when a
+    client asks for TLS: what that takes to load is most of a start otherwise."""
     if args.cert is not None:
-        return context_from_files(args.cert, args.key)
-    return self_signed_context([addr for addr in args.bind if addr not in ("0.0.0.0", "::")])
+        from flent_aqm.ndt7.certificate import context_from_files
+
+        context = context_from_files(args.cert, args.key)
+        return lambda: context
+    lock = Lock()
+
+    @cache
+    def made() -> ssl.SSLContext:
+        from flent_aqm.ndt7.certificate import self_signed_context
+
+        return self_signed_context([addr for addr in args.bind if addr not in ("0.0.0.0", "::")])
+
+    def made_once() -> ssl.SSLContext:
+        with lock:
+            return made()
+
+    return made_once

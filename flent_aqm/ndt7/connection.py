@@ -54,7 +54,7 @@ def _open(client: Client) -> Transport:
     # ssl is needed by servers with TLS alone.
     from flent_aqm.ndt7.tls import TlsTransport
 
-    transport = TlsTransport(client.sock, client.tls)
+    transport = TlsTransport(client.sock, client.tls())
     transport.handshake()
     return transport
 

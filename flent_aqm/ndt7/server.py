@@ -20,6 +20,10 @@ from flent_aqm.ndt7.spec import CUT_OFF_AFTER_END_S, HANDSHAKE_TIMEOUT_S, Settin
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
+
+    # Gives the context of connections through TLS, the same each time, from any thread.
+    TlsSource = Callable[[], ssl.SSLContext]
 
 # Threads that don't notice the end of their connection by then are left behind.
 _STOP_TIMEOUT_S = 2.0
@@ -29,7 +33,7 @@ class Client:
     """One accepted connection, shared by its own thread and the main thread."""
 
     def __init__(
-        self, sock: socket.socket, settings: Settings, tls: ssl.SSLContext | None, prefix: str
+        self, sock: socket.socket, settings: Settings, tls: TlsSource | None, prefix: str
     ) -> None:
         self.sock = sock
         self.settings = settings
@@ -59,7 +63,7 @@ class Server:
         self,
         plain: Sequence[socket.socket],
         secure: Sequence[socket.socket],
-        tls: ssl.SSLContext | None,
+        tls: TlsSource | None,
         settings: Settings,
     ) -> None:
         self._listeners = {
@@ -107,7 +111,7 @@ class Server:
         finally:
             self._close()
 
-    def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
+    def _accept(self, listener: socket.socket, tls: TlsSource | None) -> None:
         try:
             sock, _ = listener.accept()
         except OSError as error:
