@@ -63,6 +63,9 @@ show_filters() {
 # show_state: prints the state of all devices, to be read by router_state.py and to be
 # compared with later. The order of tc's lines is not part of it.
 show_state() {
+    read -r psched < /proc/net/psched
+    version=$(tc -V)
+    printf '@tc %s\n@psched %s\n' "${version}" "${psched}"
     show_links
     for device in ${devices}; do
         printf '@device %s\n' "${device}"
@@ -70,8 +73,9 @@ show_state() {
         printf '@txqueuelen %s\n@qdisc\n' "${length}"
         show_tc -d qdisc show dev "${device}" | sort
         printf '@class\n'
-        # Those of queues by flow come and go with the packets.
-        show_tc -d class show dev "${device}" | sed -e '/^class cake /d' -e '/^class fq_codel /d' \
+        # Those of queues by flow come and go with the packets. -r: bursts in ticks, too, as
+        # bytes are rounded.
+        show_tc -d -r class show dev "${device}" | sed -e 's/buffer \[\([0-9a-f]*\)\]/buffer \1/g' -e '/^class cake /d' -e '/^class fq_codel /d' \
             -e '/^class sfq /d' -e '/^class fq_pie /d' | sort
         show_filters "${device}"
         printf '@offload\n'

@@ -205,9 +205,18 @@ def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int
 
     tc cuts off to whole microseconds before iproute2 6.16 and rounds ticks up since.
     """
-    time_us = 1_000_000 * (size_bytes / rate_bytes_per_s)
-    return frozenset({int(int(time_us) * clock.ticks_per_us),
-                      math.ceil(time_us * clock.ticks_per_us)})
+    return frozenset({old_ticks(size_bytes, rate_bytes_per_s, clock),
+                      new_ticks(size_bytes, rate_bytes_per_s, clock)})
+
+
+def old_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
+    """As tc before iproute2 6.16 reckons them."""
+    return int(int(1_000_000 * (size_bytes / rate_bytes_per_s)) * clock.ticks_per_us)
+
+
+def new_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
+    """As tc since iproute2 6.16 reckons them."""
+    return math.ceil(1_000_000 * (size_bytes / rate_bytes_per_s) * clock.ticks_per_us)
 
 
 def burst_bytes(ticks_: int, rate_bytes_per_s: float, clock: Clock) -> int:

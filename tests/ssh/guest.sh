@@ -112,7 +112,7 @@ dump() {
     for device in $(on_router ls /sys/class/net); do
         echo "== $device $(on_router cat "/sys/class/net/$device/tx_queue_len")"
         on_router "$real_tc" qdisc show dev "$device"
-        on_router "$real_tc" class show dev "$device" | grep -v -e cake -e fq_codel -e sfq # of flows
+        on_router "$real_tc" -d -r class show dev "$device" | grep -v -e cake -e fq_codel -e sfq # of flows
         for where in root ingress egress 'parent 1:' 'parent 1:1'; do
             # shellcheck disable=SC2086 # one word or two
             on_router "$real_tc" filter show dev "$device" $where 2>/dev/null
@@ -136,7 +136,7 @@ someones_queues() {
 qdisc add dev up root handle 1: htb default 12
 class add dev up parent 1: classid 1:1 htb rate 20mbit quantum 1514
 class add dev up parent 1:1 classid 1:11 htb rate 7mbit ceil 20mbit prio 1 burst 15k cburst 15k
-class add dev up parent 1:1 classid 1:12 htb rate 13mbit ceil 20mbit prio 2 quantum 3000
+class add dev up parent 1:1 classid 1:12 htb rate 8419kbit ceil 19301kbit prio 2 quantum 3000
 qdisc add dev up parent 1:11 handle 110: fq_codel limit 1001 noecn target 8ms
 qdisc add dev up parent 1:12 handle 120: sfq perturb 10
 filter add dev up parent 1:0 protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:11

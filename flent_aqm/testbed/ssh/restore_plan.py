@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from flent_aqm.errors import TestbedError
+from flent_aqm.testbed.ssh.restore_bursts import Burst, bursts
 from flent_aqm.testbed.ssh.restore_filters import filter_commands
 from flent_aqm.testbed.ssh.router_state import WORD, Device, RouterState
 
@@ -38,15 +39,16 @@ def restore_plan(state: RouterState) -> list[str]:
         plan.append(f"txqueuelen {device.name} {device.txqueuelen}")
         plan += [f"offload {device.name} {_OFFLOADS.get(name, name)} {'on' if on else 'off'}"
                  for name, on in device.offloads.items()]
+    burst = bursts(state.tc, state.clock)
     for device in state.devices.values():
-        plan += [f"tc {' '.join(words)}" for words in _tree(device)]
+        plan += [f"tc {' '.join(words)}" for words in _tree(device, burst)]
     return plan
 
 
-def _tree(device: Device) -> list[Words]:
+def _tree(device: Device, burst: Burst) -> list[Words]:
     """Queues and classes from the root on, then the filters."""
     nodes = [*(_qdisc(device.name, line) for line in device.qdiscs),
-             *(_class(device.name, line) for line in device.classes)]
+             *(_class(device.name, line, burst) for line in device.classes)]
     waiting = {node[0]: node for node in nodes if node}
     ordered: list[Words] = []
     while waiting:
@@ -89,7 +91,7 @@ def _qdisc(device: str, line: str) -> Node | None:
                             *options]
 
 
-def _class(device: str, line: str) -> Node | None:
+def _class(device: str, line: str, burst: Burst) -> Node | None:
     words = _words(device, line)
     match words:
         case ["class", kind, *_] if kind in _OWN_CLASSES:
@@ -103,9 +105,14 @@ def _class(device: str, line: str) -> Node | None:
                                f"exactly; remove them first: tc qdisc del dev {device} root")
         case _:
             raise _unknown(device, line)
-    options = _options(rest, {"leaf": None, "prio": str, "quantum": str, "rate": str, "ceil": str,
-                              "overhead": str, "linklayer": str, "burst": _size, "cburst": _size,
-                              "mpu": None, "level": None})
+    shown = dict(zip(rest[::2], rest[1::2], strict=False))
+    options = _options(rest, {
+        "leaf": None, "prio": str, "quantum": str, "rate": str, "ceil": str,
+        # before iproute2 4.5 behind each burst, too, where no class has one any more
+        "overhead": lambda text: text.removesuffix("b"), "linklayer": str,
+        "burst": lambda text: burst(text, shown.get("rate", ""), shown.get("buffer", "")),
+        "cburst": lambda text: burst(text, shown.get("ceil", ""), shown.get("cbuffer", "")),
+        "mpu": None, "level": None, "buffer": None, "cbuffer": None})
     if options is None:
         raise _unknown(device, line)
     return own, parent, ["class", "replace", "dev", device, "parent", parent, "classid", own,
@@ -172,6 +179,11 @@ def _seconds(text: str) -> str:
     return text.removesuffix("sec")
 
 
+def _flows(text: str) -> str:
+    """SFQ's, before iproute2 5.6 with the divisor, which is shown twice."""
+    return text.partition("/")[0]
+
+
 def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
     return lambda words: _options(words, values, flags)
 
@@ -187,7 +199,7 @@ def _codel(**more: Writer) -> Callable[[Words], Words | None]:
 
 
 def _sfq(words: Words) -> Words | None:
-    options = _options(words, {"limit": _packets, "quantum": str, "depth": str, "flows": str,
+    options = _options(words, {"limit": _packets, "quantum": str, "depth": str, "flows": _flows,
                                "divisor": str, "perturb": _seconds}, ["headdrop"])
     # A limit that is asked for lowers the flows to it: where there are more, nobody has.
     if options and options[:1] == ["limit"] and "flows" in options:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flent_aqm.errors import ParseError
+from flent_aqm.parsers.tc import Clock, parse_psched
 
 # Names of devices, handles, numbers, words of tc. None of these characters is special
 # to tc's batch mode, and no word of it is empty.
@@ -47,10 +48,13 @@ class Device:
 
 @dataclass(frozen=True)
 class RouterState:
-    """links: names of all devices; devices: those that a sweep changes."""
+    """links: names of all devices; devices: those that a sweep changes; tc: what it says of
+    itself; clock: that of the kernel's queues."""
 
     links: tuple[str, ...]
     devices: Mapping[str, Device]
+    tc: str
+    clock: Clock
 
 
 def parse_state(text: str) -> RouterState:
@@ -59,6 +63,7 @@ def parse_state(text: str) -> RouterState:
     devices: dict[str, Device] = {}
     device: Device | None = None
     lines: list[str] = []  # of the section that goes on
+    facts = {"tc": "", "psched": ""}
     for line in text.splitlines():
         if not line.startswith("@"):
             if line.strip():
@@ -68,6 +73,9 @@ def parse_state(text: str) -> RouterState:
         section, values = (words[0], words[1:]) if words else ("", [])
         if section == "link" and len(values) == 1 and _LINK.fullmatch(values[0]):
             links.append(values[0])
+            continue
+        if section in facts and device is None:
+            facts[section] = " ".join(values)
             continue
         if section == "device" and len(values) == 1 and _LINK.fullmatch(values[0]):
             device = devices[values[0]] = Device(values[0])
@@ -88,4 +96,4 @@ def parse_state(text: str) -> RouterState:
             raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
     if not devices:
         raise ParseError("the router's state has no device in it; was it cut off?")
-    return RouterState(tuple(links), devices)
+    return RouterState(tuple(links), devices, facts["tc"], parse_psched(facts["psched"]))
