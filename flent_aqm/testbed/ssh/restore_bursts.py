@@ -7,16 +7,22 @@ Shown in bytes again, it is rounded down; so what is shown gives a smaller one.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 
-from flent_aqm.errors import ParseError
 from flent_aqm.parsers.tc import Clock, bit_per_s
-from flent_aqm.router.expected import new_ticks, old_ticks
+from flent_aqm.parsers.tc_class import SIZE_UNIT
+from flent_aqm.router.expected import burst_bytes, new_ticks, old_ticks
+from flent_aqm.router.printed import size_text
 
-# As shown, the rate behind it as shown, its ticks in hexadecimal -> as tc has to be told.
+# As shown, the rate behind it as shown, its ticks in hexadecimal -> as tc has to be told. Ticks
+# are "" for TBF, of which tc tells none.
 Burst = Callable[[str, str, str], str]
+
+# The texts are the router's, so bounded.
+_SIZE = re.compile(r"(\d{1,12})([KM]?)b(?:/\d+)?")
+_RATE = re.compile(r"\d{1,9}K?bit|\d{1,6}Mbit|\d{1,3}Gbit")
+_TICKS = re.compile(r"[0-9a-f]{0,8}")
 
 # The first iproute2 that doesn't cut off to whole microseconds.
 _EXACT_SINCE = (6, 16)
@@ -28,16 +34,19 @@ def bursts(tc: str, clock: Clock) -> Burst:
     exact = version is not None and (int(version[1]), int(version[2])) >= _EXACT_SINCE
     reckon = new_ticks if exact else old_ticks
 
-    def burst(shown: str, rate: str, hexadecimal: str) -> str:
-        """As it is shown, without its cell, where no number of bytes gives these ticks."""
-        try:
-            rate_bytes_per_s, ticks = bit_per_s(rate) // 8, int(hexadecimal, 16)
-        except (ParseError, ValueError):
+    def burst(shown: str, rate: str, ticks: str) -> str:
+        """As it is shown, without its cell, where no number of bytes gives the same."""
+        size, known = _SIZE.fullmatch(shown), _RATE.fullmatch(rate)
+        if not size or not known or bit_per_s(rate) < 8 or not _TICKS.fullmatch(ticks):
             return shown.partition("/")[0]
-        time_us = ticks / clock.ticks_per_us
-        near = round((time_us if exact else math.ceil(time_us)) * rate_bytes_per_s / 1_000_000)
-        for size_bytes in range(max(near - 1, 0), near + 3):
-            if rate_bytes_per_s and reckon(size_bytes, rate_bytes_per_s, clock) == ticks:
+        rate_bytes_per_s = bit_per_s(rate) // 8
+        least = int(size[1]) * SIZE_UNIT[size[2]]
+        # A microsecond lets so much through; a shown K may be 16 bytes off, an M 1024.
+        near = rate_bytes_per_s // 1_000_000 + {"": 2, "K": 18, "M": 1026}[size[2]]
+        for size_bytes in (*range(least, least + near), *range(least - 1, least - near, -1)):
+            found = reckon(size_bytes, rate_bytes_per_s, clock)
+            text = size_text(burst_bytes(found, rate_bytes_per_s, clock))
+            if found == int(ticks, 16) if ticks else text == shown.partition("/")[0]:
                 return f"{size_bytes}b"
         return shown.partition("/")[0]
 

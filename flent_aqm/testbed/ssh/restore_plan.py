@@ -12,9 +12,12 @@ What isn't in the tables below can't be promised to come back, so a sweep doesn'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from flent_aqm.errors import TestbedError
+from flent_aqm.parsers.tc_class import SIZE_UNIT
+from flent_aqm.router.values import Expected, codel_us, psched_us
 from flent_aqm.testbed.ssh.restore_bursts import Burst, bursts
 from flent_aqm.testbed.ssh.restore_filters import filter_commands
 from flent_aqm.testbed.ssh.router_state import WORD, Device, RouterState
@@ -47,7 +50,7 @@ def restore_plan(state: RouterState) -> list[str]:
 
 def _tree(device: Device, burst: Burst) -> list[Words]:
     """Queues and classes from the root on, then the filters."""
-    nodes = [*(_qdisc(device.name, line) for line in device.qdiscs),
+    nodes = [*(_qdisc(device.name, line, burst) for line in device.qdiscs),
              *(_class(device.name, line, burst) for line in device.classes)]
     waiting = {node[0]: node for node in nodes if node}
     ordered: list[Words] = []
@@ -67,7 +70,7 @@ def _tree(device: Device, burst: Burst) -> list[Words]:
 Node = tuple[str, str, Words]
 
 
-def _qdisc(device: str, line: str) -> Node | None:
+def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
     words = _words(device, line)
     match words:
         case ["qdisc", _, "0:", *_]:
@@ -86,6 +89,9 @@ def _qdisc(device: str, line: str) -> Node | None:
     options = _OPTIONS[kind](rest)
     if options is None:
         raise _unknown(device, line)
+    if kind == "tbf":
+        shown = dict(zip(rest[::2], rest[1::2], strict=False))
+        options[options.index("burst") + 1] = burst(shown["burst"], shown["rate"], "")
     # replace: under mq, each place has a queue already.
     return handle, parent, ["qdisc", "replace", "dev", device, *where, "handle", handle, kind,
                             *options]
@@ -170,9 +176,25 @@ def _packets(text: str) -> str:
     return text.removesuffix("p")
 
 
-def _size(text: str) -> str:
-    """A burst is shown with its cell, 15Kb/1, which is 1 wherever nobody set it."""
-    return text.removesuffix("/1")
+def _bytes(text: str) -> str:
+    """Where tc shows a unit, but takes none."""
+    size = re.fullmatch(r"(\d+)([KM]?)b", text)
+    return str(int(size[1]) * SIZE_UNIT[size[2]]) if size else text
+
+
+def _time(kept: Callable[[int], Expected]) -> Callable[[str], str]:
+    """Microseconds that the kernel keeps in units of its own, and shows rounded down: as many
+    as give the ones shown. kept: what it shows for so many."""
+    def write(text: str) -> str:
+        shown = text.removesuffix("us")
+        if not text.endswith("us") or not shown.isdecimal():
+            return text
+        near = range(int(shown), int(shown) + 2)
+        return f"{next((time for time in near if kept(time) == int(shown)), shown)}us"
+    return write
+
+
+_codel_time, _pie_time = _time(codel_us), _time(psched_us)
 
 
 def _seconds(text: str) -> str:
@@ -190,8 +212,9 @@ def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Wor
 
 def _codel(**more: Writer) -> Callable[[Words], Words | None]:
     def options(words: Words) -> Words | None:
-        found = _options(words, {"limit": _packets, "target": str, "interval": str,
-                                 "ce_threshold": str, **more}, ["ecn"])
+        found = _options(words, {"limit": _packets, "target": _codel_time,
+                                 "interval": _codel_time, "ce_threshold": _codel_time, **more},
+                         ["ecn"])
         # Its absence is an option of its own.
         return found if found is None or "ecn" in found else [*found, "noecn"]
 
@@ -207,6 +230,12 @@ def _sfq(words: Words) -> Words | None:
         if limit.isdecimal() and flows.isdecimal() and int(flows) > int(limit):
             return options[2:]
     return options
+
+
+def _tbf(words: Words) -> Words | None:
+    options = _options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
+                               "linklayer": str})
+    return options if options and {"rate", "burst"} <= set(options[::2]) else None
 
 
 def _prio(words: Words) -> Words | None:
@@ -242,13 +271,13 @@ _OPTIONS: dict[str, Callable[[Words], Words | None]] = {
                                            "mpu": str, "memlimit": str, "fwmark": str},
                                    ["unlimited", *_CAKE_FLAGS]),
     "fq": _pairs(["horizon_drop", "horizon_cap", "pacing", "nopacing"],
-                 limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str, quantum=str,
-                 initial_quantum=str, low_rate_threshold=str, refill_delay=str, timer_slack=str,
+                 limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str, quantum=_bytes,
+                 initial_quantum=_bytes, low_rate_threshold=str, refill_delay=str, timer_slack=str,
                  horizon=str, maxrate=str),
     "htb": _pairs(r2q=str, default=str, ver=None, direct_qlen=str),
-    "tbf": _pairs(rate=str, burst=_size, lat=str, mpu=str, linklayer=str),
+    "tbf": _tbf,
     "prio": _prio,
-    "pie": _pairs(["ecn", "bytemode"], limit=_packets, target=str, tupdate=str, alpha=str,
+    "pie": _pairs(["ecn", "bytemode"], limit=_packets, target=_pie_time, tupdate=str, alpha=str,
                   beta=str),
     "netem": _pairs(limit=str, seed=None, delay=str, loss=str),
     "drr": _without_options,
