@@ -24,16 +24,18 @@ def test_session_when_it_ends_leaves_the_router_as_found(in_guest: InGuest, rout
     assert lines == ["changed", "as found"] * 2
 
 
-# What tc shows of these is not what it takes, or less than the kernel has.
-QUEUES = ("tbf rate 8419kbit burst 4000 latency 50ms", "tbf rate 100mbit burst 32kb latency 400ms",
-          "codel target 500us ce_threshold 1ms ecn", "pie target 999us", "fq limit 500",
-          "sfq limit 50 perturb 10", "cake bandwidth 8419kbit memlimit 3mb")
+# What tc shows of these is not what it takes, or less than the kernel has. For down and for up.
+QUEUES = (("tbf rate 8419kbit burst 4000 latency 50ms", "codel target 500us ce_threshold 1ms ecn"),
+          ("tbf rate 100mbit burst 32kb latency 400ms", "pie target 999us"),
+          ("fq limit 500", "cake bandwidth 8419kbit memlimit 3mb"))
 
 
 def test_queues_that_tc_shows_in_other_words_than_it_takes_come_back(in_guest: InGuest) -> None:
     """Times and bursts that are shown rounded down, units that are shown and not taken."""
-    lines = in_guest("".join(f"""
-        on_router tc qdisc replace dev down root handle 7: {queue}
-        found; echo 'apply && is_changed' | hold; as_found
-    """ for queue in QUEUES))
-    assert lines == ["changed", "as found"] * len(QUEUES)
+    code = "".join(f"""
+        on_router tc qdisc add dev down root handle 7: {down}
+        on_router tc qdisc add dev up root handle 7: {up}
+        found; echo 'on_router "$real_tc" qdisc | grep -q " 7:" || echo cleared' | hold; as_found
+        for device in down up; do on_router tc qdisc del dev $device root; done
+    """ for down, up in QUEUES)
+    assert in_guest(code) == ["cleared", "as found"] * len(QUEUES)
