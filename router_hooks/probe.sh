@@ -5,7 +5,8 @@
 # may load their modules). Read by the router's shell after defaults.sh and state.sh:
 #
 #   route=ADDRESS …   tells the device behind which an address is
-#   kind=KIND …       tells whether kernel and tc have this qdisc
+#   kind=KIND …       tells whether kernel and tc have this qdisc; or u32 or flow, the filters,
+#                     or ifb, the device with what it takes to send packets through it
 
 # value_after WORD TEXT: sets value to the word that follows, if there is one.
 value_after() {
@@ -65,7 +66,42 @@ has_module() {
     return 1
 }
 
-# tell_kind KIND: `kind KIND yes`, or `no` and the reason.
+# answer KIND STATUS MODULE: `kind KIND yes`, or `no` and the reason, which said has.
+answer() {
+    if [ "$2" -eq 0 ]; then
+        printf 'kind %s yes\n' "$1"
+    elif [ "$2" -ne 125 ]; then
+        printf 'kind %s no its kernel refuses it: %s\n' "$1" "${said%%"${newline}"*}"
+    elif [ "$1" = pfifo ] || [ "$1" = bfifo ] || has_module "$3"; then
+        printf 'kind %s yes\n' "$1"
+    else
+        printf 'kind %s no its kernel has no module of that name\n' "$1"
+    fi
+}
+
+# tell_part KIND: of a filter or the IFB device.
+tell_part() {
+    module=cls_$1
+    case $1 in
+        u32) trial='tc qdisc add dev lo root handle 1: htb && tc filter add dev lo parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:1' ;;
+        flow) trial='tc qdisc add dev lo root handle 1: htb && tc filter add dev lo parent 1: protocol all prio 1 handle 1 flow hash keys src,dst divisor 64 baseclass 1:1' ;;
+        *)
+            module=$1
+            trial='tc qdisc add dev lo handle ffff: ingress && tc filter add dev lo parent ffff: protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev lo'
+            # Loading its module makes two such devices that would stay. Where it is loaded or
+            # built in, or isn't there at all, a trial makes none.
+            found=
+            for path in /sys/class/net/ifb* /sys/module/ifb; do
+                [ ! -d "${path}" ] || found=yes
+            done
+            [ -z "${found}" ] && has_module ifb || trial="ip link add flent-probe type ifb && ${trial}"
+            ;;
+    esac
+    said=$(in_namespace sh -c "${trial}" 2>&1)
+    answer "$1" "$?" "${module}"
+}
+
+# tell_kind KIND
 tell_kind() {
     words_of "$1"
     # tc reads its arguments before it asks the kernel.
@@ -78,18 +114,7 @@ tell_kind() {
     esac
     # shellcheck disable=SC2086 # split into words
     said=$(in_namespace tc qdisc add dev lo root "$1" ${words} 2>&1)
-    status=$?
-    if [ "${status}" -eq 0 ]; then
-        printf 'kind %s yes\n' "$1"
-    elif [ "${status}" -eq 125 ]; then
-        case $1 in
-            pfifo | bfifo) answer=yes ;;
-            *) has_module "sch_$1" && answer=yes || answer='no its kernel has no module of that name' ;;
-        esac
-        printf 'kind %s %s\n' "$1" "${answer}"
-    else
-        printf 'kind %s no its kernel refuses it: %s\n' "$1" "${said%%"${newline}"*}"
-    fi
+    answer "$1" "$?" "sch_$1"
 }
 
 # tell_link NAME: its lower devices (of a bridge, its ports), state, driver, queues.
@@ -144,6 +169,7 @@ done
 for setting in "$@"; do
     case ${setting} in
         route=*) tell_route "${setting#route=}" "${setting#route=}" ;;
+        kind=u32 | kind=flow | kind=ifb) tell_part "${setting#kind=}" ;;
         kind=*) tell_kind "${setting#kind=}" ;;
         *) ;;
     esac

@@ -67,12 +67,11 @@ class NetnsTestbed:
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to make network namespaces; run it "
                               "as root, or use virtual")
+        # The hook tries each queue on an IFB device, if it can make one.
+        _load_ifb()
         kinds: dict[Scenario, Scenario] = {}
         for scenario in (cell.scenario for cell in cells):
             refuse_virtual_settings("netns", scenario)
-            if (scenario.base_delay_ms or scenario.dest2_delay_ms
-                    or scenario.ingress == "ifb"):
-                _load_ifb()
             kinds.setdefault(_kind(scenario), scenario)
         for scenario in kinds.values():
             _rehearse(scenario)

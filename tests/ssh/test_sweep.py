@@ -207,6 +207,12 @@ REFUSED = {
     "queue that the kernel lacks": (
         [], tc_that_says("' sfq'", "Error: Specified qdisc kind is unknown."),
         "the router lacks sfq (its kernel refuses it: Error: Specified qdisc kind is unknown.)"),
+    "filter that the kernel lacks": (
+        ["tiers=3"], tc_that_says("' u32 '", "RTNETLINK answers: No such file or directory"),
+        "the router lacks u32 (its kernel refuses it: RTNETLINK answers: No such file or"),
+    "redirection that the kernel lacks": (
+        ["ingress=ifb"], tc_that_says("' mirred '", "Error: Failed to load TC action module."),
+        "the router lacks ifb (its kernel refuses it: Error: Failed to load TC action module.)"),
     "queue that tc lacks": (
         [], tc_that_says("' codel'", 'Unknown qdisc "codel", hence option "help" is unparsable'),
         "the router lacks codel (its tc does not know this queue)"),

@@ -16,11 +16,11 @@ from flent_aqm import shell
 from flent_aqm.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.scenario import Scenario
 from flent_aqm.testbed.ssh.connection import Connection, hook_command
-from flent_aqm.testbed.ssh.needs import ALWAYS, KIND_OF_AQM
+from flent_aqm.testbed.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.testbed.ssh.probe import Facts, check_host, probe
 from flent_aqm.testbed.ssh.routes import address_of, own_address_towards
 
-_KINDS = {*ALWAYS, *KIND_OF_AQM.values()}
+_KINDS = {*ALWAYS, *KIND_OF_AQM.values(), *PARTS}
 # name in the probe -> what stands in the table
 _TEXTS = {
     "model": "model", "system": "system", "kernel": "kernel", "tc": "tc", "json": "tc -j",
@@ -98,6 +98,8 @@ def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
     aqms.add_column("AQM")
     aqms.add_column("")
     for aqm, why in {**{kind: facts.kinds.get(kind, "?") for kind in sorted(ALWAYS)},
-                     **_aqms(facts)}.items():
+                     **_aqms(facts),
+                     **{f"{part} ({use})": facts.kinds.get(part, "?")
+                        for part, use in PARTS.items()}}.items():
         aqms.add_row(aqm, f"[red]no:[/] {escape(why)}" if why else "[green]yes[/]")
     console.print(aqms)

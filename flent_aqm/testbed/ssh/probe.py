@@ -113,6 +113,10 @@ def check_host(facts: Facts) -> None:
 
 def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
     """Raise TestbedError when a device can't be shaped. devices: batch key -> name."""
+    if not facts.management:
+        raise TestbedError("the router doesn't tell which of its devices carries the ssh "
+                           "connection, so none can be shaped safely: no SSH_CONNECTION in the "
+                           "session, or no route back in `ip route get`")
     for key, name in devices.items():
         if not _NAME.fullmatch(name) or name not in facts.links:
             known = ", ".join(link for link in facts.links if link != "lo")
