@@ -39,6 +39,7 @@ from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep.finish import write_whole
+from flent_aqm.testbed.protocol import CELL_ENVIRONMENT
 from flent_aqm.testbed.virtual import Lab
 
 RESULTS = Path(__file__).parent / "results"
@@ -149,9 +150,10 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
         add(f"Flent's rrul at {rate_mbps} Mbit/s", "s per virtual s", None,
             per_virtual_s(["flent", "rrul", "-H", "server", "-l", str(load_s), "-D", "/tmp"],
                           rate_mbps, load_s + 10, "netserver"))
-    # As a sweep runs it: it draws nothing in the guest.
+    # As a sweep runs it.
+    as_cell = [f"{name}={value}" for name, value in CELL_ENVIRONMENT.items()]
     add("what Flent does around a test", "s", 1.0,
-        lambda: lab_cost(["env", "FLENT_AQM_WITHOUT_PLOTS=1", "flent", "ping", "-H", "server",
+        lambda: lab_cost(["env", *as_cell, "flent", "ping", "-H", "server",
                           "-l", "1", "-f", "null", "-D", "/tmp"], 100, IPERF3)
         .minus(boot(IPERF3)))
     return found
