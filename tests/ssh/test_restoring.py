@@ -39,3 +39,22 @@ def test_queues_that_tc_shows_in_other_words_than_it_takes_come_back(in_guest: I
         for device in down up; do on_router tc qdisc del dev $device root; done
     """ for down, up in QUEUES)
     assert in_guest(code) == ["cleared", "as found"] * len(QUEUES)
+
+
+def test_sqm_scripts_are_stopped_for_the_sweep_and_started_again(in_guest: InGuest) -> None:
+    """As OpenWrt's service that puts queues there itself, and knows best how."""
+    lines = in_guest("""
+        in_router sh -c 'mount -t tmpfs sqm /etc/init.d; mkdir -p /run/sqm
+            cat >/etc/init.d/sqm; chmod +x /etc/init.d/sqm' <<'END'
+#!/bin/sh
+echo "$1" >>/run/ssh/sqm
+case $1 in
+    stop) rm /var/run/sqm/up.state; tc qdisc del dev up root ;;
+    start) : >/var/run/sqm/up.state; tc qdisc add dev up root handle 8001: cake bandwidth 9mbit ;;
+esac
+END
+        in_router /etc/init.d/sqm start
+        found; echo 'apply && is_changed' | hold; as_found
+        cat /run/ssh/sqm
+    """)
+    assert lines == ["changed", "as found", "start", "stop", "start"]
