@@ -50,7 +50,7 @@ lint: venv
 	      { nextfile }' {} +; } | sort -u | xargs shellcheck -x -P SCRIPTDIR
 
 bench: setup
-	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
+	$(BIN)/python -m bench.run $(BENCH_ARGUMENTS)
 
 # In a folder without write access: --output DIR.
 validate: setup

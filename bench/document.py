@@ -31,6 +31,8 @@ def section(when: str, result: dict[str, Any]) -> str:
              "| | unit | wall | processor | target |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {one['name']} | {one['unit']} | {one['value']:.2f} | {_number(one.get('cpu'))} | "
               f"{_number(one['target'])} |" for one in result["figures"]]
+    if "peer" in result:
+        lines += ["", f"Peer: {result['peer']}."]
     return "\n".join(lines)
 
 

@@ -32,8 +32,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import peer
 from flent_aqm import defaults
 from flent_aqm.data_file import read_data_file
+from flent_aqm.errors import AqmError
 from flent_aqm.paths import resource_dir
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
@@ -88,7 +90,8 @@ def main() -> None:
     all_cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(all_cores)})
     figures = lab_figures(arguments.repeat, arguments.only)
-    figures += file_figures(arguments.only)
+    beside, about_peer = peer_figures(arguments.repeat, arguments.only)
+    figures += beside + file_figures(arguments.only)
     os.sched_setaffinity(0, all_cores)
     figures += short_sweeps(arguments.only)
     if arguments.sweep:
@@ -103,6 +106,7 @@ def main() -> None:
         "machine": {"cpu": cpu_model(), "cores": len(all_cores), "kernel": platform.release()},
         "load_before": os.getloadavg()[2],
         "versions": tool_versions(),
+        "peer": about_peer,
         "figures": [asdict(figure) for figure in figures],
     }, indent=1) + "\n")
     print(f"written to {path}")
@@ -157,6 +161,30 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
                           "-l", "1", "-f", "null", "-D", "/tmp"], 100, IPERF3)
         .minus(boot(IPERF3)))
     return found
+
+
+def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
+    """What a simulator takes for the same, and a line about it: what it was, or why there is
+    none, which is no reason to stop."""
+    names = {rate: f"peer: ns-3 FqCoDel, TCP, {rate} Mbit/s" for rate in peer.SIMULATED_S}
+    found, goodputs = [], {}
+    try:
+        for rate_mbps, name in names.items():
+            if only not in name:
+                continue
+            program = peer.peer_program()
+
+            def measure(program: Path = program, rate_mbps: int = rate_mbps) -> Cost:
+                one = peer.simulate(program, rate_mbps)
+                goodputs[rate_mbps] = one.goodput_mbps
+                return Cost(one.wall_s, one.cpu_s)
+
+            found.append(figure(name, "s per virtual s", None, repeat, measure))
+    except AqmError as error:
+        print(f"no peer: {error}", flush=True)
+        return found, f"not measured: {error}"
+    return found, f"ns-3 {peer.VERSION}, goodput in Mbit/s by rate " + ", ".join(
+        f"{rate}: {goodput:.1f}" for rate, goodput in goodputs.items())
 
 
 def file_figures(only: str) -> list[Figure]:
