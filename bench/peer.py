@@ -81,7 +81,9 @@ def _fetch(cache: Path, library: Path) -> None:
                  "--disable-pip-version-check", "--only-binary", ":all:",
                  "--target", work / "result", f"ns3=={VERSION}"], timeout_s=600)
         except CommandFailed as failed:
-            raise ToolMissing(f"ns-3 {VERSION}: {failed}") from None
+            # pip says what it is in the last line; the command says nothing to a user
+            why = (failed.stderr.strip() or str(failed)).splitlines()[-1]
+            raise ToolMissing(f"ns-3 {VERSION} from PyPI: {why}") from None
         install.publish(work / "result", library)
 
 
