@@ -11,7 +11,9 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +21,7 @@ from flent_aqm.errors import LabError, LabTimeout
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
 from flent_aqm.testbed import place
+from flent_aqm.testbed.kernel.locate import find_kernel
 from flent_aqm.testbed.virtual import Lab
 
 pytestmark = pytest.mark.lab
@@ -179,6 +182,63 @@ def test_kernel_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     assert done.returncode == 1
     line, = done.stderr.decode().splitlines()
     assert "FLENT_AQM_KERNEL: /nowhere/linux is not a program; unset it" in line
+
+
+@pytest.mark.parametrize("notify", ["on", "off"])
+def test_system_calls_work_by_notification_and_by_signal(tmp_path: Path, notify: str) -> None:
+    """Hosts before Linux 6.6 can only do the latter."""
+    built = find_kernel()
+    kernel = tmp_path / "linux"
+    kernel.write_text(f"#!/bin/sh\nexec {built.path} notify={notify} \"$@\"\n")
+    kernel.chmod(0o755)
+    argv = ["/usr/bin/python3", Path(__file__).with_name("guest_calls.py").as_posix()]
+    with Lab(Scenario(), argv, kernel=replace(built, path=kernel)) as lab:
+        outcome = lab.run()
+        assert outcome.status == 0, lab.stderr.read_text()
+        assert len(lab.stdout.read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize(("release", "cores"), [("6.1.0-13-amd64", 1), ("6.6.0", 2), ("odd", 1)])
+def test_only_an_old_host_keeps_the_guest_on_one_core(
+        temporary: Path, monkeypatch: pytest.MonkeyPatch, release: str, cores: int) -> None:
+    """The guest's process and all that it starts; where two cores are to be had at all."""
+    own = len(os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(release=release))
+    with Lab(Scenario(), ["sh", "-c", "while :; do :; done"]) as lab:
+        lab.start()
+        wait_for(lambda: len(guest_processes()) > 3, "the guest to run")
+        allowed = {len(os.sched_getaffinity(pid)) for pid in guest_processes()}
+        lab.kill()
+    assert allowed == {min(cores, own)}
+
+
+def test_host_files_are_kept_but_never_stale(tmp_path: Path) -> None:
+    """What the guest has read from the host stays in its memory; what the host changes,
+    adds or removes meanwhile is seen all the same."""
+    folder = tmp_path / "host"
+    folder.mkdir()
+    for name in ("changed", "replaced", "removed"):
+        (folder / name).write_text("before\n")
+    see = f"cd {folder}; for name in *; do echo $name $(cat $name); done; cat later 2>&1"
+    wait = "until grep -q go go 2>/dev/null; do sleep 0.1; done"
+    with Lab(Scenario(), ["sh", "-c", f"{see}; echo seen; cd {tmp_path}; {wait}; {see}"],
+             cwd=tmp_path, env={"LC_ALL": "C"}) as lab:
+        lab.start()
+        wait_for(lambda: lab.stdout.exists() and "seen" in lab.stdout.read_text(),
+                 "the guest to look")
+        (folder / "changed").write_text("after, longer\n")
+        (folder / "new").write_text("after\n")
+        (folder / "new").replace(folder / "replaced")
+        (folder / "removed").unlink()
+        (folder / "later").write_text("later\n")
+        (tmp_path / "go").write_text("go\n")
+        assert lab.wait().status == 0
+        before, after = lab.stdout.read_text().split("seen\n")
+    assert before.splitlines() == [
+        "changed before", "removed before", "replaced before",
+        "cat: later: No such file or directory"]
+    assert after.splitlines() == [
+        "changed after, longer", "later later", "replaced after", "later"]
 
 
 def test_hanging_guest_is_stopped_and_leaves_nothing(temporary: Path) -> None:
