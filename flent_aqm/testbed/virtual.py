@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
+import resource
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,16 @@ class Lab(Place):
         self._kernel = kernel or find_kernel()
         super().__init__(scenario, argv, env={IN_LAB: "1", **(env or {})}, **options)
         (self.folder / "uml").mkdir()
+
+    def start(self) -> None:
+        """As of every place."""
+        super().start()
+        assert self._process is not None
+        # The guest's kernel has two descriptors for each process in it, and shells often
+        # allow 1024.
+        _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (allowed, allowed))
 
     def wait(self) -> Outcome:
         """As of every place. Raises LabError, too, where one of the guest's processes was

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -210,6 +211,17 @@ def test_only_an_old_host_keeps_the_guest_on_one_core(
         allowed = {len(os.sched_getaffinity(pid)) for pid in guest_processes()}
         lab.kill()
     assert allowed == {min(cores, own)}
+
+
+def test_many_processes_need_no_higher_limit_of_the_shell() -> None:
+    """Of open files: the guest's kernel has two for each process in it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        text = output("sh", "-c", "for i in $(seq 200); do sleep 9 & done; ls -d /proc/[0-9]*")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(text.splitlines()) > 200
 
 
 def test_host_files_are_kept_but_never_stale(tmp_path: Path) -> None:
