@@ -15,12 +15,14 @@ from pathlib import Path
 
 from flent_aqm.router.apply import apply_command
 from flent_aqm.scenario import Scenario
+from flent_aqm.testbed.protocol import CELL_ENVIRONMENT
 from flent_aqm.testbed.virtual import Lab
 
 TARGET_MB = 400
 STEP_S = 0.3
-NDT7 = ["env", "FLENT_AQM_WITHOUT_PLOTS=1", "flent", "ndt7", "-H", "server", "-f", "null",
-        "-D", "/tmp", "--test-parameter", "cross_traffic=1"]
+NDT7 = ["env", *(f"{name}={value}" for name, value in CELL_ENVIRONMENT.items()),
+        "flent", "ndt7", "-H", "server", "-f", "null", "-D", "/tmp",
+        "--test-parameter", "cross_traffic=1"]
 
 
 def main() -> None:

@@ -90,7 +90,7 @@ def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
     if options is None:
         raise _unknown(device, line)
     if kind == "tbf":
-        shown = dict(zip(rest[::2], rest[1::2], strict=False))
+        shown = _shown(rest)
         options[options.index("burst") + 1] = burst(shown["burst"], shown["rate"], "")
     # replace: under mq, each place has a queue already.
     return handle, parent, ["qdisc", "replace", "dev", device, *where, "handle", handle, kind,
@@ -111,7 +111,7 @@ def _class(device: str, line: str, burst: Burst) -> Node | None:
                                f"exactly; remove them first: tc qdisc del dev {device} root")
         case _:
             raise _unknown(device, line)
-    shown = dict(zip(rest[::2], rest[1::2], strict=False))
+    shown = _shown(rest)
     options = _options(rest, {
         "leaf": None, "prio": str, "quantum": str, "rate": str, "ceil": str,
         # before iproute2 4.5 behind each burst, too, where no class has one any more
@@ -174,6 +174,11 @@ def _options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[st
 
 def _packets(text: str) -> str:
     return text.removesuffix("p")
+
+
+def _shown(words: Words) -> dict[str, str]:
+    """Each option's value by its name, where all have one."""
+    return dict(zip(words[::2], words[1::2], strict=False))
 
 
 def _bytes(text: str) -> str:
