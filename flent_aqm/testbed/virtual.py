@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
-import re
-import resource
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,11 +22,8 @@ from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 # Set for what runs inside.
 IN_LAB = "FLENT_AQM_IN_LAB"
 MEMORY_FOLDER = Path("/dev/shm")
-# The kernel's words when it wants to go on with a process of which the host's is gone. One
-# that is never needed again has done no harm.
+# The kernel's words when the host's process of one of its programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
-# The Linux whose seccomp notifications come with the core (patch 0006).
-_HANDS_OVER = (6, 6)
 
 
 class Lab(Place):
@@ -44,16 +38,6 @@ class Lab(Place):
         self._kernel = kernel or find_kernel()
         super().__init__(scenario, argv, env={IN_LAB: "1", **(env or {})}, **options)
         (self.folder / "uml").mkdir()
-
-    def start(self) -> None:
-        """As of every place."""
-        super().start()
-        assert self._process is not None
-        # The guest's kernel has two descriptors for each process in it, and shells often
-        # allow 1024.
-        _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (allowed, allowed))
 
     def wait(self) -> Outcome:
         """As of every place. Raises LabError, too, where one of the guest's processes was
@@ -81,6 +65,8 @@ class Lab(Place):
             "ifb.numifbs=0", "dummy.numdummies=0",
             "uml_dir=uml",
             "time-travel=inf-cpu", "seccomp=on",
+            # Only in a process of its own does the kernel hear of input at any time.
+            *(["carriers=off"] if self._interactive else []),
             f"time-travel-start={defaults.CLOCK_START_NS}",
             # Symbolic links of the host's /proc lead to this process's working folder.
             "--", "/proc/self/cwd/guest/init.pl",
@@ -100,14 +86,13 @@ class Lab(Place):
 
 
 def _on_one_core() -> list[str]:
-    """What starts a command on one core, where the host needs that.
+    """What starts a command on one core, if we have several.
 
-    The guest's kernel and its processes take turns. Since Linux 6.6 they hand the core over;
-    an older host puts them on two, and a turn takes several times longer.
+    The guest's processes take turns, and the kernel goes with them. The host, which can't
+    know that, would put them on several cores, and a turn from one to another takes longer.
     """
-    release = re.match(r"(\d+)\.(\d+)", os.uname().release)
     cores = os.sched_getaffinity(0)
-    if len(cores) == 1 or (release and (int(release[1]), int(release[2])) >= _HANDS_OVER):
+    if len(cores) == 1:
         return []
     return ["taskset", "--cpu-list", str(random.choice(sorted(cores)))]
 

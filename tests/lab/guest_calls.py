@@ -8,11 +8,14 @@ runs beside, what changes the program's memory, what never returns.
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import faulthandler
 import mmap
 import os
 import queue
 import signal
+import sys
 import threading
 
 
@@ -90,6 +93,21 @@ def handler_on_another_stack() -> None:
     print("a fault's handler has its stack")
 
 
+def mapping_where_the_kernel_is() -> None:
+    """Where the kernel is in the program's own memory, nothing can be put in its place."""
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        kernel = [line for line in maps if line.endswith("[kernel]\n")]
+    assert len(kernel) == (sys.argv[1] == "carriers=on")
+    for line in kernel:
+        start = int(line.split("-")[0], 16)
+        libc = ctypes.CDLL(None, use_errno=True)
+        fixed = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10  # MAP_FIXED
+        assert libc.mmap(ctypes.c_void_p(start), 4096, mmap.PROT_WRITE, fixed, -1, 0) == -1
+        assert ctypes.get_errno() == errno.EPERM
+        assert libc.munmap(ctypes.c_void_p(start), 4096) == -1
+    print("the kernel keeps its place")
+
+
 for check in (interrupted_read, threads_take_turns, read_into_new_memory, killed_in_a_call,
-              stopped_in_a_call, handler_on_another_stack):
+              stopped_in_a_call, handler_on_another_stack, mapping_where_the_kernel_is):
     check()
