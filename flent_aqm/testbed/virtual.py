@@ -42,10 +42,17 @@ class Lab(Place):
     def wait(self) -> Outcome:
         """As of every place. Raises LabError, too, where one of the guest's processes was
         killed from outside: whatever was measured then, it wasn't this network."""
-        outcome = super().wait()
-        if _LOST_PROCESS in self.console():
-            raise LabError("a process of the lab's guest was killed from outside")
+        try:
+            outcome = super().wait()
+        except LabError:
+            self._fail_if_lost()
+            raise
+        self._fail_if_lost()
         return outcome
+
+    def _fail_if_lost(self) -> None:
+        if _LOST_PROCESS in self.console():
+            raise LabError("a process of the lab's guest was killed from outside") from None
 
     def _command_line(self) -> list[str]:
         # The kernel mixes its command line into its random pool. So that runs repeat
