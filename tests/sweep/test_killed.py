@@ -137,7 +137,9 @@ def test_interrupt_twice_stops_now(bench: Any) -> None:
 def test_folder_when_removed_meanwhile_is_made_again_and_its_runs_are_told(bench: Any) -> None:
     """What was running is kept; the table's end says how many files are gone."""
     sweep = sweep_of(bench, 3)
-    shutil.rmtree(bench.folder / "results")
+    # At once: the sweep writes into it meanwhile.
+    (bench.folder / "results").rename(bench.folder / "removed")
+    shutil.rmtree(bench.folder / "removed")
     _, stderr = sweep.communicate(timeout=300)
     assert sweep.returncode == 1
     assert "the files of 1 of 3 runs are gone since they were written; run them again" in stderr
