@@ -91,7 +91,7 @@ def main(args: argparse.Namespace) -> int:
         env={"PS1": r"client:\w\$ "} if interactive else {},
         interactive=interactive,
         writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
-        wall_limit_s=args.wall_limit if not interactive else float("inf"),
+        wall_limit_s=args.wall_limit if not interactive else None,
     ) as lab:
         if interactive:
             status = lab.run().status

@@ -86,7 +86,7 @@ class Place:
         cwd: Path | None = None,
         interactive: bool = False,
         writable_cwd: bool = False,
-        wall_limit_s: float = defaults.WALL_LIMIT_S,
+        wall_limit_s: float | None = defaults.WALL_LIMIT_S,
         owned: OwnedFolder | None = None,
     ) -> None:
         self._scenario = scenario
@@ -216,14 +216,14 @@ class Place:
             return ""
 
 
-def _ends_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:
+def _ends_within(process: subprocess.Popen[bytes], limit_s: float | None) -> bool:
     """Wait for its end, and tell whether it came in time. At once, where Popen's own wait
     with a timeout looks every 50 ms, which a short run would notice."""
     handle = os.pidfd_open(process.pid)
     try:
         end = select.poll()
         end.register(handle, select.POLLIN)
-        if not end.poll(limit_s * 1000):
+        if not end.poll(None if limit_s is None else limit_s * 1000):
             return False
     finally:
         os.close(handle)

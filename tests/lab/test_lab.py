@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -173,6 +176,27 @@ def test_lab_command_without_command_or_terminal_says_what_to_type() -> None:
     done = lab_command()
     assert done.returncode == 1
     assert b"a shell needs a terminal; give a command" in done.stderr
+
+
+def test_lab_command_shell_hears_what_is_typed() -> None:
+    """On a terminal, without a command: a shell on the client, until it ends."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(FLENT_AQM, [str(FLENT_AQM), "lab"])
+    shown = ""
+
+    def show_until(words: str) -> None:
+        nonlocal shown
+        while words not in shown:
+            assert select.select([terminal], [], [], 60)[0], shown
+            shown += os.read(terminal, 4096).decode()
+
+    show_until("client:")
+    os.write(terminal, b"echo $((6 * 7)) from $(hostname); exit 3\n")
+    show_until("42 from client")
+    with contextlib.suppress(OSError):  # the terminal ends with the shell
+        show_until("never shown")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 
 
 def test_kernel_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
