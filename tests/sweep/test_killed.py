@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +75,15 @@ def test_clock_when_it_jumps_changes_no_run(tmp_path: Path) -> None:
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     jump = tmp_path / "jump"
     jump.write_text("0")
-    here = Here(tmp_path, repetitions=1)
+    here = Here(tmp_path, repetitions=2)
     assert here.start().wait(600) == 0, here.said()
     undisturbed = here.take()
     here.environment |= {"LD_PRELOAD": str(library), "JUMP_FILE": str(jump)}
     sweep = here.start()
-    for seconds in ("-86400", "2592000"):
-        time.sleep(1.5)
-        jump.write_text(seconds)
+    wait_until(lambda: here.results() is not None, sweep)
+    jump.write_text("-86400")
+    wait_until(lambda: here.files() != {}, sweep)
+    jump.write_text("2592000")
     assert sweep.wait(600) == 0, here.said()
     finished_at = [file["metadata"]["AQM"]["finished_at"] for file in here.files().values()]
     assert max(finished_at) > max(file["metadata"]["AQM"]["finished_at"]
@@ -90,17 +92,22 @@ def test_clock_when_it_jumps_changes_no_run(tmp_path: Path) -> None:
     assert here.left() == []
 
 
+def wait_until(condition: Callable[[], object], sweep: subprocess.Popen[Any]) -> None:
+    """Until it holds, while the sweep is on."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert time.monotonic() < end
+        assert sweep.poll() is None
+        time.sleep(0.02)
+
+
 def sweep_of(bench: Any, count: int) -> subprocess.Popen[str]:
     """A sweep of so many short runs, one after the other, when the first has just ended."""
     bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\naqm = sfq\n"
                 f"repetitions = {count}\njobs = 1")
     sweep = subprocess.Popen([FLENT, "-B", "try.batch"], cwd=bench.folder, text=True,
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    end = time.monotonic() + 300
-    while not bench.files():
-        assert time.monotonic() < end
-        assert sweep.poll() is None
-        time.sleep(0.02)
+    wait_until(bench.files, sweep)
     return sweep
 
 
