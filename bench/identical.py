@@ -24,10 +24,10 @@ from itertools import cycle
 from pathlib import Path
 
 from bench import disturbances
-from flent_aqm.bridge.test_files import our_tests
-from flent_aqm.paths import resource_dir
+from flent_aqm.asked.test_files import our_tests
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.versions import tool_versions
-from flent_aqm.testbed.kernel.locate import find_kernel
 
 RESULTS = Path(__file__).parent / "results"
 FLENT = Path(sys.executable).with_name("flent")

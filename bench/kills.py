@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.data_file import SUFFIX, read_data_file
-from flent_aqm.paths import resource_dir
-from flent_aqm.replay.compare import differences
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.results.data_file import SUFFIX, read_data_file
+from flent_aqm.sweep.replay.compare import differences
 
 FLENT = Path(sys.executable).with_name("flent")
 BATCH = """[Batch::kills]

@@ -15,10 +15,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.errors import AqmError, CommandFailed, ToolMissing
-from flent_aqm.paths import cache_to_write, find_cached
+from flent_aqm.base.errors import AqmError, CommandFailed, ToolMissing
+from flent_aqm.base.paths import cache_to_write, find_cached
+from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup import install
-from flent_aqm.shell import find_program, run
 
 VERSION = "3.44.post0"
 SOURCE = Path(__file__).with_name("peer_ns3.cc")

@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.memory import memory_mb
-from flent_aqm.data_file import SUFFIX
+from flent_aqm.results.data_file import SUFFIX
 
 RESULTS = Path(__file__).parent / "results" / "pictures"
 OURS = Path(sys.executable).with_name("flent-aqm")

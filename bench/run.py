@@ -33,12 +33,12 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import peer
-from flent_aqm import defaults
-from flent_aqm.data_file import read_data_file
-from flent_aqm.errors import AqmError
-from flent_aqm.paths import resource_dir
-from flent_aqm.router.apply import apply_command
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.router_hook import apply_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import AqmError
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep.finish import write_whole
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT

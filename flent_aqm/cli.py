@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flent_aqm.errors import AqmError
+from flent_aqm.base.errors import AqmError
 
 
 @dataclass(frozen=True)
@@ -30,58 +30,58 @@ class Command:
 # Modules are imported only when their command runs: start-up counts inside the guest.
 COMMANDS = {
     "assert": Command(
-        "flent_aqm.score.assert_command", "check a condition on the numbers of data files",
+        "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
     "browse": Command(
-        "flent_aqm.browse.command", "the report as a local page that follows a sweep",
+        "flent_aqm.commands.browse", "the report as a local page that follows a sweep",
         "flent-aqm browse results/quick-2026-01-31T120000"),
     "calibrate": Command(
-        "flent_aqm.calibrate.command", "fit a router model to measurements of a real router",
+        "flent_aqm.commands.calibrate", "fit a router model to measurements of a real router",
         "flent-aqm calibrate 800=676 1000=572"),
     "demo-picture": Command(
-        "flent_aqm.demo", "draw latency and throughput of a batch, queue by queue",
+        "flent_aqm.show.demo_picture", "draw latency and throughput of a batch, queue by queue",
         "flent-aqm demo-picture results/quick-2026-01-31T120000 -o demo.png"),
     "doctor": Command(
-        "flent_aqm.doctor", "list every part: found or missing, version, how to get it",
+        "flent_aqm.commands.doctor", "list every part: found or missing, version, how to get it",
         "flent-aqm doctor"),
     "export": Command(
-        "flent_aqm.export.command", "data files as a table: Parquet, CSV or JSON",
+        "flent_aqm.commands.export", "data files as a table: Parquet, CSV or JSON",
         "flent-aqm export results/ -o runs.parquet"),
     "figures": Command(
-        "flent_aqm.figures.command", "draw the study's figures, with the numbers behind them",
+        "flent_aqm.commands.figures", "draw the study's figures, with the numbers behind them",
         "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
     "lab": Command(
-        "flent_aqm.testbed.lab_command", "run a command on the client of a lab in virtual time",
+        "flent_aqm.commands.lab", "run a command on the client of a lab in virtual time",
         "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),
     "ndt7-server": Command(
-        "flent_aqm.ndt7.command", "serve NDT7 speed tests",
+        "flent_aqm.commands.ndt7_server", "serve NDT7 speed tests",
         "flent-aqm ndt7-server"),
     "replay": Command(
-        "flent_aqm.replay.command", "make the run of a data file again and compare",
+        "flent_aqm.commands.replay", "make the run of a data file again and compare",
         "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
     "report": Command(
-        "flent_aqm.report.command", "data files as one page to look at, print and send",
+        "flent_aqm.commands.report", "data files as one page to look at, print and send",
         "flent-aqm report results/ -o report.html"),
     "restore": Command(
-        "flent_aqm.testbed.ssh.restore", "undo what a sweep that is gone has left on a router",
+        "flent_aqm.commands.restore", "undo what a sweep that is gone has left on a router",
         "flent-aqm restore --testbed ssh://root@192.168.1.1"),
     "score": Command(
-        "flent_aqm.score.command", "every metric and score of data files",
+        "flent_aqm.commands.score", "every metric and score of data files",
         "flent-aqm score results/"),
     "setup": Command(
-        "flent_aqm.setup.command", "build the lab kernel and fetch the tools it needs",
+        "flent_aqm.commands.setup", "build the lab kernel and fetch the tools it needs",
         "flent-aqm setup"),
     "share": Command(
-        "flent_aqm.share.command", "copy a data file without what isn't anybody's business",
+        "flent_aqm.commands.share", "copy a data file without what isn't anybody's business",
         "flent-aqm share FILE.flent.gz -o shared/"),
     "speedtest": Command(
-        "flent_aqm.speedtest.command", "measure a line as speedtest-netperf.sh does",
+        "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
         "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),
     "worker": Command(
-        "flent_aqm.cluster.command", "make runs for sweeps with scheduler=ADDRESS",
+        "flent_aqm.commands.worker", "make runs for sweeps with scheduler=ADDRESS",
         "flent-aqm worker tcp://192.0.2.1:8786"),
     "sqm-home": Command(
-        "flent_aqm.sqm_home.command", "SQM off, at shares of the measured line, off again",
+        "flent_aqm.commands.sqm_home", "SQM off, at shares of the measured line, off again",
         "flent-aqm sqm-home"),
 }
 
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
-        from flent_aqm.crash_log import write_crash_log
+        from flent_aqm.base.crash_log import write_crash_log
 
         where = write_crash_log(words, error)
         print(f"flent-aqm: a defect of flent-aqm: {type(error).__name__}: {error}; "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What the kernel reports, for flent_aqm/parsers/tc.py. Read by the router's shell before
+# What the kernel reports, for flent_aqm/router/tc/read_back.py. Read by the router's shell before
 # router.sh, which calls read_back.
 
 # offload NAME: sets state to NAME's in features, the text of ethtool -k.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from flent_aqm.errors import ParseError
+from flent_aqm.base.errors import ParseError
 
 HEAD_BYTES = 54
 _FILE_HEADER_BYTES = 24

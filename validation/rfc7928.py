@@ -18,11 +18,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from flent_aqm.errors import AqmError, NotAvailable
-from flent_aqm.metrics.latency import idle_ms, loaded_ms
-from flent_aqm.metrics.queue import drop_pct
-from flent_aqm.metrics.run import Run, load_run
-from flent_aqm.plotters.looks import AQM_LOOKS
+from flent_aqm.base.errors import AqmError, NotAvailable
+from flent_aqm.results.metrics.latency import idle_ms, loaded_ms
+from flent_aqm.results.metrics.queue import drop_pct
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.show.looks import AQM_LOOKS
 from validation import marked
 
 PICTURE = Path("img") / "rfc7928.png"

@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from flent_aqm.errors import AqmError
+from flent_aqm.base.errors import AqmError
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep.pool import cores_for
 from flent_aqm.testbed.place import kill_all

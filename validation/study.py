@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy
 
-from flent_aqm.errors import AqmError
-from flent_aqm.figures.gather import Row, gather
-from flent_aqm.score.files import find_files
+from flent_aqm.base.errors import AqmError
+from flent_aqm.results.many_files import find_files
+from flent_aqm.show.figures.gather import Row, gather
 from validation import marked
 
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")

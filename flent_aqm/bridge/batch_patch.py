@@ -12,8 +12,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.bridge.exit_status import reported
-from flent_aqm.errors import ConfigError
 
 _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 

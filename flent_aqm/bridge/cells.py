@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.errors import ConfigError
-from flent_aqm.paths import resource_dir
-from flent_aqm.scenario import Scenario, parse_flag
-from flent_aqm.sweep.cell import Cell, derive_seed, in_one_form, refuse_unexpanded
-from flent_aqm.sweep.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
+from flent_aqm.asked.cell import Cell, derive_seed, in_one_form, refuse_unexpanded
+from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
+from flent_aqm.asked.scenario import Scenario, parse_flag
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.paths import resource_dir
 
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
 

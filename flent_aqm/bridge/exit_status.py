@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from flent_aqm.errors import AqmError
+from flent_aqm.base.errors import AqmError
 
 _failed = False
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from flent_aqm.errors import BadResult
+from flent_aqm.base.errors import BadResult
 
 
 def patch(module: Any) -> None:
@@ -31,8 +31,8 @@ def patch(module: Any) -> None:
 
 
 def _prepare(results: Any) -> None:
-    from flent_aqm.plotters.chart import run_of
-    from flent_aqm.plotters.observed import captured_in, queues_in
+    from flent_aqm.show.plots.chart import run_of
+    from flent_aqm.show.plots.observed import captured_in, queues_in
 
     for make in (run_of, captured_in, queues_in):
         with suppress(BadResult):  # a plot that is asked for says so

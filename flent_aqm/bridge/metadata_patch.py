@@ -28,7 +28,7 @@ def patch(module: Any) -> None:
 
     @wraps(stock_before)
     def record_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
-        from flent_aqm.scenario import Scenario
+        from flent_aqm.asked.scenario import Scenario
 
         scenario = Scenario.from_json(text)
         stock_before(results, extended, hostnames)
@@ -47,7 +47,7 @@ def patch(module: Any) -> None:
 
     @wraps(stock_after)
     def record_postrun_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
-        from flent_aqm.scenario import Scenario
+        from flent_aqm.asked.scenario import Scenario
 
         stock_after(results, extended, hostnames)
         commands.close()

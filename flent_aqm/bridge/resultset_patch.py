@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.bridge import raw_samples
+from flent_aqm.results import raw_samples
 
 ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 
@@ -29,9 +29,9 @@ def patch(module: Any) -> None:
         # Late: the lab's guest loads no files, and has no numpy.
         from flent.settings import new as new_settings
 
+        from flent_aqm.base.errors import BadResult
         from flent_aqm.bridge.exit_status import reported
         from flent_aqm.bridge.untrusted import read_for_flent
-        from flent_aqm.errors import BadResult
 
         path = Path(filename)
         suffix = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".bz2") else path.suffix

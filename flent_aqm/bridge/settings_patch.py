@@ -8,9 +8,9 @@ import os
 from functools import wraps
 from typing import Any
 
-from flent_aqm.bridge.test_files import is_only_ours, our_tests
+from flent_aqm.asked.test_files import is_only_ours, our_tests
 from flent_aqm.bridge.unknown_test import define, is_unknown
-from flent_aqm.plotters.catalogue import plots_for
+from flent_aqm.show.plots.catalogue import plots_for
 
 
 def patch(module: Any) -> None:

@@ -18,13 +18,13 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.bridge import definitions
 from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.overrides import restore_zeros, restrict
-from flent_aqm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from flent_aqm.sweep.cell import Cell
+    from flent_aqm.asked.cell import Cell
     from flent_aqm.sweep.sweep import Sweep
 
 _TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")

@@ -15,8 +15,8 @@ from types import ModuleType
 
 # Kind -> package and module of the table, and its name: dict[str, type].
 TABLES = {
-    "runner": ("flent_aqm.runners", "all_runners", "RUNNERS"),
-    "plotter": ("flent_aqm.plotters", "all_plotters", "PLOTTERS"),
+    "runner": ("flent_aqm.measure.runners", "all_runners", "RUNNERS"),
+    "plotter": ("flent_aqm.show.plots", "all_plotters", "PLOTTERS"),
 }
 
 

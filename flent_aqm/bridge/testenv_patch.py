@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from flent_aqm.bridge.test_files import locate
+from flent_aqm.asked.test_files import locate
 
 
 def patch(module: Any) -> None:

@@ -12,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from flent_aqm.bridge.test_files import SUFFIX, our_tests
-from flent_aqm.plotters.catalogue import plots_for
+from flent_aqm.asked.test_files import SUFFIX, our_tests
+from flent_aqm.show.plots.catalogue import plots_for
 
 # More are no picture.
 MOST_SERIES = 40

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.data_file import DataFile, a_number, read_data_file
-from flent_aqm.errors import BadResult
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import DataFile, a_number, read_data_file
 
 # A definition makes a runner of each.
 MOST_STREAMS = 1000

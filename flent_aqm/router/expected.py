@@ -12,13 +12,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flent_aqm import defaults
-from flent_aqm.parsers.tc import Clock, Scalar
-from flent_aqm.parsers.tc_class import describe_filter
-from flent_aqm.router.aqms import AQMS, FRAME_BYTES, Place, hook_value
+from flent_aqm.asked.queues.aqms import AQMS, FRAME_BYTES, Place, hook_value
+from flent_aqm.asked.queues.units import Clock, Scalar
+from flent_aqm.asked.queues.values import Expected
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
 from flent_aqm.router.printed import size_text
-from flent_aqm.router.values import Expected
-from flent_aqm.scenario import Scenario
+from flent_aqm.router.tc.classes import describe_filter
 
 # Handles that router_hooks/queues.sh gives, and the device it makes.
 ROOT_HANDLE, CLASS_HANDLE, LEAF_HANDLE = "1:", "1:1", "10:"

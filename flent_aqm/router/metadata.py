@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from flent_aqm.parsers.tc import Clock, Direction, HtbClass, Qdisc, ReadBack, bit_per_s
+from flent_aqm.asked.queues.units import Clock
 from flent_aqm.router.expected import burst_bytes, unit_of
+from flent_aqm.router.tc.read_back import Direction, HtbClass, Qdisc, ReadBack, bit_per_s
 
 # Root qdiscs that stand for the link's rate and not for the queue.
 SHAPER_KINDS = ("htb", "tbf")

@@ -6,7 +6,7 @@ Source: iproute2 tc/tc_util.c (print_time), lib/json_print_math.c (sprint_size),
 
 from __future__ import annotations
 
-from flent_aqm.parsers.tc import Scalar
+from flent_aqm.asked.queues.units import Scalar
 
 # Packets that tc prints with a p behind them, and those that it prints bare.
 _PACKETS_BARE = {("sfq", "depth")}

@@ -5,15 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flent_aqm import shell
-from flent_aqm.errors import ParseError, RouterDisagrees
-from flent_aqm.parsers.tc import Clock, Direction, HtbClass, Qdisc, ReadBack, parse_read_back
+from flent_aqm.asked.queues.units import Clock
+from flent_aqm.asked.router_hook import read_back_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import shell
+from flent_aqm.base.errors import ParseError, RouterDisagrees
 from flent_aqm.router import expected
-from flent_aqm.router.apply import read_back_command
 from flent_aqm.router.expected import ExpectedDirection, ExpectedQdisc
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import printed, rate_text, size_text
-from flent_aqm.scenario import Scenario
+from flent_aqm.router.tc.read_back import (
+    Direction,
+    HtbClass,
+    Qdisc,
+    ReadBack,
+    parse_read_back,
+)
 
 # Parameters that old versions of tc neither take nor show; the kernel's default holds then.
 _NOT_SHOWN_BY_OLD = frozenset({

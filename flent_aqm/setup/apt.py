@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from pathlib import Path
 
-from flent_aqm.errors import CommandFailed, SetupError
+from flent_aqm.base.errors import CommandFailed, SetupError
+from flent_aqm.base.shell import run
 from flent_aqm.setup.progress import Progress
-from flent_aqm.shell import run
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 # Where newer kernels and irtt appear for a stable system.

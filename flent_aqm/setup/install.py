@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flent_aqm.errors import SetupError
-from flent_aqm.paths import SYSTEM_CACHE, user_cache
+from flent_aqm.base.errors import SetupError
+from flent_aqm.base.paths import SYSTEM_CACHE, user_cache
 from flent_aqm.setup.progress import Progress
 
 _STAGING = "staging-"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from flent_aqm.errors import AqmError, SetupError
-from flent_aqm.paths import find_cached
+from flent_aqm.base.errors import AqmError, SetupError
+from flent_aqm.base.paths import find_cached
+from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup import install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
-from flent_aqm.shell import find_program, run
 
 OLDEST = (6, 18)
 # tc and the libraries that it is linked with.

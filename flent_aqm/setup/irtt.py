@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from flent_aqm.errors import AqmError, SetupError
+from flent_aqm.base.errors import AqmError, SetupError
+from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup import install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
-from flent_aqm.shell import find_program, run
 
 OLDEST_GO = (1, 22)
 

@@ -8,11 +8,11 @@ import re
 import shutil
 from pathlib import Path
 
-from flent_aqm.errors import AqmError, CommandFailed, SetupError, ToolMissing
+from flent_aqm.base.errors import AqmError, CommandFailed, SetupError, ToolMissing
+from flent_aqm.base.shell import run
 from flent_aqm.setup import install
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
-from flent_aqm.shell import run
 
 VERSION = "0.3.1"
 FOLDER = f"ndt7-client-{VERSION}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from flent_aqm.errors import CommandFailed, ToolMissing
+from flent_aqm.base.errors import CommandFailed, ToolMissing
 
 # What is kept of the output for the message of a failure.
 KEPT_LINES = 40

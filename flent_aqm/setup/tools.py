@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flent_aqm.errors import ToolMissing
-from flent_aqm.paths import SYSTEM_CACHE, user_cache
-from flent_aqm.shell import find_program
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.base.paths import SYSTEM_CACHE, user_cache
+from flent_aqm.base.shell import find_program
 
 
 def tool_dirs() -> list[Path]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from flent_aqm.doctor import all_parts
+from flent_aqm.setup.parts import all_parts
 
 
 def tool_versions() -> dict[str, str]:

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.data_file import parse_data_file
-from flent_aqm.errors import BadResult
-from flent_aqm.metrics.run import as_run
-from flent_aqm.metrics.scores import Scores, scores
-from flent_aqm.sweep.cell import Cell
+from flent_aqm.asked.cell import Cell
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.whole_file import written_whole
+from flent_aqm.results.data_file import parse_data_file
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.scores import Scores, scores
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import Outcome
 from flent_aqm.testbed.protocol import Facts
-from flent_aqm.whole_file import written_whole
 
 # Of the AQM object in a data file's metadata; docs/data-format.md tells its history.
 SCHEMA_VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from flent_aqm.errors import ConfigError
+from flent_aqm.base.errors import ConfigError
 
 MAX_JOBS = 1024
 

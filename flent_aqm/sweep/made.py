@@ -8,10 +8,10 @@ import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.errors import AqmError, LabError
-from flent_aqm.sweep.cell import BATCH_NAME, Cell, as_batch_file
-from flent_aqm.sweep.flent_settings import as_words
-from flent_aqm.sweep.needs import needs_of
+from flent_aqm.asked.cell import BATCH_NAME, Cell, as_batch_file
+from flent_aqm.asked.flent_settings import as_words
+from flent_aqm.asked.needs import needs_of
+from flent_aqm.base.errors import AqmError, LabError
 from flent_aqm.testbed.place import Outcome, Place
 from flent_aqm.testbed.protocol import FlentRun, Testbed
 

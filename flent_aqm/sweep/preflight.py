@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from flent_aqm import defaults
-from flent_aqm.errors import ConfigError, ToolMissing
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.needs import needs_of
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
 from flent_aqm.setup.tools import tool_path
-from flent_aqm.sweep.cell import Cell
-from flent_aqm.sweep.needs import needs_of
 
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 

@@ -24,8 +24,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from flent_aqm.errors import AqmError
-from flent_aqm.sweep.cell import Cell
+from flent_aqm.asked.cell import Cell
+from flent_aqm.base.errors import AqmError
 from flent_aqm.sweep.run_cell import Done
 from flent_aqm.sweep.time_left import TimeLeft
 

@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.errors import AqmError, LabError, StorageError
-from flent_aqm.metrics.scores import Scores
+from flent_aqm.asked.cell import Cell
+from flent_aqm.base.errors import AqmError, LabError, StorageError
+from flent_aqm.base.whole_file import written_whole
+from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.sweep import finish
-from flent_aqm.sweep.cell import Cell
 from flent_aqm.sweep.made import Made, make
 from flent_aqm.testbed.protocol import Testbed
-from flent_aqm.whole_file import written_whole
 
 
 @dataclass(frozen=True)

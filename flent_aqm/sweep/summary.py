@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from flent_aqm.errors import BadResult, ConfigError
-from flent_aqm.metrics.run import load_run
-from flent_aqm.metrics.scores import Scores, scores
-from flent_aqm.sweep.cell import Cell
+from flent_aqm.asked.cell import Cell
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.scores import Scores, scores
 
 # What cells can be grouped by: batch key -> heading, and the value's text.
 _KEYS: dict[str, tuple[str, Callable[[Cell], str]]] = {

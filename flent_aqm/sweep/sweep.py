@@ -12,26 +12,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from flent_aqm.cluster.address import parse_scheduler
-from flent_aqm.errors import AqmError, ConfigError, StorageError
+from flent_aqm.asked.cell import Cell
+from flent_aqm.base.errors import AqmError, ConfigError, StorageError
+from flent_aqm.base.whole_file import remove_abandoned
+from flent_aqm.results import status
+from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.versions import tool_versions
-from flent_aqm.sweep import preflight, status, summary
-from flent_aqm.sweep.cell import Cell
+from flent_aqm.sweep import preflight, summary
+from flent_aqm.sweep.cluster.address import parse_scheduler
 from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.interrupts import Interrupts
 from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.run_cell import Done, keep, run_cell
-from flent_aqm.testbed.kernel.locate import find_kernel
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all
 from flent_aqm.testbed.protocol import Testbed
 from flent_aqm.testbed.table import open_testbed
-from flent_aqm.whole_file import remove_abandoned
 
 if TYPE_CHECKING:
-    from flent_aqm.cluster.cluster import Cluster
+    from flent_aqm.sweep.cluster.cluster import Cluster
 
 
 class Stopped(BaseException):
@@ -187,8 +188,8 @@ class Sweep:
     def _pool_of_cluster(self, scheduler: str, facts: Mapping[str, SweepFacts]) -> Pool:
         """One whose threads only wait for workers, and write what comes back."""
         # Not before somebody asks for it.
-        from flent_aqm.cluster.agreement import Wanted
-        from flent_aqm.cluster.cluster import Cluster
+        from flent_aqm.sweep.cluster.agreement import Wanted
+        from flent_aqm.sweep.cluster.cluster import Cluster
 
         assert self._progress is not None
         (one,) = facts.values()

@@ -14,10 +14,10 @@ import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from flent_aqm import defaults, paths
-from flent_aqm.errors import ConfigError
-from flent_aqm.router.apply import MORE_SETTINGS, more_settings
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.router_hook import MORE_SETTINGS, more_settings
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults, paths
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.tools import tool_dirs
 from flent_aqm.testbed.guest_mounts import as_bytes, lab_mounts
 from flent_aqm.testbed.package_copy import package_folder

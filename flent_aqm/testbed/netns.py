@@ -17,13 +17,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flent_aqm import defaults, shell
-from flent_aqm.errors import AqmError, ConfigError, LabError, LabTimeout
-from flent_aqm.parsers.tc import parse_read_back
-from flent_aqm.router.apply import apply_command, read_back_command
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.router_hook import apply_command, read_back_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults, shell
+from flent_aqm.base.errors import AqmError, ConfigError, LabError, LabTimeout
 from flent_aqm.router.proof import prove
-from flent_aqm.scenario import Scenario
-from flent_aqm.sweep.cell import Cell
+from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.testbed.place import DIES_WITH_US, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun

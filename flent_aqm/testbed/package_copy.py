@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from flent_aqm import paths
-from flent_aqm.errors import LabError
+from flent_aqm.base import paths
+from flent_aqm.base.errors import LabError
 
 PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
 # Those of files that are read inside.

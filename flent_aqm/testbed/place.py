@@ -20,9 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from flent_aqm import defaults
-from flent_aqm.errors import ConfigError, LabError, LabTimeout
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
 from flent_aqm.testbed import guest_files
 from flent_aqm.testbed.folder import OwnedFolder
 

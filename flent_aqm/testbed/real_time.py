@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from flent_aqm import defaults
-from flent_aqm.errors import ConfigError
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.testbed.protocol import FlentRun
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flent_aqm.errors import ConfigError
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.testbed.netns import NetnsTestbed
 from flent_aqm.testbed.protocol import Testbed
 from flent_aqm.testbed.ssh.testbed import SshTestbed

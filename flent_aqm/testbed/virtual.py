@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flent_aqm import defaults
-from flent_aqm.errors import ConfigError, LabError
-from flent_aqm.router_model import watchdog_latency_ns
-from flent_aqm.scenario import Scenario
-from flent_aqm.sweep.cell import Cell
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.router_model import watchdog_latency_ns
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError, LabError
+from flent_aqm.setup.kernel.locate import Kernel, find_kernel
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
-from flent_aqm.testbed.kernel.locate import Kernel, find_kernel
 from flent_aqm.testbed.place import DIES_WITH_US, Outcome, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 

@@ -35,7 +35,7 @@ PLOTS = o([("probe", {"description": "Probe", "type": "timeseries",
 """
 PROBE_INC = 'DEFAULTS = {"PLOT": "probe"}\nTOTAL_LENGTH = LENGTH\n'
 PROBE_RUNNER = """\
-from flent_aqm.bridge.flent_api import ProcessRunner
+from flent_aqm.base.flent_api import ProcessRunner
 
 
 class AqmProbeRunner(ProcessRunner):
@@ -156,10 +156,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (tests / "aqm_probe.conf").write_text(PROBE_CONF)
     (tests / "aqm_probe.inc").write_text(PROBE_INC)
     (tests / "ping.conf").write_text('raise Exception("ours was taken for the stock one")')
-    runners = target / "flent_aqm" / "runners"
+    runners = target / "flent_aqm" / "measure" / "runners"
     (runners / "aqm_probe.py").write_text(PROBE_RUNNER)
     (runners / "all_runners.py").write_text(
-        "from flent_aqm.runners.aqm_probe import AqmProbeRunner\n\n"
+        "from flent_aqm.measure.runners.aqm_probe import AqmProbeRunner\n\n"
         "RUNNERS = {'aqm_probe': AqmProbeRunner}\n")
     return target
 

@@ -35,7 +35,7 @@ def test_stock_test_when_run_imports_no_runner_of_ours(installed: Env) -> None:
     """A look-up of one of Flent's own runners doesn't load our table."""
     printed = installed.code(f"import flent.runners as r; r.get('ping'); {MODULES}").split()
     assert "flent.runners" in printed
-    assert not [name for name in printed if name.startswith("flent_aqm.runners")]
+    assert not [name for name in printed if name.startswith("flent_aqm.measure.runners")]
 
 
 def test_guest_when_flent_is_loaded_imports_nothing_of_the_sweep(installed: Env) -> None:
@@ -139,14 +139,14 @@ def test_runner_when_nobody_knows_it_is_refused_as_by_flent(installed: Env, stoc
 
 def test_runner_when_its_module_is_imported_first_is_found(installed: Env) -> None:
     """Our runners import Flent and Flent finds our runners: installed may come first."""
-    printed = installed.code(f"import flent_aqm.runners.aqm_probe\n{HAS_RUNNER}")
+    printed = installed.code(f"import flent_aqm.measure.runners.aqm_probe\n{HAS_RUNNER}")
     assert printed.strip() == "AqmProbeRunner"
 
 
 def test_tables_when_missing_are_empty(fresh: Env, wheel: Path) -> None:
     """Without a table of runners Flent has its own ones."""
     fresh.install(wheel)
-    (fresh.site / "flent_aqm/runners/all_runners.py").unlink()
+    (fresh.site / "flent_aqm/measure/runners/all_runners.py").unlink()
     printed = fresh.code(
         "from flent_aqm.bridge.tables import table; import flent.runners as r\n"
         "print(table('runner'), r.get('ping').__name__)")

@@ -42,7 +42,7 @@ def flent(*words: object) -> subprocess.CompletedProcess[str]:
     ("stock_rrul", "glitches")])
 def test_file_of_an_unknown_test_draws(golden: str, plot: str | None, tmp_path: Path) -> None:
     """By default, by kinds of Flent's, and by ours for latencies."""
-    from flent_aqm.plotters.catalogue import LATENCY
+    from flent_aqm.show.plots.catalogue import LATENCY
 
     if plot == "glitches":
         plot = next(iter(LATENCY))

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.errors import BadResult
-from flent_aqm.metrics.run import load_run
-from flent_aqm.metrics.table import values
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.table import values
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 FILES = [(GOLDEN / name).read_bytes() for name in (

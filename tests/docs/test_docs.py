@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.asked.scenario import Scenario
 from flent_aqm.cli import COMMANDS
-from flent_aqm.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])

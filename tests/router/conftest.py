@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.scenario import Scenario
 from flent_aqm.testbed.virtual import Lab
 
 # For the code of the tests: hook COMMAND SETTING…, on_router PROGRAM ARGUMENT…, $rates, and

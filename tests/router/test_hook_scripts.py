@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.paths import resource_dir
+from flent_aqm.base.paths import resource_dir
 
 HOOKS = resource_dir("router_hooks")
 SCRIPTS = sorted(HOOKS.rglob("*.sh"))

@@ -11,11 +11,11 @@ from itertools import product
 
 import pytest
 
-from flent_aqm import defaults, paths
-from flent_aqm.parsers.tc import parse_read_back
-from flent_aqm.router.apply import apply_command, read_back_command, undo_command
+from flent_aqm.asked.router_hook import apply_command, read_back_command, undo_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults, paths
 from flent_aqm.router.proof import differences
-from flent_aqm.scenario import Scenario
+from flent_aqm.router.tc.read_back import parse_read_back
 
 pytestmark = pytest.mark.lab
 InGuest = Callable[[str], str]
@@ -211,7 +211,7 @@ def test_proof_when_called_in_the_guest_reads_back_without_heavy_imports(
         exec "$PYTHON" - <<'END'
 import sys
 from flent_aqm.router import proof
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.scenario import Scenario
 
 asked = Scenario(aqm="sfq", rate_down_mbps=100, rate_up_mbps=20)
 report = proof.read_back(asked)

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm import defaults
-from flent_aqm.parsers.tc import ReadBack, parse_psched, parse_read_back
-from flent_aqm.paths import resource_dir
-from flent_aqm.router.aqms import AQMS
+from flent_aqm.asked.queues.aqms import AQMS
+from flent_aqm.asked.queues.units import parse_psched
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import rate_text
 from flent_aqm.router.proof import differences, prove
+from flent_aqm.router.tc.read_back import ReadBack, parse_read_back
 from flent_aqm.router.warnings import warnings
-from flent_aqm.scenario import Scenario
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 ASKED = Scenario(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20, burst_shaping=True)

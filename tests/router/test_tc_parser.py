@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.errors import ParseError
-from flent_aqm.parsers.tc import bit_per_s, parse_classes, parse_psched, parse_read_back
+from flent_aqm.asked.queues.units import parse_psched
+from flent_aqm.base.errors import ParseError
+from flent_aqm.router.tc.read_back import bit_per_s, parse_classes, parse_read_back
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 TEXT = (GOLDEN / "read_back_fq_codel_after_load.txt").read_text()

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm import defaults
-from flent_aqm.parsers.tc import parse_read_back
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
 from flent_aqm.router.proof import differences
-from flent_aqm.scenario import Scenario
+from flent_aqm.router.tc.read_back import parse_read_back
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 VERSIONS = sorted((GOLDEN / "versions").glob("*.txt"))

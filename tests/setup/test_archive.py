@@ -8,7 +8,7 @@ from functools import cmp_to_key
 
 import pytest
 
-from flent_aqm.errors import SetupError
+from flent_aqm.base.errors import SetupError
 from flent_aqm.setup import apt
 
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg") is None, reason="dpkg is not installed")

@@ -13,7 +13,7 @@ from flent_aqm import cli
 from flent_aqm.cli import COMMANDS, Command, main
 
 MODULE = '''
-from flent_aqm.errors import ConfigError
+from flent_aqm.base.errors import ConfigError
 
 def add_arguments(parser):
     parser.add_argument("what")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from flent_aqm.errors import SetupError
-from flent_aqm.testbed.kernel.config_check import check_config, parse_config
-from flent_aqm.testbed.kernel.recipe import FRAGMENT
+from flent_aqm.base.errors import SetupError
+from flent_aqm.setup.kernel.config_check import check_config, parse_config
+from flent_aqm.setup.kernel.recipe import FRAGMENT
 
 GENERATED = """\
 # Automatically generated file; DO NOT EDIT.

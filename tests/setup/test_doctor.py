@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm import doctor
-from flent_aqm.doctor import Part, missing
+from flent_aqm.setup import parts as setup_parts
+from flent_aqm.setup.parts import Part, missing
 
 BUILT = "flent-aqm setup"
 
@@ -72,7 +72,7 @@ def test_missing_counts_compilers_only_until_the_kernel_is_built(
 def test_doctor_without_the_tc_for_dualpi2_tells_how_to_get_it(
         monkeypatch: pytest.MonkeyPatch) -> None:
     """A part that most runs can do without."""
-    monkeypatch.setattr(doctor, "find_new_tc", lambda: None)
-    part, = (part for part in doctor.all_parts() if part.name == "tc for dualpi2")
+    monkeypatch.setattr(setup_parts, "find_new_tc", lambda: None)
+    part, = (part for part in setup_parts.all_parts() if part.name == "tc for dualpi2")
     assert (part.found, part.how_to_get) == (False, BUILT)
     assert missing([part]) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.errors import SetupError
+from flent_aqm.base.errors import SetupError
 from flent_aqm.setup import install
 
 HOLD_LOCK = """

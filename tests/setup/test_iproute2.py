@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm import paths
-from flent_aqm.errors import SetupError, ToolMissing
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import paths
+from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.setup import iproute2
 from flent_aqm.setup.apt import Package
 from flent_aqm.sweep import preflight
-from flent_aqm.sweep.cell import Cell
 
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg is not installed")
 LIBRARIES = "usr/lib/x86_64-linux-gnu"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm import paths
-from flent_aqm.errors import ToolMissing
-from flent_aqm.testbed.kernel import recipe
-from flent_aqm.testbed.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.testbed.kernel.recipe import Recipe, Source
+from flent_aqm.base import paths
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.setup.kernel import recipe
+from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
+from flent_aqm.setup.kernel.recipe import Recipe, Source
 
 SOURCE = Source("linux-source-7.3", "7.3.4-1")
 PATCHES = (("0001-a.patch", b"one"), ("0002-b.patch", b"two"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.errors import CommandFailed, ToolMissing
+from flent_aqm.base.errors import CommandFailed, ToolMissing
 from flent_aqm.setup.stream import run_watched
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.paths import resource_dir
+from flent_aqm.base.paths import resource_dir
 
 FLENT = Path(sys.executable).with_name("flent")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.metrics.run import load_run
-from flent_aqm.metrics.scores import scores
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.scores import scores
 
 pytestmark = pytest.mark.lab
 

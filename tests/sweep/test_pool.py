@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from flent_aqm.errors import ConfigError
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.sweep.jobs import parse_jobs
 from flent_aqm.sweep.pool import Pool
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.sweep import status
+from flent_aqm.results import status
 
 pytestmark = pytest.mark.lab
 

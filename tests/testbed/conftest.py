@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.paths import resource_dir
+from flent_aqm.base.paths import resource_dir
 
 FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm import paths
+from flent_aqm.base import paths
 from flent_aqm.testbed import package_copy
 
 MAKE_ANOTHER = """

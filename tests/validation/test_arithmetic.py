@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from flent_aqm.errors import ParseError
+from flent_aqm.base.errors import ParseError
 from validation.captures import passage, read_packets, shares
 from validation.check import at_least, at_most, close_to
 from validation.checks.codel_law import law_s, linux_law_s

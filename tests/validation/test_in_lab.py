@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from flent_aqm.errors import BadResult
+from flent_aqm.base.errors import BadResult
 from validation.checks import codel_law
 from validation.experiment import experiment
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from flent_aqm.metrics.throughput import jain
+from flent_aqm.results.metrics.throughput import jain
 from validation.check import Check, Finding, Outcome, at_least
 from validation.experiment import experiment
 

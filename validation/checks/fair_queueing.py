@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flent_aqm.metrics.throughput import jain
+from flent_aqm.results.metrics.throughput import jain
 from validation.captures import read_packets, shares
 from validation.check import Check, Finding, Outcome, at_least, close_to
 from validation.experiment import experiment

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flent_aqm.calibrate.points import Setting
-from flent_aqm.calibrate.simulate import goodputs_mbps
-from flent_aqm.calibrate.theory import default_burst_us, goodput_mbps
+from flent_aqm.sweep.calibrate.points import Setting
+from flent_aqm.sweep.calibrate.simulate import goodputs_mbps
+from flent_aqm.sweep.calibrate.theory import default_burst_us, goodput_mbps
 from validation.check import Check, Finding, Outcome, close_to
 
 if TYPE_CHECKING:

@@ -41,11 +41,11 @@ start_servers() {
         irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
         netserver) netserver -D >/dev/null 2>&1 & ;;
         ndt7)
-            "$PYTHON" -P -m flent_aqm.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
+            "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
                 >/run/ndt7.log 2>&1 &
             ;;
         ndt7-cleartext) # starts faster, as it makes no certificate
-            "$PYTHON" -P -m flent_aqm.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
+            "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
             ;;
         ndt-server)
             # M-Lab's own, which writes its records below the working directory.

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from flent_aqm import paths, shell
-from flent_aqm.errors import CommandFailed, TestbedError, ToolMissing
+from flent_aqm.base import paths, shell
+from flent_aqm.base.errors import CommandFailed, TestbedError, ToolMissing
 
 CONTROL = "FLENT_AQM_SSH_CONTROL"
 

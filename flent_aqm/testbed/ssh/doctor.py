@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from flent_aqm import shell
-from flent_aqm.errors import CommandFailed, ConfigError, TestbedError
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import shell
+from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.testbed.ssh.connection import Connection, hook_command
 from flent_aqm.testbed.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.testbed.ssh.probe import Facts, check_host, probe

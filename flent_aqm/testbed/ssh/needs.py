@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from flent_aqm.router.aqms import AQMS
-from flent_aqm.scenario import Scenario
+from flent_aqm.asked.queues.aqms import AQMS
+from flent_aqm.asked.scenario import Scenario
 
 # What each hook puts there in passing, and the study's shaper.
 ALWAYS = frozenset({"pfifo", "htb"})

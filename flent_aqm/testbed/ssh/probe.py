@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from flent_aqm.errors import ParseError, TestbedError
+from flent_aqm.base.errors import ParseError, TestbedError
 
 # For the state that lies on the router while a sweep runs (session.sh tries 256 KB).
 NEEDED_KB = 300

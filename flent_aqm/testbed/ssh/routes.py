@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import socket
 
-from flent_aqm.errors import ConfigError
+from flent_aqm.base.errors import ConfigError
 
 
 def address_of(host: str) -> str:

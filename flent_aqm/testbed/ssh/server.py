@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flent_aqm import defaults
-from flent_aqm.errors import AqmError, TestbedError
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import AqmError, TestbedError
 from flent_aqm.testbed.ssh import probe
 from flent_aqm.testbed.ssh.connection import Connection
 from flent_aqm.testbed.ssh.session import Session

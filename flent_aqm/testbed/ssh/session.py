@@ -13,10 +13,10 @@ import secrets
 import socket
 from collections.abc import Sequence
 
-from flent_aqm.errors import AqmError, TestbedError
+from flent_aqm.base.errors import AqmError, TestbedError
+from flent_aqm.router.restore.plan import restore_plan
+from flent_aqm.router.restore.state import parse_state
 from flent_aqm.testbed.ssh.connection import Connection
-from flent_aqm.testbed.ssh.restore_plan import restore_plan
-from flent_aqm.testbed.ssh.router_state import parse_state
 
 
 class Session:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from flent_aqm.errors import AqmError, ConfigError, TestbedError
-from flent_aqm.scenario import Scenario
-from flent_aqm.sweep.cell import Cell
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
 from flent_aqm.testbed.folder import OwnedFolder
 from flent_aqm.testbed.place import DIES_WITH_US, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One cell of a batch's matrix in one repetition: all that is needed to run it anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.asked.router_hook import MORE_SETTINGS, ON_ROUTER, first_settings
+from flent_aqm.asked.scenario import Scenario, parse_flag
+from flent_aqm.base.errors import ConfigError
+
+# In the guest; the batch's own would get into random choices of its Flent.
+BATCH_NAME = "cell"
+
+_UNEXPANDED = re.compile(r"\$\{[^}]*\}?")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What runs: the test, its Flent settings, the hook commands, the testbed's scenario.
+
+    Those four decide the run. What else there is never reaches the guest, so that the run
+    is the same under any name, in any batch, in any folder.
+
+    settings: by the names in flent_settings.SETTINGS, without defaults; commands: name ->
+    the section's keys (exec, type, essential); name: the data file's name without suffix;
+    folder: where it goes; metadata: what the batch says of the run (BATCH_TIME, TITLE and
+    the like); length_s: how long Flent expects it to last; debug_log: whether the output of
+    all tools is kept.
+    """
+
+    name: str
+    folder: Path
+    test_name: str
+    scenario: Scenario
+    settings: Mapping[str, object]
+    commands: Mapping[str, Mapping[str, str]]
+    metadata: Mapping[str, object]
+    length_s: float
+    debug_log: bool = False
+
+    @property
+    def runs_router_hook_only(self) -> bool:
+        """Whether the batch has no commands of its own, which no data file could hold."""
+        return self.commands == router_command(self.scenario)
+
+    @property
+    def as_metadata(self) -> dict[str, object]:
+        """All that decides the run, but for the scenario; commands by their kind alone."""
+        return {"test": self.test_name, "settings": dict(self.settings),
+                "commands": "router" if self.runs_router_hook_only else "others"}
+
+    @property
+    def data_file(self) -> Path:
+        """Where the finished run is found."""
+        return self.folder / f"{self.name}.flent.gz"
+
+    @property
+    def log_file(self) -> Path:
+        """What Flent and the guest had to say."""
+        return self.folder / f"{self.name}.log"
+
+    @property
+    def capture_file(self) -> Path:
+        """Headers of packets, of a test with keep_pcap."""
+        return self.folder / f"{self.name}.pcap"
+
+    @property
+    def tools_log_file(self) -> Path:
+        """All that the run's tools have printed."""
+        return self.folder / f"{self.name}.debug.log.gz"
+
+
+def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
+    """A seed for a run that was given none: the same for the same run anywhere.
+
+    Below 2^53, so that every JSON reader keeps it exactly.
+    """
+    identity = json.dumps([test_name, {**scenario.identity(), "seed": None}, str(repetition)],
+                          sort_keys=True)
+    return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
+
+
+def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
+    """Flent leaves an unknown ${name} in place, and a shell would make it empty.
+
+    Raises ConfigError that names the place and the variable.
+    """
+    for key, value in values.items():
+        found = _UNEXPANDED.search(str(value))
+        if found:
+            raise ConfigError(f"{where}: {key} contains {found.group()}, which no argument or "
+                              "setting defines; add it to the batch, or correct its name")
+
+
+def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
+    """The command that puts the scenario's queue onto the router, as Cell.commands has it."""
+    words = shlex.join(["apply", f"testbed={scenario.testbed}", *first_settings(scenario)])
+    line = f'sh "$FLENT_AQM_HOOKS/{ON_ROUTER}" {words} ${MORE_SETTINGS}'
+    return {"router": {"exec": line, "type": "pre", "essential": "True"}}
+
+
+def in_one_form(
+    commands: Mapping[str, Mapping[str, str]], scenario: Scenario
+) -> Mapping[str, Mapping[str, str]]:
+    """The commands; where they only run the router hook for the scenario, router_command().
+
+    A batch may write a rate as 100 or 100.0, and the run is the same.
+    """
+    if len(commands) != 1:
+        return commands
+    (command,) = commands.values()
+    (ours,) = router_command(scenario).values()
+    try:
+        same = (_meaning(command["exec"]) == _meaning(ours["exec"])
+                and {**command, "exec": ""} == {**ours, "exec": ""})
+    except (ConfigError, KeyError, ValueError):
+        return commands
+    return router_command(scenario) if same else commands
+
+
+def _meaning(line: str) -> tuple[list[str], dict[str, object]]:
+    """A hook's command line as its words and its settings, numbers and switches as values."""
+    words: list[str] = []
+    settings: dict[str, object] = {}
+    for word in shlex.split(line):
+        name, equals, value = word.partition("=")
+        if not equals:
+            words.append(word)
+        elif name.endswith("_mbps"):
+            settings[name] = float(value)
+        elif name == "burst_shaping":
+            settings[name] = parse_flag(name, value)
+        else:
+            settings[name] = value
+    return words, settings
+
+
+def as_batch_file(cell: Cell) -> str:
+    """The cell as a batch file of its own, with one batch of one run."""
+    lines = [f"[Batch::{BATCH_NAME}]", f"test_name = {cell.test_name}", "filename_extra = cell",
+             # Always: each line of the log is a look at the clock.
+             "debug_log = yes"]
+    if cell.commands:
+        lines.append(f"commands = {', '.join(cell.commands)}")
+    for name, keys in cell.commands.items():
+        lines += ["", f"[Command::{name}]"]
+        lines += [f"{key} = {_one_line(value)}" for key, value in keys.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _one_line(value: str) -> str:
+    # An indented line goes on with the value of the line before it (configparser).
+    return value.replace("\n", "\n    ")

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Groups of flows and changes of the router's rate, for tests_defs/aqm_flows.conf.
+
+Read whenever the test is loaded, in the guest too: it imports little.
+
+    flows=2xreno+1xudp8@20-40+1xcubic/dest2
+          | |    |    |        |
+          | |    |    |        to the second server instead of the first
+          | |    |    from 20 s to 40 s of the load, instead of all of it
+          | |    UDP, 8 Mbit/s for each flow of the group
+          | TCP with this congestion control
+          number of flows
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+
+MAX_FLOWS = 128
+SHORTEST_STEP_S = 0.01
+SECOND_SERVER = "dest2"
+# Also the form in which a data file may bring the parameters (sweep/flent_settings.py).
+_NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
+_GROUP = (rf"(?P<count>[1-9]\d{{0,2}})x"
+          rf"(?:udp(?P<udp>{_NUMBER})|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
+          rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{SECOND_SERVER}))?")
+_UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
+FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"
+RATES = rf"{_NUMBER}(?:,{_NUMBER}){{0,99}}"
+
+Refuse = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Equal flows. congestion_control: of TCP, "" for UDP, whose rate is udp_mbps a flow;
+    start_s, stop_s: within the load; host: "" for the first server."""
+
+    text: str
+    count: int
+    congestion_control: str
+    udp_mbps: float
+    start_s: float
+    stop_s: float
+    host: str
+
+
+def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
+    """What the test parameter flows asks for. refuse: Flent's test_error, may return; then
+    there is one flow of Cubic.
+    """
+    groups = []
+    if re.fullmatch(FLOWS, text):
+        groups = [_group(part, load_s) for part in text.split("+")]
+    if not groups:
+        refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
+               f"1xudp8@20-40 or 1xcubic/{SECOND_SERVER} with + between, at most "
+               f"{len(defaults.IPERF3_FLOW_PORTS)} of them")
+    for group in groups:
+        if not 0 <= group.start_s < group.stop_s <= load_s or group.count > MAX_FLOWS:
+            refuse(f"flows: {group.text!r} has to lie within the load of {load_s:g} s and to have "
+                   f"at most {MAX_FLOWS} flows")
+            groups = []
+            break
+    return groups or [_group("1xcubic", load_s)]
+
+
+def _group(text: str, load_s: float) -> Group:
+    found = re.fullmatch(_GROUP, text)
+    assert found, text
+    part = found.groupdict()
+    return Group(text, int(part["count"]), part["tcp"] or "", float(part["udp"] or 0),
+                 float(part["start"] or 0), float(part["stop"] or load_s), part["host"] or "")
+
+
+def data_sets(groups: Sequence[Group], direction: str, host: str,
+              load_start_s: float) -> dict[str, dict[str, Any]]:
+    """Series name -> data set, one a group. Each has an iperf3 server of its own, as one
+    serves one test at a time."""
+    found: dict[str, dict[str, Any]] = {}
+    for port, group in zip(defaults.IPERF3_FLOW_PORTS, groups, strict=False):
+        kind = "UDP" if group.udp_mbps else "TCP"
+        name = f"{kind} {direction} {group.text}"
+        if name in found:
+            name = f"{name} ({port})"
+        found[name] = {
+            "runner": "aqm_iperf3", "host": group.host or host,
+            "port": port,
+            "delay": load_start_s + group.start_s, "length": group.stop_s - group.start_s,
+            "direction": direction, "streams": group.count,
+            "congestion_control": group.congestion_control or None,
+            "udp_mbps": group.udp_mbps, "as_received": True, "units": "Mbits/s"}
+    return found
+
+
+def rates_from(text: str, step_s: str, scenario: Scenario | None,
+               refuse: Refuse) -> tuple[list[float], float]:
+    """Mbit/s that the router's rate takes in turn, and for how long each; checked.
+
+    scenario: of the run, None where the router is none of ours.
+    """
+    if not text:
+        return [], 0.0
+    if scenario is None:
+        refuse("rates_mbps: works where the router is a network namespace of this machine "
+               "(testbed virtual or netns)")
+        return [], 0.0
+    if scenario.shaper != "htb" or scenario.tiers != 1 or scenario.burst_shaping:
+        refuse("rates_mbps: works with shaper=htb, one tier, and without burst_shaping")
+        return [], 0.0
+    try:
+        rates, step = [float(one) for one in text.split(",")], float(step_s)
+    except ValueError:
+        rates, step = [], 0.0
+    if not rates or min(rates) <= 0 or max(rates) > 10_000 or step < SHORTEST_STEP_S:
+        refuse(f"rates_mbps, rate_step_s: {text!r} every {step_s!r} s is not understood; expected "
+               f"Mbit/s with commas between, and {SHORTEST_STEP_S:g} s or more")
+        return [], 0.0
+    return rates, step

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands that run a router hook for a scenario, as lists for shell.run."""
+
+from __future__ import annotations
+
+from flent_aqm.asked.queues.aqms import hook_value
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import paths
+
+# The script in router_hooks/ that runs in the guest.
+ON_ROUTER = "on_router.sh"
+# In the environment of a batch's commands: the words of more_settings(), for base.batch.
+MORE_SETTINGS = "FLENT_AQM_ROUTER_SETTINGS"
+
+
+def apply_command(scenario: Scenario) -> list[str]:
+    """Puts the scenario's queue and rates on the router."""
+    return [*_hook("apply", scenario), *first_settings(scenario), *more_settings(scenario)]
+
+
+def first_settings(scenario: Scenario) -> list[str]:
+    """Those that batches give the hook by themselves: AQM, rates, burst shaping."""
+    return [
+        f"aqm={scenario.aqm}",
+        # Six decimals are whole bits per second, all that tc knows.
+        f"rate_down_mbps={scenario.rate_down_mbps:.6f}",
+        f"rate_up_mbps={scenario.rate_up_mbps:.6f}",
+        f"burst_shaping={'yes' if scenario.burst_shaping else 'no'}",
+    ]
+
+
+def more_settings(scenario: Scenario) -> list[str]:
+    """Those settings for the hook that aren't at their default, but for AQM, rates and burst
+    shaping. No word has a blank or a sign that a shell would expand."""
+    words = []
+    if scenario.shaper != "htb":
+        words.append(f"shaper={scenario.shaper}")
+    if scenario.ingress != "lan":
+        words.append(f"ingress={scenario.ingress}")
+    if scenario.tiers != 1:
+        words.append(f"tiers={scenario.tiers}")
+    if scenario.txqueuelen is not None:
+        words.append(f"txqueuelen={scenario.txqueuelen}")
+    words += [f"aqm_{name}={hook_value(scenario.aqm, name, text)}"
+              for name, text in scenario.aqm_parameters]
+    if scenario.up_aqm is not None:
+        words.append(f"up_aqm={scenario.up_aqm}")
+        words += [f"up_aqm_{name}={hook_value(scenario.up_aqm, name, text)}"
+                  for name, text in scenario.up_aqm_parameters]
+    return words
+
+
+def read_back_command(scenario: Scenario) -> list[str]:
+    """Prints what the router's kernel reports, as the JSON that parsers.tc reads."""
+    return _hook("read-back", scenario)
+
+
+def undo_command(scenario: Scenario) -> list[str]:
+    """Gives the router's devices their default queues."""
+    return _hook("undo", scenario)
+
+
+def _hook(command: str, scenario: Scenario) -> list[str]:
+    script = paths.resource_dir("router_hooks") / ON_ROUTER
+    return ["sh", str(script), command, f"testbed={scenario.testbed}"]

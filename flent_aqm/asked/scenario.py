@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is asked of the testbed for one run: a checked, frozen record.
+
+Batch files, command lines and data files give text; everything past this module
+works with a Scenario, so a wrong value is found before anything starts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+
+from flent_aqm.asked.queues.aqms import check_parameter
+from flent_aqm.asked.router_model import watchdog_latency_ns
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+
+_TRUE = {"yes", "true", "on", "1"}
+_FALSE = {"no", "false", "off", "0"}
+_DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
+# No name begins with -, which ssh would take for an option.
+_SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
+
+_FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Requested settings of one run. Rates in Mbit/s, delays in ms."""
+
+    aqm: str = "no_aqm"
+    rate_up_mbps: float = 100.0
+    rate_down_mbps: float = 100.0
+    burst_shaping: bool = False
+    cross_traffic: bool = False
+    base_delay_ms: float = 0.0
+    router_model: str = "ideal"
+    testbed: str = "virtual"
+    seed: int | None = None
+    # Parameters of the AQM that are not at their default, by name, as text: target -> 10ms.
+    aqm_parameters: tuple[tuple[str, str], ...] = ()
+    shaper: str = "htb"
+    ingress: str = "lan"
+    tiers: int = 1
+    txqueuelen: int | None = None
+    # Of a router behind ssh: its devices, "" for those of its routes; the server's address.
+    dev_down: str = ""
+    dev_up: str = ""
+    server_testbed: str = ""
+    # The queue of the upload where it is another one than that of the download: AQM and
+    # parameters. None: the same.
+    up_aqm: str | None = None
+    up_aqm_parameters: tuple[tuple[str, str], ...] = ()
+    # Hosts ask for ECN in their TCP connections.
+    tcp_ecn: bool = False
+    # A second server that is so much farther away than the first; None: there is none.
+    dest2_delay_ms: float | None = None
+    # A modem with drop-tail queues between router and server. None: there is no modem.
+    modem_down_mbps: float | None = None
+    modem_up_mbps: float | None = None
+    modem_down_buffer_ms: float = defaults.MODEM_BUFFER_MS
+    modem_up_buffer_ms: float = defaults.MODEM_BUFFER_MS
+
+    def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """AQM and parameters of the device that shapes `down` or `up`."""
+        if role == "up" and self.up_aqm is not None:
+            return self.up_aqm, self.up_aqm_parameters
+        return self.aqm, self.aqm_parameters
+
+    def as_dict(self) -> dict[str, object]:
+        """All fields by name, fit for JSON."""
+        return {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
+                "up_aqm_parameters": dict(self.up_aqm_parameters)}
+
+    def identity(self) -> dict[str, object]:
+        """What tells this run from others: the fields of the first version, and those of
+        later ones that aren't at their default. So the seeds of old runs stay as they were.
+        """
+        later = {field.name for field in fields(self)[_FIELDS_OF_FIRST_VERSION:]
+                 if getattr(self, field.name) == field.default}
+        return {key: value for key, value in self.as_dict().items() if key not in later}
+
+    def as_json(self) -> str:
+        """All fields as one line of JSON, the form in which a run's tools get them."""
+        return json.dumps(self.as_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Scenario:
+        """The reverse of as_json, checked like any other input."""
+        try:
+            fields = json.loads(text)
+        except ValueError:
+            raise ConfigError(f"a scenario is expected as JSON, not as {text[:60]!r}") from None
+        if not isinstance(fields, dict):
+            raise ConfigError(f"a scenario is expected as a JSON object, not as {text[:60]!r}")
+        return cls.from_settings(fields)
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, object]) -> Scenario:
+        """Check and convert what a batch or command line gives.
+
+        Keys are those of the fields, `rate_mbps` for both directions, and `aqm_NAME` for a
+        parameter of the AQM; keys of others are left alone. Raises ConfigError that names
+        the key and the value.
+        """
+        rate = given.get("rate_mbps", 100)
+        modem = given.get("modem_mbps")
+        aqm = _choice("aqm", given.get("aqm", "no_aqm"), defaults.AQMS)
+        scenario = cls(
+            aqm=aqm,
+            rate_up_mbps=_rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
+            rate_down_mbps=_rate("rate_down_mbps", given.get("rate_down_mbps", rate)),
+            burst_shaping=parse_flag("burst_shaping", given.get("burst_shaping", False)),
+            cross_traffic=parse_flag("cross_traffic", given.get("cross_traffic", False)),
+            base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0)),
+            router_model=_router_model(given.get("router_model", "ideal")),
+            testbed=_testbed(given.get("testbed", "virtual")),
+            seed=_seed(given.get("seed")),
+            aqm_parameters=_aqm_parameters(aqm, given, "aqm_"),
+            shaper=_choice("shaper", given.get("shaper", "htb"), defaults.SHAPERS),
+            ingress=_choice("ingress", given.get("ingress", "lan"), defaults.INGRESSES),
+            tiers=int(_choice("tiers", str(given.get("tiers", "1")), ("1", "3"))),
+            txqueuelen=_txqueuelen(given.get("txqueuelen")),
+            dev_down=_device("dev_down", given.get("dev_down", "")),
+            dev_up=_device("dev_up", given.get("dev_up", "")),
+            server_testbed=_server(given.get("server_testbed", "")),
+            up_aqm=(up_aqm := _up_aqm(aqm, given)),
+            up_aqm_parameters=_aqm_parameters(up_aqm, given, "up_aqm_") if up_aqm else (),
+            tcp_ecn=parse_flag("tcp_ecn", given.get("tcp_ecn", False)),
+            dest2_delay_ms=_if_given(_delay, "dest2_delay_ms", given.get("dest2_delay_ms")),
+            modem_down_mbps=_if_given(_rate, "modem_down_mbps",
+                                      given.get("modem_down_mbps", modem)),
+            modem_up_mbps=_if_given(_rate, "modem_up_mbps", given.get("modem_up_mbps", modem)),
+            modem_down_buffer_ms=_delay("modem_down_buffer_ms", given.get(
+                "modem_down_buffer_ms", defaults.MODEM_BUFFER_MS)),
+            modem_up_buffer_ms=_delay("modem_up_buffer_ms", given.get(
+                "modem_up_buffer_ms", defaults.MODEM_BUFFER_MS)),
+        )
+        scenario._refuse_odd_pairs()
+        return scenario
+
+    def _refuse_odd_pairs(self) -> None:
+        """Settings that are right alone and can't be had together."""
+        if self.shaper == "cake" and self.aqm != "cake":
+            raise ConfigError("shaper: cake is AQM and shaper in one; give aqm = cake with it, "
+                              f"not {self.aqm}")
+        if self.shaper != "htb" and (self.burst_shaping or self.tiers != 1):
+            key = "burst_shaping" if self.burst_shaping else "tiers"
+            raise ConfigError(f"{key}: needs shaper = htb, not {self.shaper}")
+        if self.burst_shaping and self.tiers != 1:
+            raise ConfigError("tiers: 3 goes without burst_shaping; switch one of them off")
+        if self.shaper == "cake" and self.up_aqm not in (None, "cake"):
+            raise ConfigError("shaper: cake is AQM and shaper in one; give up_aqm = cake with it, "
+                              f"not {self.up_aqm}")
+        if (self.modem_down_mbps is None) != (self.modem_up_mbps is None):
+            raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
+                              "both, or modem_mbps")
+
+
+def scenario_in_namespace() -> Scenario | None:
+    """The scenario that this process measures for, if its router is a network namespace of
+    this machine, so that its queues can be read, and its rate changed, while a test runs."""
+    text = os.environ.get("FLENT_AQM_SCENARIO")
+    scenario = None if text is None else Scenario.from_json(text)
+    return scenario if scenario and scenario.testbed in ("virtual", "netns") else None
+
+
+def _choice(key: str, value: object, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ConfigError(f"{key}: unknown value {value!r}; known: {', '.join(known)}")
+    return str(value)
+
+
+def _router_model(value: object) -> str:
+    model = str(value)
+    watchdog_latency_ns(model)  # raises for what is none
+    return model
+
+
+def _number(key: str, value: object, unit: str) -> float:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(str(value))
+    except ValueError:
+        raise ConfigError(f"{key}: {value!r} is not a number; give it in {unit}") from None
+    if not math.isfinite(number):
+        raise ConfigError(f"{key}: {value!r} is not a finite number; give it in {unit}")
+    return number
+
+
+def _rate(key: str, value: object) -> float:
+    rate = _number(key, value, "Mbit/s")
+    if not defaults.MIN_RATE_MBPS <= rate <= defaults.MAX_RATE_MBPS:
+        raise ConfigError(
+            f"{key}: {value} Mbit/s is out of range; "
+            f"expected {defaults.MIN_RATE_MBPS:g} to {defaults.MAX_RATE_MBPS:g}")
+    return rate
+
+
+def _delay(key: str, value: object) -> float:
+    delay = _number(key, value, "ms")
+    if not 0 <= delay <= defaults.MAX_DELAY_MS:
+        raise ConfigError(f"{key}: {value} ms is out of range; "
+                          f"expected 0 to {defaults.MAX_DELAY_MS:g}")
+    return delay
+
+
+def parse_flag(key: str, value: object) -> bool:
+    """A switch, by any of the words that Flent takes for one. Raises ConfigError."""
+    text = str(value).lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
+
+
+def _if_given(check: Callable[[str, object], float], key: str, value: object) -> float | None:
+    return None if value is None or value == "" else check(key, value)
+
+
+def _up_aqm(aqm: str, given: Mapping[str, object]) -> str | None:
+    """The AQM of the upload, where it or a parameter of it is given."""
+    named = given.get("up_aqm")
+    if named:
+        return _choice("up_aqm", named, defaults.AQMS)
+    own = any(key.startswith("up_aqm_") and value for key, value in given.items())
+    return aqm if own else None
+
+
+def _aqm_parameters(aqm: str, given: Mapping[str, object],
+                    prefix: str) -> tuple[tuple[str, str], ...]:
+    """From one mapping (as_dict's form) and from keys aqm_NAME, checked and sorted."""
+    whole = given.get(f"{prefix}parameters") or {}
+    if not isinstance(whole, Mapping):
+        raise ConfigError(f"{prefix}parameters: {whole!r}; give each one as {prefix}NAME = value")
+    asked = {str(name): value for name, value in whole.items()}
+    # What a batch leaves empty isn't given.
+    asked |= {key[len(prefix):]: value for key, value in given.items()
+              if key.startswith(prefix) and key != f"{prefix}parameters" and value != ""}
+    # Flent makes True and False of words and of 0 and 1.
+    texts = {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
+             for name, value in asked.items()}
+    return tuple(sorted((name, check_parameter(aqm, name, text))
+                        for name, text in texts.items()))
+
+
+def _txqueuelen(value: object) -> int | None:
+    if value is None or value == "":
+        return None
+    # Flent makes True and False of 1 and 0.
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if not re.fullmatch(r"[0-9]{1,7}", text):
+        raise ConfigError(f"txqueuelen: {text!r} is not a number of packets below 10 million")
+    return int(text)
+
+
+def _device(key: str, value: object) -> str:
+    text = str(value)
+    if text and not _DEVICE.fullmatch(text):
+        raise ConfigError(f"{key}: {text!r} is not a name of a network device")
+    return text
+
+
+def _server(value: object) -> str:
+    text = str(value)
+    if text and not _SSH.fullmatch(text):
+        raise ConfigError(f"server_testbed: {text!r} is not an address; "
+                          "expected ssh://[user@]server[:port]")
+    return text
+
+
+def _testbed(value: object) -> str:
+    text = str(value)
+    if text in ("virtual", "netns") or _SSH.fullmatch(text):
+        return text
+    raise ConfigError(f"testbed: unknown value {text!r}; "
+                      "known: virtual, netns, ssh://[user@]router[:port]")
+
+
+def _seed(value: object) -> int | None:
+    if value is None or value == "":
+        return None
+    text = str(value)
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise ConfigError(f"seed: {text!r} is not a whole number from 0 to 10^18 - 1")
+    return int(text)

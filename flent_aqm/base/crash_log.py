@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keeps what is needed to find a defect of ours: command, versions, traceback."""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from flent_aqm.base.paths import user_cache
+
+PACKAGES = ("flent-aqm", "flent", "numpy", "matplotlib")
+
+
+def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
+    """Write the log into the user's cache, or where that can't be, a temporary folder."""
+    text = "\n".join([
+        f"command: flent-aqm {' '.join(argv)}",
+        f"system: {platform.platform()}, Python {platform.python_version()}",
+        *(f"{name}: {_version(name)}" for name in PACKAGES),
+        "", *traceback.format_exception(error),
+    ])
+    name = time.strftime("crash-%Y%m%dT%H%M%SZ.log", time.gmtime())
+    for place in (_cache_folder, _temporary_folder):
+        try:
+            path = place() / name
+            path.write_text(text, encoding="utf-8")
+            return path
+        except OSError:
+            continue
+    return Path("(no log: no folder could be written)")
+
+
+def _cache_folder() -> Path:
+    folder = user_cache() / "crashes"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="flent-aqm-"))
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"

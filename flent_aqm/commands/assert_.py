@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm assert`: does a condition hold for runs, or for medians of groups of them.
+
+Exit status: 0 it holds for all, 1 it fails for some, or isn't known, or a file is damaged,
+2 the condition or a file's name is a mistake.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.markup import escape
+from rich.table import Table
+
+from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
+from flent_aqm.results.grouping import Setting, grouped, parse_keys, shown
+from flent_aqm.results.many_files import each_run, find_files
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.results.score.evaluate import Known, medians, truth
+from flent_aqm.results.score.expression import Node, leaves, parse
+from flent_aqm.results.score.leaves import UNITS, Leaf
+from flent_aqm.results.score.shown import wide_console
+
+MISTAKE = 2
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What failed: a file or a group, and the numbers, or why it can't be told."""
+
+    what: str
+    why: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("expression", metavar="EXPR",
+                        help="condition, such as 'p99(latency_loaded) < 20ms'; names of "
+                             "metrics: flent-aqm score --list")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
+                        help="data file, or folder with some")
+    parser.add_argument("--median-by", metavar="SETTING,...",
+                        help="compare the medians of groups of runs; for example aqm,rate")
+
+
+def main(args: argparse.Namespace) -> int:
+    try:
+        condition = parse(args.expression)
+        files = find_files(args.files)
+        wanted = leaves(condition)
+        known: list[tuple[Path, Mapping[str, Setting], Known]] = []
+        failures: list[Failure] = []
+        for path, result in each_run(files, partial(ask, wanted)):
+            if isinstance(result, BadResult):
+                failures.append(Failure(path.name, str(result)))
+            else:
+                known.append((path, *result))
+        subjects = _groups(known, args.median_by) if args.median_by else [
+            (path.name, numbers) for path, _, numbers in known]
+    except ConfigError as error:
+        print(f"flent-aqm: {error}", file=sys.stderr)
+        return MISTAKE
+    total = len(subjects) + len(failures)
+    failures += [failure for what, numbers in subjects
+                 if (failure := _judge(condition, wanted, what, numbers))]
+    _show(args.expression, failures, total, "group" if args.median_by else "file")
+    return 1 if failures else 0
+
+
+def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Known]:
+    """What other processes send back: a run's settings, and the numbers asked for."""
+    return dict(run.settings), {leaf: leaf.of(run) for leaf in wanted}
+
+
+def _groups(known: Sequence[tuple[Path, Mapping[str, Setting], Known]],
+            by: str) -> list[tuple[str, Known]]:
+    keys = parse_keys(by)
+    groups = grouped([(settings, numbers) for _, settings, numbers in known], keys)
+    return [(", ".join(f"{key} {shown(value)}" for key, value in zip(keys, values, strict=True))
+             + f" ({len(members)})", medians(members)) for values, members in groups.items()]
+
+
+def _judge(condition: Node, wanted: Sequence[Leaf], what: str, known: Known) -> Failure | None:
+    try:
+        if truth(condition, known):
+            return None
+    except NotAvailable as error:
+        return Failure(what, str(error))
+    return Failure(what, ", ".join(_said(leaf, known[leaf]) for leaf in wanted))
+
+
+def _said(leaf: Leaf, value: float | Unavailable) -> str:
+    if isinstance(value, Unavailable):
+        return f"{leaf.text} not available"
+    return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"
+
+
+def _show(expression: str, failures: Sequence[Failure], total: int, noun: str) -> None:
+    console = wide_console()
+    plural = noun if total == 1 else f"{noun}s"
+    if not failures:
+        console.print(f"holds for {total} {plural}: {expression}", markup=False, highlight=False)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(noun, overflow="fold")
+    table.add_column("seen", overflow="fold")
+    for failure in failures:
+        table.add_row(escape(failure.what), escape(failure.why))
+    console.print(table)
+    console.print(f"fails for {len(failures)} of {total} {plural}: {expression}", markup=False,
+                  highlight=False)

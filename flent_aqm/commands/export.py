@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm export`: data files as a table, a row per run or a row per sample."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.jobs_option import add_jobs
+
+if TYPE_CHECKING:
+    from flent_aqm.results.data_file import DataFile
+
+Result = TypeVar("Result")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
+                        help="data files, or folders of them")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", required=True,
+                        help="file to write: .parquet, .csv or .json")
+    parser.add_argument("--samples", action="store_true",
+                        help="a row per raw sample in place of a row per run")
+    add_jobs(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    # Late, as --help needs none of it.
+    from flent_aqm.results.export import runs, samples
+    from flent_aqm.results.export.arrow import batches, write_table
+    from flent_aqm.results.many_files import each_file, find_files
+
+    files = find_files(args.results)
+    damaged = 0
+
+    def good(work: Callable[[DataFile], Result]) -> Iterator[Result]:
+        nonlocal damaged
+        for _, result in each_file(files, work, args.jobs):
+            if isinstance(result, BadResult):
+                damaged += 1
+                print(f"flent-aqm: skipped: {result}", file=sys.stderr)
+            else:
+                yield result
+
+    if args.samples:
+        count = write_table(args.output, samples.SCHEMA, good(samples.sample_batch))
+    else:
+        count = write_table(args.output, runs.SCHEMA, batches(runs.SCHEMA, good(runs.run_row)))
+    print(f"{count} {'samples' if args.samples else 'runs'} of {len(files) - damaged} files "
+          f"in {args.output}" + (f"; {damaged} damaged files left out" if damaged else ""))
+    return 1 if damaged else 0

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm figures`: the study's figures from data files, with the numbers behind them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.jobs_option import add_jobs
+
+KINDS = ("svg", "png", "pdf")
+VERDICT_RATE_MBPS = 100.0
+MOST_NAMED = 10
+DPI = 150
+SIZES_INCH = {"throughput": (11, 6), "latency": (11, 6), "instant": (8, 8), "verdicts": (9, 8)}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
+                        help="data files, or folders of them")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
+                        help="folder for the figures; made where it isn't there")
+    parser.add_argument("--figure", action="append", type=int, metavar="N",
+                        help="only this figure, 1 to 10; repeatable")
+    parser.add_argument("--test", default="ndt7", metavar="NAME",
+                        help="the test whose runs are shown (default: ndt7, as in the study)")
+    parser.add_argument("--where", action="append", default=[], metavar="KEY=VALUE",
+                        help="only runs with this setting, such as router_model=omnia; "
+                             "repeatable")
+    parser.add_argument("--verdict-rate", type=float, default=VERDICT_RATE_MBPS, metavar="MBPS",
+                        help="link rate of figure 10, or the nearest there is (default: 100)")
+    add_jobs(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    # Late, as --help needs none of it.
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from flent_aqm.results.many_files import find_files
+    from flent_aqm.show.figures.gather import gather
+    from flent_aqm.show.figures.study import BASE_DELAY, FIGURES, grid, of_least_delay
+
+    wanted = args.figure or [figure.number for figure in FIGURES]
+    unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
+    if unknown:
+        raise ConfigError(f"--figure {unknown[0]}: known are 1 to {len(FIGURES)}")
+    chosen_by = [_pair(text) for text in args.where]
+    paths = find_files(args.results)
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("reading", total=len(paths))
+        rows, faults = gather(paths, args.jobs, lambda: bar.advance(task))
+    for fault in faults[:MOST_NAMED]:
+        print(f"left out: {fault}", file=sys.stderr)
+    if len(faults) > MOST_NAMED:
+        print(f"left out: {len(faults) - MOST_NAMED} more", file=sys.stderr)
+    rows = [row for row in rows if all(_matches(row.settings.get(key), value)
+                                       for key, value in chosen_by)]
+    if not rows:
+        raise ConfigError(f"none of {len(paths)} files has a run to draw; {len(faults)} "
+                          f"could not be used{', the others are not chosen' * bool(args.where)}")
+    if not any(row.has(test=args.test) for row in rows):
+        known = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
+        raise ConfigError(f"no run of test {args.test!r}; there are: {known}")
+    if not any(key == BASE_DELAY for key, _ in chosen_by):
+        rows = of_least_delay(rows)
+    common = grid(rows)
+    try:
+        args.output.mkdir(parents=True, exist_ok=True)
+        for number in wanted:
+            _make(FIGURES[number - 1], rows, common, args)
+    except OSError as error:
+        raise ConfigError(f"{error.filename or args.output}: can't be written: "
+                          f"{error.strerror or error}") from None
+    print(f"{len(wanted)} figures of {len(rows)} runs in {args.output}"
+          + (f"; {len(faults)} left out" if faults else ""))
+    return 0
+
+
+def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace) -> None:
+    # Without pyplot: no window system is asked for.
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+
+    from flent_aqm.show.figures import boxes, instant, verdicts
+    from flent_aqm.show.figures.study import nearest, rows_of
+    from flent_aqm.show.looks import caption
+
+    matplotlib.rcParams["svg.hashsalt"] = "flent-aqm"  # the same data, the same bytes
+    canvas = Canvas(figsize=SIZES_INCH[figure.kind], layout="constrained")
+    if figure.kind == "verdicts":
+        table, words = verdicts.draw(figure, rows, grid, canvas,
+                                     nearest(grid.rates_mbps, args.verdict_rate), args.test)
+    else:
+        draw = instant.draw if figure.kind == "instant" else boxes.draw
+        table, words = draw(figure, rows_of(figure, rows, args.test), grid, canvas)
+    caption(canvas, [f"test {args.test}", *words, grid.model])
+    stem = args.output / f"figure{figure.number:02}-{figure.kind}"
+    for kind in KINDS:
+        canvas.savefig(stem.with_suffix(f".{kind}"), dpi=DPI, metadata=_DATES[kind])
+    table.write(stem.with_suffix(".csv"))
+    missing = f"; {len(table.missing)} cells without a run" if table.missing else ""
+    print(f"figure {figure.number:2}: {table.runs} runs{missing}: {stem}.{{svg,png,pdf,csv}}")
+
+
+# No date in the files, so that the same data gives the same bytes.
+_DATES: dict[str, dict[str, None]] = {
+    "svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--where {text}: expected KEY=VALUE, such as router_model=omnia")
+    return key, value
+
+
+def _matches(value: object, wanted: str) -> bool:
+    if isinstance(value, bool):
+        return wanted.lower() in (("true", "1", "yes", "on") if value
+                                  else ("false", "0", "no", "off"))
+    if isinstance(value, (int, float)):
+        try:
+            return float(wanted) == value
+        except ValueError:
+            return False
+    return str(value) == wanted

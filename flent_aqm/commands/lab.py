@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm lab`: run any command on the client of a lab, in virtual time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import threading
+from dataclasses import fields
+from pathlib import Path
+from typing import IO
+
+from flent_aqm.asked.router_hook import apply_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.testbed.virtual import Lab
+
+EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
+_POLL_S = 0.05
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm lab`."""
+    parser.usage = "flent-aqm lab [options] [-- COMMAND [ARGUMENT ...]]"
+    parser.description = (
+        "Boot client, router and server in virtual time and run COMMAND on the client. The "
+        "hosts are called client, router and server. Without COMMAND, a shell starts.")
+    parser.add_argument("--aqm", default="no_aqm", help=f"one of {', '.join(defaults.AQMS)}")
+    parser.add_argument("--rate", metavar="MBPS", default="100", help="both directions")
+    parser.add_argument("--rate-up", metavar="MBPS", help="client to server")
+    parser.add_argument("--rate-down", metavar="MBPS", help="server to client")
+    parser.add_argument("--burst-shaping", action="store_true",
+                        help="HTB with ceil 1.6 x rate, burst 15KB, cburst 30KB")
+    parser.add_argument("--aqm-parameter", metavar="NAME=VALUE", action="append", default=[],
+                        help="of the AQM, such as target=10ms; several times for several")
+    parser.add_argument("--shaper", default="htb",
+                        help=f"one of {', '.join(defaults.SHAPERS)}")
+    parser.add_argument("--tiers", default="1", metavar="N",
+                        help="1, or 3: HTB with a queue each for EF, the rest, background")
+    parser.add_argument("--ingress", default="lan",
+                        help="where the download is shaped: lan, on what leaves towards the "
+                        "client, or ifb, on what arrives from the server")
+    parser.add_argument("--txqueuelen", metavar="PACKETS",
+                        help="of the router's shaped devices")
+    parser.add_argument("--delay", metavar="MS", default="0",
+                        help="round-trip delay added at the server")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
+                        help="any other key of a batch that shapes the testbed, such as "
+                        "modem_mbps=20 or dest2_delay_ms=30")
+    parser.add_argument("--router-model", default="ideal",
+                        help=f"{', '.join(defaults.ROUTER_MODELS)} or a timer latency like 12us")
+    parser.add_argument("--seed", metavar="N",
+                        help="what all randomness inside follows from (default: "
+                        f"{defaults.LAB_SEED})")
+    parser.add_argument("--results", metavar="DIR", type=Path,
+                        help="where files end up that COMMAND writes into its current folder "
+                        "(default: into yours); all else is read-only")
+    parser.add_argument("--mlab-server", action="store_true",
+                        help="run M-Lab's ndt-server, which must be on PATH, instead of ours")
+    parser.add_argument("--wall-limit", metavar="S", type=float, default=defaults.WALL_LIMIT_S,
+                        help="stop the lab after S seconds of wall time (default: %(default)g)")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the lab; returns the command's exit status."""
+    scenario = Scenario.from_settings({
+        **_parameters(args.aqm_parameter), "shaper": args.shaper, "tiers": args.tiers,
+        "ingress": args.ingress, "txqueuelen": args.txqueuelen,
+        "aqm": args.aqm, "rate_mbps": args.rate,
+        **({"rate_up_mbps": args.rate_up} if args.rate_up else {}),
+        **({"rate_down_mbps": args.rate_down} if args.rate_down else {}),
+        "burst_shaping": args.burst_shaping, "base_delay_ms": args.delay,
+        "router_model": args.router_model, "seed": args.seed,
+        **_others(args.set),
+    })
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    interactive = not command
+    if interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigError("a shell needs a terminal; give a command: " + EXAMPLE)
+    here = Path.cwd()
+    results = _results_folder(args.results)
+    with Lab(
+        scenario,
+        command or ["bash", "--norc", "-i"],
+        servers=_servers(args.mlab_server),
+        prelude=[apply_command(scenario)],
+        env={"PS1": r"client:\w\$ "} if interactive else {},
+        interactive=interactive,
+        writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
+        wall_limit_s=args.wall_limit if not interactive else None,
+    ) as lab:
+        if interactive:
+            status = lab.run().status
+        else:
+            status = _run_and_show(lab)
+        _copy_out(lab.results, results or here)
+        return status
+
+
+def _parameters(words: list[str]) -> dict[str, str]:
+    """The keys that a batch would have for them."""
+    for word in words:
+        if "=" not in word.strip("="):
+            raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
+                              "such as target=10ms")
+    return {f"aqm_{name}": value for name, _, value in (word.partition("=") for word in words)}
+
+
+def _others(words: list[str]) -> dict[str, str]:
+    """The settings given with --set. Raises ConfigError for one that isn't known."""
+    given = dict(word.partition("=")[::2] for word in words)
+    known = {*(field.name for field in fields(Scenario)), "modem_mbps"}
+    for key in given:
+        if key not in known and not key.startswith(("aqm_", "up_aqm_")):
+            raise ConfigError(f"--set: unknown key {key!r}; known: {', '.join(sorted(known))}, "
+                              "aqm_PARAMETER, up_aqm_PARAMETER")
+    return given
+
+
+def _servers(mlab: bool) -> list[str]:
+    if not mlab:
+        return list(defaults.SERVERS)
+    if not shutil.which("ndt-server"):
+        raise ConfigError("--mlab-server: there is no ndt-server on PATH; "
+                          "leave the option out to use this package's own")
+    return ["ndt-server" if name == "ndt7" else name for name in defaults.SERVERS]
+
+
+def _copy_out(made: Path, results: Path) -> None:
+    """Copy what the command made. Nothing but files and folders: what a guest's root can
+    make besides (devices, links to anywhere) stays inside."""
+    try:
+        for path in sorted(made.rglob("*")):
+            target = results / path.relative_to(made)
+            if path.is_symlink():
+                continue
+            if path.is_dir():
+                target.mkdir(exist_ok=True)
+            elif path.is_file():
+                shutil.copyfile(path, target)
+    except OSError as error:
+        raise ConfigError(f"the command's files can't be kept: {results}: {error.strerror}; "
+                          "name a writable folder with --results") from None
+
+
+def _results_folder(folder: Path | None) -> Path | None:
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--results: can't create {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"--results: {folder} is not writable")
+    return folder
+
+
+def _run_and_show(lab: Lab) -> int:
+    """Run the lab while passing the command's output on, unchanged, as it comes."""
+    ended = threading.Event()
+    followers = [
+        threading.Thread(target=_follow, args=(path, stream, ended))
+        for path, stream in ((lab.stdout, sys.stdout.buffer), (lab.stderr, sys.stderr.buffer))]
+    for follower in followers:
+        follower.start()
+    try:
+        return lab.run().status
+    finally:
+        ended.set()
+        for follower in followers:
+            follower.join()
+
+
+def _follow(path: Path, stream: IO[bytes], ended: threading.Event) -> None:
+    position = 0
+    while True:
+        # Looked at before reading: what comes later than the end can't exist.
+        last_round = ended.is_set()
+        try:
+            with path.open("rb") as file:
+                file.seek(position)
+                while chunk := file.read(1 << 16):
+                    position += len(chunk)
+                    stream.write(chunk)
+            stream.flush()
+        except FileNotFoundError:
+            pass
+        except BrokenPipeError:
+            return
+        if last_round:
+            return
+        ended.wait(_POLL_S)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm replay`: make the run of a data file again, and compare."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.asked.cell import Cell
+from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.setup.versions import tool_versions
+from flent_aqm.sweep import preflight
+from flent_aqm.sweep.finish import SweepFacts
+from flent_aqm.sweep.replay import recorded
+from flent_aqm.sweep.replay.compare import Difference, differences, other_versions
+from flent_aqm.sweep.run_cell import run_cell
+from flent_aqm.testbed.table import open_testbed
+
+IDENTICAL, DIFFERENT, NOT_REPLAYED = 0, 1, 2
+# More than the first few differences tell nothing: they follow from each other.
+SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm replay`."""
+    parser.description = (
+        "Make the run of a data file again in the lab, with its settings and its seed, and "
+        "compare all samples, results and counters. Exit status: 0 identical, 1 different, "
+        "2 the run could not be made again.")
+    parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
+    parser.add_argument("--keep", metavar="DIR", type=Path,
+                        help="put the new data file there, under the name of the old one")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Replay a file; returns the exit status."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="flent-aqm-replay-") as temporary:
+            folder = args.keep or Path(temporary)
+            was = recorded.read(args.file, folder)
+            if was.cell.data_file.exists():
+                raise ConfigError(f"--keep: {was.cell.data_file} is there already; "
+                                  "name another folder")
+            print(f"replaying {_title(was.cell)}", file=sys.stderr, flush=True)
+            now = _run(was.cell)
+    except AqmError as error:
+        print(f"flent-aqm: {error}", file=sys.stderr)
+        return NOT_REPLAYED
+    return _report(other_versions(was.data["metadata"], now["metadata"]),
+                   differences(was.data, now))
+
+
+def _run(cell: Cell) -> dict[str, Any]:
+    """The content of the new data file."""
+    testbed = open_testbed(cell.scenario.testbed)
+    testbed.check([cell])
+    preflight.check([cell])
+    testbed.prepare()
+    try:
+        run_cell(cell, testbed, SweepFacts(testbed.facts(), tool_versions()))
+    finally:
+        testbed.clean_up()
+    return read_data_file(cell.data_file).whole
+
+
+def _report(versions: list[Difference], found: list[Difference]) -> int:
+    for one in versions:
+        print(f"other version: {one}")
+    if not found:
+        print("identical" + (", in spite of other versions" if versions else ""))
+        return IDENTICAL
+    print(f"different: {found[0]}")
+    for one in found[1:SHOWN]:
+        print(f"      also: {one}")
+    if len(found) > SHOWN:
+        print(f"      also: {len(found) - SHOWN} more")
+    return DIFFERENT
+
+
+def _title(cell: Cell) -> str:
+    scenario = cell.scenario
+    return (f"{cell.test_name}, {scenario.aqm}, {scenario.rate_down_mbps:g} Mbit/s down, "
+            f"{scenario.rate_up_mbps:g} up, seed {scenario.seed}")

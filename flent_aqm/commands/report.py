@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm report`: data files as one page to look at, print and send."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.jobs_option import add_jobs
+
+MOST_NAMED = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS",
+                        help="data files, or folders of them (default: the newest folder in "
+                             "results/)")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE",
+                        help="page to write (default: report.html in the newest folder)")
+    parser.add_argument("--title", help="heading of the page (default: names of the folders)")
+    add_jobs(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    # Late, as --help needs none of it.
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from flent_aqm.base.whole_file import write_text
+    from flent_aqm.show.report import model
+    from flent_aqm.show.report.html import render
+    from flent_aqm.show.report.read import files_of, read, require
+
+    results = args.results or [newest()]
+    output = args.output or (newest() / "report.html" if not args.results else None)
+    if output is None:
+        raise ConfigError("no -o FILE; expected the page to write, such as -o report.html")
+    if output.suffix not in (".html", ".htm"):
+        raise ConfigError(f"{output}: the report is a page; expected a name that ends in .html")
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("reading", total=len(files_of(results)))
+        rows, damaged, folders = read(results, args.jobs, lambda: bar.advance(task))
+    failed = sum(len(one.status.failed) for one in folders if one.status)
+    require(rows, damaged, failed)
+    for path, cause in damaged[:MOST_NAMED]:
+        print(f"left out: {path}: {cause}", file=sys.stderr)
+    title = args.title or title_of(results)
+    page = render(model.build(rows, damaged, folders, title))
+    try:
+        write_text(output, page)
+    except OSError as error:
+        raise ConfigError(f"{output}: can't be written: {error.strerror or error}") from None
+    print(f"{len(rows)} runs in {output} ({len(page.encode()) / 1e6:.1f} MB)"
+          + (f"; {len(damaged)} damaged files left out" if damaged else ""))
+    return 0
+
+
+def newest() -> Path:
+    """The newest folder of a sweep in results/. Raises ConfigError."""
+    folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
+    if not folders:
+        raise ConfigError("results/: no folder of a sweep there; name data files or folders")
+    return max(folders, key=lambda path: path.stat().st_mtime)
+
+
+def title_of(results: list[Path]) -> str:
+    """What the page is called."""
+    names = list(dict.fromkeys((path if path.is_dir() else path.parent).resolve().name
+                               for path in results))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm restore`: bring a router back by hand to the state that a sweep found."""
+
+from __future__ import annotations
+
+import argparse
+
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.testbed.ssh.connection import Connection
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.description = (
+        "Restore a router, or a server, that a sweep has left as it was during a run, and free "
+        "it for others. A sweep that still runs there fails. The watchdog does the same by "
+        "itself within 60 s of a sweep's end.")
+    parser.add_argument("--testbed", metavar="ADDRESS", required=True,
+                        help="ssh://[user@]host[:port], as in the batch")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Restore, and say what was done. Raises TestbedError when it isn't as it was found."""
+    testbed = Scenario.from_settings({"testbed": args.testbed}).testbed
+    if not testbed.startswith("ssh://"):
+        raise ConfigError(f"--testbed: {testbed} leaves nothing behind; "
+                          "only ssh://[user@]host[:port] can be restored")
+    with Connection(testbed) as connection:
+        print(connection.run("restore").strip())
+    return 0

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm score`: every metric of data files, on a terminal, as JSON or as CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.grouping import parse_keys
+from flent_aqm.results.many_files import each_run, find_files
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import METRICS, values
+from flent_aqm.results.score.shown import FORMATS, Scored, show_groups, show_list, wide_console
+
+# What fits beside a file's name on a terminal.
+USUAL = (
+    "throughput_download_mbps", "throughput_upload_mbps", "latency_loaded_median_ms",
+    "latency_loaded_p99_ms", "glitches_per_minute_100ms", "loss_loaded_pct",
+    "rpm_ietf_estimate", "libreqos_rise_ms")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE",
+                        help="data file, or folder with some")
+    parser.add_argument("--format", choices=sorted(FORMATS), default="table",
+                        help="table for people (default); csv and json have every metric")
+    parser.add_argument("--metrics", metavar="NAME,...",
+                        help="these metrics; 'all' for all of them")
+    parser.add_argument("--by", metavar="SETTING,...",
+                        help="groups of runs in place of files: medians, quartiles, and what "
+                             "tells groups apart; for example aqm,rate")
+    parser.add_argument("--list", action="store_true", help="list all metrics and end")
+
+
+def main(args: argparse.Namespace) -> int:
+    console = wide_console()
+    if args.list:
+        show_list(console)
+        return 0
+    if not args.files:
+        raise ConfigError("which files? For example: flent-aqm score results/")
+    if args.by and args.format != "table":
+        raise ConfigError("--by makes a table; without it, --format has every run")
+    names = _names(args.metrics)
+    scored: list[Scored] = []
+    damaged = 0
+    for _, result in each_run(find_files(args.files), score):
+        if isinstance(result, BadResult):
+            damaged += 1
+            print(f"flent-aqm: skipped: {result}", file=sys.stderr)
+        else:
+            scored.append(result)
+    if scored and args.by:
+        show_groups(console, scored, parse_keys(args.by), names or USUAL)
+    elif scored:
+        FORMATS[args.format](console, scored, names or _usual(args.format, len(scored)))
+    if damaged:
+        print(f"flent-aqm: {damaged} of {damaged + len(scored)} files are damaged and "
+              "were skipped", file=sys.stderr)
+    return 1 if damaged else 0
+
+
+def score(run: Run) -> Scored:
+    """What other processes send back: a run's settings, and every metric."""
+    return Scored(run.path, run.settings, values(run))
+
+
+def _usual(form: str, count: int) -> tuple[str, ...]:
+    return USUAL if form == "table" and count > 1 else tuple(METRICS)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    if text == "all":
+        return tuple(METRICS)
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in METRICS:
+            raise ConfigError(f"unknown metric {name!r}; 'flent-aqm score --list' has all")
+    return names

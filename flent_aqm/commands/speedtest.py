@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm speedtest`: options and report of speedtest-netperf.sh, measured by Flent."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.sweep.speedtest import preflight
+from flent_aqm.sweep.speedtest.measure import Wish, measure
+from flent_aqm.sweep.speedtest.report import report
+
+# The original's.
+HOST, PING_HOST = "netperf.bufferbloat.net", "gstatic.com"
+LENGTH_S, STREAMS = 60, 5
+MAX_LENGTH_S, MAX_STREAMS = 86_400, 128
+
+# Mode -> the test that Flent runs, and which directions share a block of the report.
+_MODES: dict[str, tuple[str, Sequence[Sequence[str]]]] = {
+    "sequential": ("speedtest_sequential", (("download",), ("upload",))),
+    "concurrent": ("speedtest_concurrent", (("download", "upload"),)),
+}
+_IDLE: tuple[str, Sequence[Sequence[str]]] = ("speedtest_idle", ((),))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm speedtest`; of two that exclude each other, the
+    last one counts, as in the original."""
+    parser.description = (
+        "Download and upload with netperf, ping meanwhile, and report speed, latency and CPU "
+        "as speedtest-netperf.sh does.")
+    parser.add_argument("-4", dest="ip_version", action="store_const", const=4, default=4,
+                        help="over IPv4 (default)")
+    parser.add_argument("-6", dest="ip_version", action="store_const", const=6,
+                        help="over IPv6")
+    parser.add_argument("-H", "--host", help=f"netperf server (default: {HOST}, which "
+                        "volunteers run)")
+    parser.add_argument("-t", "--time", metavar="SECONDS", type=_length_s,
+                        help=f"how long each direction lasts (default: {LENGTH_S})")
+    parser.add_argument("-p", "--ping", metavar="HOST",
+                        help="host to ping (default: the one of -H; without -H, "
+                        f"{PING_HOST})")
+    parser.add_argument("-n", "--number", metavar="N", type=_streams, default=STREAMS,
+                        help="streams per direction (default: %(default)s)")
+    parser.add_argument("-s", "--sequential", dest="mode", nargs="?", metavar="SECONDS",
+                        action=_Mode, const="", help="download, then upload (default)")
+    parser.add_argument("-c", "--concurrent", dest="mode", nargs="?", metavar="SECONDS",
+                        action=_Mode, const="", help="download and upload at once")
+    parser.add_argument("-i", "--idle", nargs="?", metavar="SECONDS", type=_length_s, const=0,
+                        help="first measure the idle line; without -s and -c only that")
+    parser.add_argument("-Z", "--passphrase", default="",
+                        help="of a netperf server that wants one")
+    parser.add_argument("-o", "--output", metavar="FILE.flent.gz", type=Path,
+                        help="keep the samples of the speed test as a data file of Flent's")
+
+
+class _Mode(argparse.Action):
+    """-s and -c, each with or without seconds."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+                 values: object, option_string: str | None = None) -> None:
+        namespace.mode = "concurrent" if option_string in ("-c", "--concurrent") else "sequential"
+        if values:
+            try:
+                namespace.time = _length_s(str(values))
+            except argparse.ArgumentTypeError as error:
+                parser.error(f"argument {option_string}: {error}")
+
+
+def _length_s(text: str) -> int:
+    return _whole(text, MAX_LENGTH_S, "seconds")
+
+
+def _streams(text: str) -> int:
+    return _whole(text, MAX_STREAMS, "streams")
+
+
+def _whole(text: str, most: int, what: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what}; "
+                                         f"expected 1 to {most}")
+    return int(text)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Measure and print. Raises AqmError."""
+    host = args.host or HOST
+    ping_host = args.ping or args.host or PING_HOST
+    length_s = args.time or LENGTH_S
+    idle_s = 0 if args.idle is None else args.idle or length_s
+    mode = args.mode or ("" if idle_s else "sequential")
+    if args.output and not args.output.name.endswith(".flent.gz"):
+        raise ConfigError(f"-o: {str(args.output)!r}; expected a name that ends in .flent.gz")
+    if args.output and not (mode and args.output.absolute().parent.is_dir()):
+        raise ConfigError("-o: " + (f"there is no folder {args.output.absolute().parent}" if mode
+                                    else "keeps the speed test; add -s or -c to -i"))
+    preflight.check_tools()
+    if mode:
+        preflight.check_server(host, args.ip_version)
+    preflight.check_ping(ping_host, args.ip_version)
+    # Flent wants a host of its own, even where nothing goes there.
+    wish = Wish(test="", host=host if mode else ping_host, ip_version=args.ip_version,
+                length_s=length_s, streams=args.number, ping_host=ping_host,
+                passphrase=args.passphrase)
+    _print_head(wish, mode, idle_s)
+    if idle_s:
+        _say(f"Measure idle latency by pinging {ping_host} (IPv{args.ip_version}).")
+        _measure_and_print(replace(wish, length_s=idle_s, streams=0), _IDLE, None)
+        if mode:
+            _say("")
+    if mode:
+        _say(f"Measure speed to {host} (IPv{args.ip_version}) while pinging {ping_host}.")
+        _say(f"Download and upload sessions are {mode}, each with {args.number} "
+             "simultaneous streams.")
+        _measure_and_print(wish, _MODES[mode], args.output)
+    return 0
+
+
+def _print_head(wish: Wish, mode: str, idle_s: int) -> None:
+    now = time.strftime("%Y-%m-%d %H:%M:%S")
+    if not idle_s:
+        _say(f"{now} Starting speedtest for {wish.length_s} seconds per transfer session.")
+        return
+    sessions = [f"{idle_s}-second ping", *([f"{wish.length_s}-second transfer"] if mode else [])]
+    _say(f"{now} Begin test with {', '.join(sessions)} sessions.")
+
+
+def _measure_and_print(wish: Wish, kind: tuple[str, Sequence[Sequence[str]]],
+                       keep: Path | None) -> None:
+    test, blocks = kind
+    data = measure(replace(wish, test=test), sys.stderr.isatty(), keep)
+    print(report(data, blocks, "FLENT_AQM_IN_LAB" in os.environ), end="", flush=True)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The TLS side of a server: a certificate from files, or one of our own making."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import ssl
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from flent_aqm.base.errors import ConfigError
+
+_VALID_DAYS = 3650
+
+
+def context_from_files(cert: str, key: str) -> ssl.SSLContext:
+    """A context with a certificate (and its chain) and its private key, both PEM.
+
+    Raises ConfigError when they can't be read or don't belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # A password would be asked for on the terminal; an empty one fails at once.
+        context.load_cert_chain(cert, key, password="")
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"certificate {cert} with key {key}: {error}; "
+            "expected two readable PEM files that belong together, the key without a password"
+        ) from None
+    return context
+
+
+def self_signed_context(addresses: Sequence[str]) -> ssl.SSLContext:
+    """A context with a new certificate for this host, which exists in memory alone.
+
+    addresses: names or IP addresses that it shall be valid for too.
+    """
+    pem = _self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses})
+    # OpenSSL's interface in Python reads files only; this one has no name on any disk.
+    handle = os.memfd_create("ndt7-certificate")
+    try:
+        os.write(handle, pem)
+        path = f"/proc/self/fd/{handle}"
+        return context_from_files(path, path)
+    finally:
+        os.close(handle)
+
+
+def _self_signed_pem(names: set[str]) -> bytes:
+    """Certificate and private key, PEM, one behind the other."""
+    # Imported here, because it is large and most servers have no need of it.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm ndt7-server")])
+    now = datetime.now(UTC)
+    alternatives: list[x509.GeneralName] = []
+    for text in sorted(names):
+        try:
+            alternatives.append(x509.IPAddress(ipaddress.ip_address(text)))
+        except ValueError:
+            alternatives.append(x509.DNSName(text))
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=_VALID_DAYS))
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    return certificate.public_bytes(encoding) + key.private_bytes(
+        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

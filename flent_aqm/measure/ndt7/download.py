@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The download test: binary messages to the client for as long as it lasts."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from flent_aqm.measure.ndt7.frames import binary_frame
+from flent_aqm.measure.ndt7.session import Session
+from flent_aqm.measure.ndt7.spec import (
+    INITIAL_MESSAGE_BYTES,
+    MAX_SENT_MESSAGE_BYTES,
+    SCALING_FRACTION,
+)
+
+# A client has little to say during a download.
+_RECEIVE_BYTES = 1 << 16
+
+
+class Download:
+    """Sends a load; bytes counts its payload."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
+        self.bytes = 0
+
+    def run(self) -> None:
+        """The whole test with its end; raises as Session.receive does."""
+        session = self._session
+        duration_s = session.settings.duration_s
+        payload = os.urandom(MAX_SENT_MESSAGE_BYTES)
+        size = INITIAL_MESSAGE_BYTES
+        message = binary_frame(payload[:size])
+        while True:
+            elapsed_s = session.elapsed_s()
+            if elapsed_s >= min(session.next_report_s, duration_s):
+                self._listen()
+                session.report(elapsed_s, self.bytes)
+                if elapsed_s >= duration_s:
+                    break
+            session.transport.send(message)
+            self.bytes += size
+            if size < MAX_SENT_MESSAGE_BYTES and size * SCALING_FRACTION <= self.bytes:
+                size *= 2
+                message = binary_frame(payload[:size])
+        session.finish(elapsed_s, self._buffer)
+
+    def _listen(self) -> None:
+        """Take in what the client sent since last time, without waiting for more.
+
+        At most one buffer full: a client can't keep us from sending.
+        """
+        self._session.receive(self._buffer, socket.MSG_DONTWAIT)
+        self._session.forbid_binary()

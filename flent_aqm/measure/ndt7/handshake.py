@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The HTTP request that asks for a test, and our answer to it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
+
+from flent_aqm.measure.ndt7.spec import MAX_QUERY_BYTES, SUBPROTOCOL, TEST_OF_PATH
+from flent_aqm.measure.ndt7.transport import Transport
+
+_END_OF_HEAD = b"\r\n\r\n"
+_MAX_HEAD_BYTES = 1 << 16
+_TLS_HANDSHAKE_RECORD = b"\x16"
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class Refused(Exception):
+    """No test: the client has our answer with this HTTP status."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Upgrade(NamedTuple):
+    """A test that a client may start. `early` came behind the request already."""
+
+    test: str
+    client_metadata: dict[str, str]
+    early: bytes
+
+
+def upgrade(transport: Transport) -> Upgrade:
+    """Read the request and answer it.
+
+    Raises Refused after an answer with an error status, ConnectionError when the client
+    left before its request was whole.
+    """
+    head, early = _read_head(transport)
+    protocol = ServerProtocol(subprotocols=[Subprotocol(SUBPROTOCOL)])
+    protocol.receive_data(head)
+    events = protocol.events_received()
+    if not events or not isinstance(events[0], Request):
+        # Newer versions of websockets have an answer ready for some of these faults.
+        answer = b"".join(protocol.data_to_send())
+        raise _refuse(transport, protocol, 400, str(protocol.handshake_exc), answer)
+    path, _, query = events[0].path.partition("?")
+    if path not in TEST_OF_PATH:
+        known = " and ".join(TEST_OF_PATH)
+        raise _refuse(transport, protocol, 404, f"path {path}; there are {known}")
+    try:
+        metadata = parse_query(query)
+    except ValueError as fault:
+        raise _refuse(transport, protocol, 400, str(fault)) from None
+    response = protocol.accept(events[0])
+    if response.status_code != 101:
+        raise _refuse_with(transport, response, str(protocol.handshake_exc))
+    protocol.send_response(response)
+    transport.send(b"".join(protocol.data_to_send()))
+    return Upgrade(TEST_OF_PATH[path], metadata, early)
+
+
+def parse_query(query: str) -> dict[str, str]:
+    """The client's metadata: the first value of each key, "" where there is none.
+
+    Raises ValueError when the specification asks us to refuse it.
+    """
+    if len(query) > MAX_QUERY_BYTES:
+        raise ValueError(f"query of {len(query)} bytes; at most {MAX_QUERY_BYTES} are allowed")
+    if _BAD_ESCAPE.search(query):
+        raise ValueError("query is not URL-encoded")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise ValueError("query is not UTF-8") from None
+    metadata: dict[str, str] = {}
+    for key, value in pairs:
+        metadata.setdefault(key, value)
+    return metadata
+
+
+def _read_head(transport: Transport) -> tuple[bytes, bytes]:
+    """The request with its empty line, and what came behind it."""
+    head = bytearray()
+    buffer = memoryview(bytearray(1 << 13))
+    while True:
+        count = transport.recv_into(buffer)
+        if not count:
+            raise ConnectionError("the client left before its request was whole")
+        head += buffer[:count]
+        if head.startswith(_TLS_HANDSHAKE_RECORD):
+            raise _refuse(transport, ServerProtocol(), 400, "TLS on the port for cleartext")
+        end = head.find(_END_OF_HEAD)
+        if end >= 0:
+            end += len(_END_OF_HEAD)
+            return bytes(head[:end]), bytes(head[end:])
+        if len(head) > _MAX_HEAD_BYTES:
+            raise _refuse(transport, ServerProtocol(), 431, f"request over {_MAX_HEAD_BYTES} bytes")
+
+
+def _refuse(
+    transport: Transport, protocol: ServerProtocol, status: int, reason: str, answer: bytes = b""
+) -> Refused:
+    if answer:
+        transport.send(answer)
+        return Refused(int(answer.split(b" ", 2)[1]), reason)
+    return _refuse_with(transport, protocol.reject(status, reason + "\n"), reason)
+
+
+def _refuse_with(transport: Transport, response: Response, reason: str) -> Refused:
+    transport.send(response.serialize())
+    return Refused(response.status_code, reason)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a download and an upload share: the clock, measurements, messages, the end."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from typing import Any
+
+from websockets.frames import CloseCode, Opcode
+
+from flent_aqm.measure.ndt7.frames import (
+    FrameReader,
+    Message,
+    Violation,
+    close_frame,
+    pong_frame,
+    text_frame,
+)
+from flent_aqm.measure.ndt7.spec import MEASUREMENT_INTERVAL_S, Settings
+from flent_aqm.measure.ndt7.tcp_info import read_bbr_info, read_tcp_info
+from flent_aqm.measure.ndt7.transport import Transport
+
+# A client that sends more measurements than this sends too many to be kept.
+_MAX_CLIENT_MEASUREMENTS = 1000
+
+
+class ClientClosed(Exception):
+    """The client sent its close frame first."""
+
+
+class ClientGone(Exception):
+    """The connection ended without a close frame of the client."""
+
+
+class Session:
+    """One test on one connection. Time is zero when the WebSocket handshake is done."""
+
+    def __init__(
+        self, transport: Transport, test: str, connection_info: dict[str, str], settings: Settings
+    ) -> None:
+        self.transport = transport
+        self.test = test
+        self.settings = settings
+        self.reader = FrameReader()
+        self.client_measurements: list[dict[str, Any]] = []
+        self.unreadable_texts = 0
+        self.next_report_s = MEASUREMENT_INTERVAL_S
+        self._interval = 1  # which one of them ends at next_report_s
+        self.measured_s: float | None = None  # set when the test ran to its end
+        self._connection_info = connection_info
+        self._started_s = time.monotonic()
+
+    def elapsed_s(self) -> float:
+        """Seconds since the test began."""
+        return time.monotonic() - self._started_s
+
+    def report(self, elapsed_s: float, app_bytes: int) -> None:
+        """Send a measurement of this moment and set the time of the next one."""
+        elapsed_us = int(elapsed_s * 1_000_000)
+        sock = self.transport.sock
+        measurement: dict[str, object] = {
+            "AppInfo": {"ElapsedTime": elapsed_us, "NumBytes": app_bytes},
+            "ConnectionInfo": self._connection_info,
+            "Origin": "server",
+            "Test": self.test,
+            "TCPInfo": {**read_tcp_info(sock), "ElapsedTime": elapsed_us},
+        }
+        bbr_info = read_bbr_info(sock)
+        if bbr_info:
+            measurement["BBRInfo"] = {**bbr_info, "ElapsedTime": elapsed_us}
+        self.transport.send(text_frame(json.dumps(measurement, separators=(",", ":"))))
+        # On a fixed grid: intervals that were missed don't come back in a burst.
+        # max, because a quotient may be rounded to just below the interval reported here.
+        self._interval = max(self._interval, int(elapsed_s / MEASUREMENT_INTERVAL_S)) + 1
+        self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
+
+    def last_client_measurement(self) -> dict[str, Any] | None:
+        """The client's own view of the whole test, if it sent one."""
+        return self.client_measurements[-1] if self.client_measurements else None
+
+    def receive(self, buffer: memoryview, flags: int = 0) -> bool:
+        """Take in what the client sent; False when nothing came (see Transport).
+
+        Raises ClientClosed, ClientGone, Violation, OSError.
+        """
+        count = self.transport.recv_into(buffer, flags)
+        if count is None:
+            return False
+        if not count:
+            raise ClientGone("end of stream")
+        self.take(buffer[:count])
+        return True
+
+    def take(self, data: memoryview) -> None:
+        """Act upon bytes that the client sent; raises as receive does."""
+        for message in self.reader.feed(data):
+            self._act(message)
+
+    def forbid_binary(self) -> None:
+        """Raise Violation if the client has sent binary messages, which only loads may."""
+        if self.reader.binary_bytes or self.reader.binary_messages:
+            raise Violation(CloseCode.UNSUPPORTED_DATA, "binary message during a download")
+
+    def finish(self, measured_s: float, buffer: memoryview) -> None:
+        """Do the closing handshake as the side that begins it, after measured_s of test.
+
+        Ends with the client's close frame, or when the connection ends. What the client
+        sends meanwhile is no part of the test.
+        """
+        self.measured_s = measured_s
+        try:
+            self.transport.send(close_frame(CloseCode.NORMAL_CLOSURE, "end of test"))
+            while True:
+                self.receive(buffer)
+        except (ClientClosed, ClientGone, Violation, OSError):
+            pass  # the measurement is complete; abrupt ends are usual here
+
+    def _act(self, message: Message) -> None:
+        if message.opcode is Opcode.TEXT:
+            self._record(message.data)
+        elif message.opcode is Opcode.PING:
+            self.transport.send(pong_frame(message.data))
+        elif message.opcode is Opcode.CLOSE:
+            raise ClientClosed
+
+    def _record(self, text: bytes) -> None:
+        """Keep a measurement of the client; other texts may be ignored, and are counted."""
+        try:
+            measurement = json.loads(text)
+        except (ValueError, RecursionError):
+            measurement = None
+        if not isinstance(measurement, dict):
+            self.unreadable_texts += 1
+        elif len(self.client_measurements) < _MAX_CLIENT_MEASUREMENTS:
+            self.client_measurements.append(measurement)
+
+
+def set_no_delay(sock: socket.socket) -> None:
+    """Send measurements at once, not when earlier data has been acknowledged."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

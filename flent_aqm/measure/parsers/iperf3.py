@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""iperf3's JSON (`iperf3 -J`), versions 3.9 to 3.18, as records.
+
+Directions are the client's: "upload" is client to server. What only a sender knows
+(RTT, congestion window, retransmits per interval) is in the client's intervals for
+an upload; for a download it is in the server's, which the client passes on with
+--get-server-output when the server runs with -J too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.base.errors import ParseError
+
+# iperf3 closes with an interval of some microseconds, whose rate means nothing.
+_SHORTEST_INTERVAL_S = 0.01
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One TCP connection in one interval; None: not known at this end."""
+
+    socket: int
+    byte_count: int
+    retransmits: int | None
+    cwnd_bytes: int | None
+    rtt_ms: float | None
+    rtt_var_ms: float | None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """All streams of one direction between two reports, in seconds since the start."""
+
+    direction: str
+    start_s: float
+    end_s: float
+    streams: tuple[Stream, ...]
+
+    @property
+    def throughput_mbps(self) -> float:
+        """All streams together."""
+        total = sum(stream.byte_count for stream in self.streams)
+        return total * 8e-6 / (self.end_s - self.start_s)
+
+
+@dataclass(frozen=True)
+class Total:
+    """The whole test in one direction; retransmits is None where iperf3 doesn't tell."""
+
+    sent_mbps: float
+    received_mbps: float
+    sent_bytes: int
+    received_bytes: int
+    retransmits: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one iperf3 client printed.
+
+    intervals: as the client saw them; server_intervals: as the server did, empty
+    where it didn't say. totals: by direction. error: iperf3's own words, or None.
+    """
+
+    version: str
+    mss_bytes: int | None
+    intervals: tuple[Interval, ...]
+    server_intervals: tuple[Interval, ...]
+    totals: Mapping[str, Total]
+    cpu_client_pct: float | None
+    cpu_server_pct: float | None
+    sender_congestion_control: str | None
+    receiver_congestion_control: str | None
+    error: str | None
+
+
+def parse_iperf3(text: str) -> Report:
+    """Read one JSON document. Raises ParseError; an error that iperf3 itself reports
+    is no ParseError but stands in Report.error."""
+    try:
+        document = json.loads(text)
+    except ValueError as fault:
+        raise ParseError(f"iperf3 printed no JSON ({fault}); "
+                         f"its output starts with {text[:60]!r}") from None
+    if not isinstance(document, dict) or "start" not in document:
+        raise ParseError("iperf3's JSON has no 'start': it is not the output of iperf3 -J")
+    try:
+        return _report(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        raise ParseError("iperf3's JSON is not in the known form: "
+                         f"{type(fault).__name__} {fault}") from None
+
+
+def _report(document: dict[str, Any]) -> Report:
+    start, end = document["start"], document.get("end") or {}
+    reverse = bool((start.get("test_start") or {}).get("reverse"))
+    cpu = end.get("cpu_utilization_percent") or {}
+    server = document.get("server_output_json") or {}
+    return Report(
+        version=str(start.get("version", "")).removeprefix("iperf "),
+        mss_bytes=start.get("tcp_mss") or start.get("tcp_mss_default"),
+        intervals=_intervals(document, sender_is="upload"),
+        server_intervals=_intervals(server, sender_is="download"),
+        totals=_totals(end, "download" if reverse else "upload"),
+        cpu_client_pct=cpu.get("host_total"),
+        cpu_server_pct=cpu.get("remote_total"),
+        sender_congestion_control=end.get("sender_tcp_congestion"),
+        receiver_congestion_control=end.get("receiver_tcp_congestion"),
+        error=document.get("error"),
+    )
+
+
+def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]:
+    receiver_is = "download" if sender_is == "upload" else "upload"
+    found = []
+    for entry in document.get("intervals", []):
+        for sends, direction in ((True, sender_is), (False, receiver_is)):
+            streams = [one for one in entry["streams"]
+                       if one["sender"] is sends and not one.get("omitted")]
+            if not streams:
+                continue
+            begin, finish = float(streams[0]["start"]), float(streams[0]["end"])
+            if finish - begin >= _SHORTEST_INTERVAL_S:
+                found.append(Interval(direction, begin, finish, tuple(map(_stream, streams))))
+    return tuple(found)
+
+
+def _stream(entry: dict[str, Any]) -> Stream:
+    return Stream(
+        socket=int(entry["socket"]),
+        byte_count=int(entry["bytes"]),
+        retransmits=entry.get("retransmits"),
+        cwnd_bytes=entry.get("snd_cwnd"),
+        rtt_ms=_ms(entry.get("rtt")),
+        rtt_var_ms=_ms(entry.get("rttvar")),
+    )
+
+
+def _ms(microseconds: float | None) -> float | None:
+    return None if microseconds is None else microseconds / 1000
+
+
+def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
+    """The sums of the test, and of the other direction where both ran."""
+    other = {"upload": "download", "download": "upload"}[direction]
+    return {
+        name: Total(
+            sent_mbps=end["sum_sent" + suffix]["bits_per_second"] / 1e6,
+            received_mbps=end["sum_received" + suffix]["bits_per_second"] / 1e6,
+            sent_bytes=int(end["sum_sent" + suffix]["bytes"]),
+            received_bytes=int(end["sum_received" + suffix]["bytes"]),
+            retransmits=end["sum_sent" + suffix].get("retransmits"),
+        )
+        for name, suffix in ((direction, ""), (other, "_bidir_reverse"))
+        if "sum_sent" + suffix in end
+    }

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The JSON lines of both NDT7 clients, as records.
+
+Every line is one event. M-Lab's client wraps it as {"Key":"measurement","Value":…}
+and ends with a bare summary; the crate's has {"Type":"Measurement","Measurement":…}
+and {"Type":"Summary","Summary":…}. The measurements inside are the same, those of the
+ndt7 protocol: times in µs. TCP_INFO is the server's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from flent_aqm.base.errors import ParseError
+
+CRATE, MLAB = "ndt7-client (Rust crate)", "ndt7-client (M-Lab)"
+
+
+@dataclass(frozen=True)
+class AppSample:
+    """Bytes that the client's program had moved elapsed_s after the test's start."""
+
+    elapsed_s: float
+    byte_count: int
+
+
+@dataclass(frozen=True)
+class TcpSample:
+    """The server's TCP_INFO elapsed_s after it accepted the connection.
+
+    A field is None when the message left it out.
+    """
+
+    elapsed_s: float
+    rtt_ms: float | None = None
+    min_rtt_ms: float | None = None
+    rtt_var_ms: float | None = None
+    bytes_acked: int | None = None
+    bytes_sent: int | None = None
+    bytes_retrans: int | None = None
+    bytes_received: int | None = None
+
+
+@dataclass(frozen=True)
+class Subtest:
+    """A download or an upload.
+
+    complete: the client said so; errors: in its words. uuid: the server's name of the
+    connection; started_s: when it accepted it, by its own clock, in epoch seconds.
+    Both are empty where the server doesn't tell.
+    """
+
+    direction: str
+    app: tuple[AppSample, ...]
+    tcp: tuple[TcpSample, ...]
+    complete: bool
+    errors: tuple[str, ...]
+    uuid: str
+    started_s: float | None
+
+    @property
+    def throughput_mbps(self) -> float | None:
+        """8 · bytes / elapsed at the receiver's end: of the client for a download, of
+        the server's BytesReceived for an upload. None without such a message."""
+        rates = self.progress()
+        return rates[-1].byte_count * 8e-6 / rates[-1].elapsed_s if rates else None
+
+    def progress(self) -> list[AppSample]:
+        """Bytes at the receiver over time, ascending."""
+        if self.direction == "download":
+            return [one for one in self.app if one.elapsed_s > 0]
+        return [AppSample(one.elapsed_s, one.bytes_received) for one in self.tcp
+                if one.bytes_received is not None and one.elapsed_s > 0]
+
+    @property
+    def min_rtt_ms(self) -> float | None:
+        """NDT7's latency: MinRTT of the last TCP_INFO that has one."""
+        return next((one.min_rtt_ms for one in reversed(self.tcp)
+                     if one.min_rtt_ms is not None), None)
+
+    @property
+    def retransmission_pct(self) -> float | None:
+        """BytesRetrans / BytesSent of the server; None where it isn't the sender."""
+        if self.direction == "download":
+            for one in reversed(self.tcp):
+                if one.bytes_sent and one.bytes_retrans is not None:
+                    return 100 * one.bytes_retrans / one.bytes_sent
+        return None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one run of a client printed. summary: the client's own, as it stands."""
+
+    client: str
+    subtests: Mapping[str, Subtest]
+    summary: Mapping[str, Any]
+
+
+@dataclass
+class _Growing:
+    app: list[AppSample] = field(default_factory=list)
+    tcp: list[TcpSample] = field(default_factory=list)
+    complete: bool = False
+    errors: list[str] = field(default_factory=list)
+    uuid: str = ""
+    started_s: float | None = None
+
+
+def parse_ndt7(text: str) -> Report:
+    """Read the whole output of a client that ran with `-format json`.
+
+    Raises ParseError for output without any event and for a line that isn't one.
+    """
+    subtests: dict[str, _Growing] = {}
+    summary: Mapping[str, Any] = {}
+    client = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            client, kind, test, body = _event(json.loads(line))
+            if kind == "summary":
+                summary = body
+            else:
+                _add(subtests.setdefault(test, _Growing()), kind, body)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ParseError(f"line {number} of the NDT7 client's output is no event "
+                             f"of the known form: {line[:80]!r}") from None
+    if not client:
+        raise ParseError("the NDT7 client printed nothing")
+    return Report(client, {name: _finished(name, one) for name, one in subtests.items()}, summary)
+
+
+def _event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
+    """(client, kind of event, direction, content)."""
+    if "Type" in line:
+        kind = line["Type"].lower()
+        if kind == "summary":
+            return CRATE, kind, "", line["Summary"]
+        body = line["Measurement"] if kind == "measurement" else line
+        return CRATE, kind, line["Test"], body
+    if "Key" in line:
+        value = line["Value"]
+        return MLAB, line["Key"], value["Test"], value
+    if "ServerFQDN" in line:
+        return MLAB, "summary", "", line
+    raise ValueError
+
+
+def _add(subtest: _Growing, kind: str, body: Mapping[str, Any]) -> None:
+    if kind == "measurement":
+        _add_measurement(subtest, body)
+    elif kind == "complete":
+        subtest.complete = True
+    elif kind == "error":
+        subtest.errors.append(str(body.get("Failure") or body.get("Error")))
+
+
+def _add_measurement(subtest: _Growing, body: Mapping[str, Any]) -> None:
+    connection = body.get("ConnectionInfo") or {}
+    subtest.uuid = connection.get("UUID") or subtest.uuid
+    if started := connection.get("StartTime"):
+        subtest.started_s = datetime.fromisoformat(started).timestamp()
+    app, tcp = body.get("AppInfo"), body.get("TCPInfo")
+    # The server's own AppInfo says how much it has handed to its kernel: no throughput.
+    if app and body["Origin"] == "client":
+        subtest.app.append(AppSample(app["ElapsedTime"] / 1e6, int(app["NumBytes"])))
+    if tcp and tcp.get("ElapsedTime") is not None:
+        subtest.tcp.append(_tcp_sample(tcp))
+
+
+def _tcp_sample(tcp: Mapping[str, Any]) -> TcpSample:
+    return TcpSample(
+        elapsed_s=tcp["ElapsedTime"] / 1e6,
+        rtt_ms=_ms(tcp.get("RTT")),
+        min_rtt_ms=_ms(tcp.get("MinRTT")),
+        rtt_var_ms=_ms(tcp.get("RTTVar")),
+        bytes_acked=tcp.get("BytesAcked"),
+        bytes_sent=tcp.get("BytesSent"),
+        bytes_retrans=tcp.get("BytesRetrans"),
+        bytes_received=tcp.get("BytesReceived"),
+    )
+
+
+def _ms(microseconds: float | None) -> float | None:
+    return None if microseconds is None else microseconds / 1000
+
+
+def _finished(direction: str, subtest: _Growing) -> Subtest:
+    return Subtest(direction, tuple(subtest.app), tuple(subtest.tcp), subtest.complete,
+                   tuple(subtest.errors), subtest.uuid, subtest.started_s)
+
+
+def rates_mbps(progress: list[AppSample]) -> Iterator[tuple[float, float, float]]:
+    """(end of an interval in s, its length in s, Mbit/s in it), from counts over time.
+
+    Two messages less than 10 ms apart make one interval: the clients print in bursts.
+    """
+    last = AppSample(0.0, 0)
+    for one in progress:
+        length_s = one.elapsed_s - last.elapsed_s
+        if length_s >= 0.01:
+            yield one.elapsed_s, length_s, (one.byte_count - last.byte_count) * 8e-6 / length_s
+            last = one

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bytes per time step and flow class, out of a capture of TCP headers.
+
+The capture is read in pieces, so that memory stays small, and without numpy, whose
+import costs more than reading a capture does. Packets that were all cut to one
+length make records of one size; `Counter` goes over those by way of
+`Struct.iter_unpack`, so that no Python code runs per packet. A piece with records
+of several sizes is split up record by record, which is some three times slower.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from flent_aqm.base.errors import ParseError
+
+FILE_HEADER_BYTES = 24
+RECORD_HEADER_BYTES = 16
+PIECE_BYTES = 4 << 20
+
+# First word of the file -> ticks of its time stamps per second. Only this machine's
+# byte order: the capture is read where it was made.
+_TICKS_PER_S = {0xA1B2C3D4: 1_000_000, 0xA1B23C4D: 1_000_000_000}
+
+# Link type of the capture -> length of the link's header in bytes: Ethernet (and
+# loopback), raw IP twice, Linux "cooked" captures of both versions.
+_LINK_HEADER_BYTES = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
+
+# IP version -> (bytes of its header, where its length field stands, bytes of the
+# header that this field leaves out).
+_IP = {4: (20, 2, 0), 6: (40, 4, 40)}
+
+# What is counted of a packet: captured length and length on the wire (8 bytes of the
+# record's header), first byte of the IP header, IP length field, both ports, the byte
+# with the TCP header's length. Few, large fields: most of the time goes into making
+# these numbers.
+_Key = tuple[int, int, int, int, int]
+
+_NO_IP_OPTIONS = {0x45, *range(0x60, 0x70)}
+
+
+@dataclass(frozen=True)
+class FlowClasses:
+    """Server port -> name of the class that its flows belong to.
+
+    segment_bytes: the largest TCP segment without header and options. A capture
+    shows segments that the kernel has joined; how many there were on the wire, and
+    so how many headers, follows from it.
+    """
+
+    by_server_port: Mapping[int, str]
+    segment_bytes: int = 1460
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Bytes of TCP payload, and of whole frames without their check sum."""
+
+    payload_bytes: int = 0
+    wire_bytes: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.payload_bytes + other.payload_bytes,
+                      self.wire_bytes + other.wire_bytes)
+
+
+# (class, "upload" or "download") -> amount, in one time step.
+Step = Mapping[tuple[str, str], Amount]
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A capture added up: steps[i] begins at start_s + i * step_s, in epoch seconds.
+
+    packets: all records; foreign: those of no known port, or unreadable; cut: the
+    file ends inside a record.
+    """
+
+    start_s: float
+    step_s: float
+    steps: tuple[Step, ...]
+    packets: int
+    foreign: int
+    cut: bool
+
+
+def snap_length(ip_version: int) -> int:
+    """Bytes of an Ethernet frame that hold its IP and TCP headers without options."""
+    return 14 + _IP[ip_version][0] + 20
+
+
+def read_capture(
+    file: BinaryIO, ip_version: int, classes: FlowClasses, step_s: float = 0.1
+) -> Capture:
+    """Add up a capture in steps of step_s, beginning at a multiple of step_s.
+
+    A capture without packets gives no steps. Raises ParseError for what isn't a pcap
+    file of a known link type.
+    """
+    ticks_per_s, link_bytes = _read_file_header(file.read(FILE_HEADER_BYTES))
+    records = _Records(file, _key_layout(ip_version, link_bytes), round(step_s * ticks_per_s),
+                       ticks_per_s)
+    counts: dict[int, Counter[_Key]] = defaultdict(Counter)
+    for index, counted in records.per_step():
+        counts[index].update(counted)
+    tally = _Tally(ip_version, link_bytes, classes)
+    first, last = min(counts, default=0), max(counts, default=-1)
+    steps = tuple(tally.step(counts.get(i, {})) for i in range(first, last + 1))
+    return Capture(first * step_s, step_s, steps, records.packets,
+                   tally.foreign + records.unreadable, records.cut)
+
+
+def _read_file_header(header: bytes) -> tuple[int, int]:
+    """Ticks per second, and bytes of the link's header."""
+    if len(header) < FILE_HEADER_BYTES:
+        raise ParseError(f"the capture is only {len(header)} bytes long, which is less than "
+                         "the header of a pcap file: tcpdump did not start to capture")
+    magic, link_type = struct.unpack("=I16xI", header)
+    if magic not in _TICKS_PER_S:
+        raise ParseError(f"the capture starts with {magic:#010x}, which is no pcap file")
+    if link_type not in _LINK_HEADER_BYTES:
+        raise ParseError(f"the capture has link type {link_type}; "
+                         f"known: {', '.join(map(str, _LINK_HEADER_BYTES))}")
+    return _TICKS_PER_S[magic], _LINK_HEADER_BYTES[link_type]
+
+
+def _key_layout(ip_version: int, link_bytes: int) -> str:
+    """Format of a _Key at the start of a record, its 16 bytes of header included."""
+    ip_bytes, length_at, _ = _IP[ip_version]
+    return f">8xQ{link_bytes}xB{length_at - 1}xH{ip_bytes - length_at - 2}xI8xB"
+
+
+class _Records:
+    """The records of a capture, counted by key per time step."""
+
+    def __init__(self, file: BinaryIO, layout: str, step_ticks: int, ticks_per_s: int) -> None:
+        self.file = file
+        self.layout = layout
+        self.needed_bytes = struct.calcsize(layout)
+        self.step_ticks = step_ticks
+        self.ticks_per_s = ticks_per_s
+        self.packets = 0
+        self.unreadable = 0
+        self.cut = False
+
+    def per_step(self) -> Iterator[tuple[int, Mapping[_Key, int]]]:
+        """(index of the step, how often each key came); an index may come repeatedly."""
+        rest = b""
+        while piece := self.file.read(PIECE_BYTES):
+            data = rest + piece
+            counted, used = self._same_size(data) or self._any_size(data)
+            rest = data[used:]
+            yield from counted.items()
+        self.cut = bool(rest)
+
+    def _step_at(self, data: bytes, at: int) -> int:
+        seconds, ticks = struct.unpack_from("=II", data, at)
+        index: int = (seconds * self.ticks_per_s + ticks) // self.step_ticks
+        return index
+
+    def _same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
+        """All whole records, or None when they aren't all of the first one's size."""
+        if len(data) < RECORD_HEADER_BYTES:
+            return None
+        captured = struct.unpack_from("=8xI", data)[0]
+        size = RECORD_HEADER_BYTES + captured
+        whole = len(data) // size
+        if size < self.needed_bytes or not whole:
+            return None
+        fields = struct.Struct(f"{self.layout}{size - self.needed_bytes}x")
+        view = memoryview(data)
+        counted: dict[int, Counter[_Key]] = defaultdict(Counter)
+        start = 0
+        while start < whole:
+            step = self._step_at(data, start * size)
+            end = bisect_right(range(whole), step, lo=start + 1,
+                               key=lambda i: self._step_at(data, i * size))
+            counted[step].update(fields.iter_unpack(view[start * size:end * size]))
+            start = end
+        # A record is where it was taken to be if the one before it has this size.
+        if any(_lengths(key)[0] != captured for keys in counted.values() for key in keys):
+            return None
+        self.packets += whole
+        return counted, whole * size
+
+    def _any_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int]:
+        counted: dict[int, Counter[_Key]] = defaultdict(Counter)
+        fields = struct.Struct(self.layout)
+        at = 0
+        while at + RECORD_HEADER_BYTES <= len(data):
+            size = RECORD_HEADER_BYTES + struct.unpack_from("=8xI", data, at)[0]
+            if at + size > len(data):
+                break
+            self.packets += 1
+            if size < self.needed_bytes:
+                self.unreadable += 1
+            else:
+                counted[self._step_at(data, at)][fields.unpack_from(data, at)] += 1
+            at += size
+        return counted, at
+
+
+class _Tally:
+    """Turns counted keys into amounts per class and direction."""
+
+    def __init__(self, ip_version: int, link_bytes: int, classes: FlowClasses) -> None:
+        self.ip_bytes, _, self.left_out_bytes = _IP[ip_version]
+        self.link_bytes = link_bytes
+        self.classes = classes
+        self.foreign = 0
+
+    def step(self, counted: Mapping[_Key, int]) -> Step:
+        amounts: dict[tuple[str, str], Amount] = {}
+        for key, times in counted.items():
+            flow = self._flow(key)
+            if flow is None:
+                self.foreign += times
+                continue
+            one = self._amount(key)
+            amounts[flow] = amounts.get(flow, Amount()) + Amount(
+                one.payload_bytes * times, one.wire_bytes * times)
+        return amounts
+
+    def _flow(self, key: _Key) -> tuple[str, str] | None:
+        _, first_byte, _, both_ports, _ = key
+        if first_byte not in _NO_IP_OPTIONS:
+            return None
+        source, destination = divmod(both_ports, 1 << 16)
+        ports = self.classes.by_server_port
+        if destination in ports:
+            return ports[destination], "upload"
+        if source in ports:
+            return ports[source], "download"
+        return None
+
+    def _amount(self, key: _Key) -> Amount:
+        _, _, ip_length, _, offset = key
+        on_wire = _lengths(key)[1]
+        tcp_bytes = (offset >> 4) * 4
+        headers = self.link_bytes + self.ip_bytes + tcp_bytes
+        # The field is 0 in joined packets of more than 64 KiB.
+        whole = ip_length + self.left_out_bytes + self.link_bytes if ip_length else on_wire
+        payload = max(0, whole - headers)
+        segment = self.classes.segment_bytes - (tcp_bytes - 20)
+        if payload > segment:
+            return Amount(payload, payload + -(-payload // segment) * headers)
+        return Amount(payload, on_wire)
+
+
+def _lengths(key: _Key) -> tuple[int, int]:
+    """Captured length and length on the wire, which stand in the machine's byte order."""
+    captured, on_wire = struct.unpack("=II", key[0].to_bytes(8, "big"))
+    return captured, on_wire
+
+
+@dataclass(frozen=True)
+class TcpdumpCounts:
+    """Packets that tcpdump says it captured, and that the kernel dropped before it."""
+
+    captured: int
+    dropped: int
+
+
+def parse_tcpdump_counts(text: str) -> TcpdumpCounts:
+    """Read tcpdump's closing lines on standard error. Raises ParseError without them."""
+    counts = {what: int(number) for number, what in
+              re.findall(r"(?m)^(\d+) packets? (captured|dropped by kernel)$", text)}
+    if len(counts) < 2:
+        raise ParseError("tcpdump ended without saying how many packets it captured: "
+                         f"{text.strip()[-80:]!r}")
+    return TcpdumpCounts(counts["captured"], counts["dropped by kernel"])

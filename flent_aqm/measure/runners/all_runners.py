@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Our runners by the name that a test definition uses. Flent's own names win."""
+
+from __future__ import annotations
+
+from flent_aqm.measure.runners.capture import AqmCaptureRunner
+from flent_aqm.measure.runners.cpu import AqmCpuRunner
+from flent_aqm.measure.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
+from flent_aqm.measure.runners.irtt import AqmIrttRunner
+from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
+from flent_aqm.measure.runners.netperf import AqmNetperfRunner
+from flent_aqm.measure.runners.ping import AqmPingRunner
+from flent_aqm.measure.runners.qdisc import AqmQdiscRunner
+from flent_aqm.measure.runners.rates import AqmRatesRunner
+
+RUNNERS: dict[str, type] = {
+    "aqm_capture": AqmCaptureRunner,
+    "aqm_cpu": AqmCpuRunner,
+    "aqm_iperf3": AqmIperf3Runner,
+    "aqm_iperf3_reverse": AqmIperf3ReverseRunner,
+    "aqm_irtt": AqmIrttRunner,
+    "aqm_ndt7": AqmNdt7Runner,
+    "aqm_netperf": AqmNetperfRunner,
+    "aqm_ping": AqmPingRunner,
+    "aqm_qdisc": AqmQdiscRunner,
+    "aqm_rates": AqmRatesRunner,
+}

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures TCP headers on the client, for throughput over time per direction."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.flent_api import RunnerCheckError, lookup_host
+from flent_aqm.base.shell import find_program, run
+from flent_aqm.measure.parsers.pcap import (
+    FILE_HEADER_BYTES,
+    RECORD_HEADER_BYTES,
+    Capture,
+    FlowClasses,
+    parse_tcpdump_counts,
+    read_capture,
+    snap_length,
+)
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+
+STEP_S = 0.1
+# Room for 7.6 million packets over IPv4: 25 s of 1 Gbit/s both ways, with the ACKs. Less
+# where the temporary folder is small, which in the lab's guest is memory.
+MAX_CAPTURE_BYTES = 512 << 20
+SHARE_OF_FREE_ROOM = 0.75
+# The kernel keeps packets here until tcpdump reads them: 0.2 s of full-sized packets
+# at 10 Gbit/s.
+KERNEL_BUFFER_KIB = 16384
+# Kept captures have whole TCP headers, with their options.
+KEPT_SNAP_BYTES = 128
+
+
+class AqmCaptureRunner(SupervisedRunner):
+    """tcpdump on the device towards the host, for length seconds.
+
+    Keys of the data set: host, length (s), port (the test's server port), cross_port,
+    keep (True: the capture stays beside the data file).
+    Series, each in Mbit/s every 100 ms: upload, download (TCP payload of the test),
+    upload_wire, download_wire (its whole frames), and the same with "cross_" in front.
+    Raw samples have all of them by these names; 'val' is upload + download.
+    """
+
+    def __init__(self, *, host: str, length: float, port: int, keep: bool = False,
+                 cross_port: int = defaults.IPERF3_CROSS_PORT, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.host = host
+        self.run_for_s = length
+        self.keep = keep
+        self.ports = {port: "", cross_port: "cross_"}
+        self.device = ""
+        self.ip_version = 4
+        self.segment_bytes = 0
+        self.max_packets = 0
+
+    def check(self) -> None:
+        program = find_program("tcpdump")
+        if program is None:
+            raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
+        address = str(lookup_host(self.host, self.settings.IP_VERSION)[4][0])
+        self.ip_version = ipaddress.ip_address(address).version
+        self.device = _egress_device(address)
+        headers = 40 if self.ip_version == 4 else 60
+        self.segment_bytes = _mtu(self.device) - headers
+        snap = KEPT_SNAP_BYTES if self.keep else snap_length(self.ip_version)
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        room = min(MAX_CAPTURE_BYTES, int(free * SHARE_OF_FREE_ROOM))
+        self.max_packets = (room - FILE_HEADER_BYTES) // (RECORD_HEADER_BYTES + snap)
+        ports = " or ".join(f"port {port}" for port in self.ports)
+        self.command = shlex.join([
+            str(program), "-i", self.device, "-n", "-p", "-s", str(snap),
+            "-B", str(KERNEL_BUFFER_KIB), "-c", str(self.max_packets), "-w", "-",
+            f"tcp and host {address} and ({ports})"])
+        super().check()
+
+    def fork(self) -> int:
+        # Ubuntu's AppArmor profile lets tcpdump write to files of this name only.
+        self.stdout, self.stderr = self.open_output(".pcap"), self.open_output()
+        return 0
+
+    @property
+    def out(self) -> str:
+        """What Flent logs as standard output."""
+        return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        counts = parse_tcpdump_counts(text_of(error))
+        capture = read_capture(
+            cast(BinaryIO, cast(Any, output).buffer), self.ip_version,
+            FlowClasses(self.ports, self.segment_bytes), STEP_S)
+        about: dict[str, Any] = {
+            "packets": counts.captured, "dropped_by_kernel": counts.dropped,
+            "foreign_packets": capture.foreign,
+            "complete": not self.stopped_early and not counts.dropped and not capture.cut,
+        }
+        if self.stopped_early:
+            about["note"] = (f"stopped at {self.max_packets} packets: "
+                             "the series end before the load does")
+        if self.keep:
+            about["file"] = self._keep(output)
+        if not capture.steps:
+            raise BadResult(f"no packet of the test on {self.device}: "
+                            "its load did not start, or takes another way")
+        raw = _raw_values(capture)
+        names = [name for name in raw[0] if name not in ("t", "dur", "val")]
+        series = {name: [[one["t"], one[name]] for one in raw] for name in names}
+        return series, raw, {"CAPTURE": about}
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether tcpdump reached its limit, as it ended by itself."""
+        return not self.stopped_by
+
+    def _keep(self, output: IO[str]) -> str:
+        """Copy the capture to the data folder; gives its file name."""
+        settings = self.settings
+        # Flent's name for the data file where a batch gives none starts the same way.
+        own = f"{settings.NAME}-{settings.TIME.isoformat().replace(':', '')}"
+        stem = getattr(settings, "DATA_FILENAME", None) or own
+        target = Path(settings.DATA_DIR) / f"{stem.removesuffix('.flent.gz')}.pcap"
+        source = cast(Any, output).buffer
+        source.seek(0)
+        with target.open("xb") as file:
+            shutil.copyfileobj(source, file, 1 << 20)
+        return target.name
+
+
+def _egress_device(address: str) -> str:
+    """The device that packets to this address leave by. Raises RunnerCheckError."""
+    try:
+        device = json.loads(run(["ip", "-j", "route", "get", address]))[0]["dev"]
+    except (AqmError, ValueError, LookupError) as fault:
+        raise RunnerCheckError(f"no device found that leads to {address}: {fault}") from None
+    return str(device)
+
+
+def _mtu(device: str) -> int:
+    try:
+        return int(Path("/sys/class/net", device, "mtu").read_text())
+    except OSError:
+        return 1500  # /sys may belong to another network namespace
+
+
+def _raw_values(capture: Capture) -> list[dict[str, Any]]:
+    """One sample per step; its time is the step's end, as Flent's rates have it."""
+    kinds = sorted({kind for step in capture.steps for kind, _ in step} | {""})
+    factor = 8e-6 / capture.step_s
+    samples = []
+    for index, step in enumerate(capture.steps):
+        sample: dict[str, Any] = {}
+        for kind in kinds:
+            for direction in ("upload", "download"):
+                amount = step.get((kind, direction))
+                sample[f"{kind}{direction}"] = amount.payload_bytes * factor if amount else 0.0
+                sample[f"{kind}{direction}_wire"] = amount.wire_bytes * factor if amount else 0.0
+        end_s = capture.start_s + (index + 1) * capture.step_s
+        samples.append({"t": end_s, "dur": capture.step_s,
+                        "val": sample["upload"] + sample["download"], **sample})
+    return samples

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Samples how busy the processors are of the machine that the test is run on."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.parsers.proc_stat import parse_cpus
+from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner, text_of
+
+INTERVAL_S = 1.0
+STAT = Path("/proc/stat")
+FREQUENCIES = Path("/sys/devices/system/cpu")
+
+
+class AqmCpuRunner(SupervisedRunner):
+    """Processors of this machine, for length seconds. Not for the virtual lab, where
+    computing takes no time.
+
+    Keys of the data set: length (s), interval (s).
+    Series: cpu0, cpu1, …: busy percent of the time since the sample before. Raw samples
+    have these by the same names, cpu0_mhz and so on where the system reports it, 'dur' (s),
+    and as 'val' the mean of all processors.
+    """
+
+    def __init__(self, *, length: float, interval: float = INTERVAL_S, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_for_s = length
+        self.interval_s = interval
+        self.command = f"({STAT})"
+
+    @property
+    def out(self) -> str:
+        """What Flent logs as standard output."""
+        return f"({os.fstat(self.stdout.fileno()).st_size} bytes of samples)\n"
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        samples = read_samples(text_of(output))
+        names = [name for name in samples[0] if name.startswith("cpu") and name[3:].isdigit()]
+        series = {name: [[one["t"], one[name]] for one in samples if name in one]
+                  for name in names}
+        return series, samples, {}
+
+    # Below: in place of a tool.
+
+    def _run_tool(self) -> None:
+        self.started_s = time.time()
+        self.returncode = 0
+        sources = {path.parent.parent.name: path
+                   for path in FREQUENCIES.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")}
+        begin = time.monotonic()
+        count = 0
+        while count * self.interval_s <= (self.run_for_s or 0):
+            sample = {"t": time.time(), "stat": STAT.read_text(),
+                      "mhz": {name: _mhz(path) for name, path in sources.items()}}
+            self.stdout.write(json.dumps(sample) + "\n")
+            count += 1
+            if self.kill_event.wait(max(0, begin + count * self.interval_s - time.monotonic())):
+                self.stopped_by = KILLED
+                break
+        else:
+            self.stopped_by = DUE
+        self.stdout.flush()  # another process reads it
+
+
+def _mhz(path: Path) -> float | None:
+    try:
+        return int(path.read_text()) / 1000
+    except (OSError, ValueError):
+        return None  # a processor that was switched off meanwhile
+
+
+def read_samples(text: str) -> list[dict[str, Any]]:
+    """Raw samples from what the runner stored. Raises BadResult, ParseError."""
+    taken = [json.loads(line) for line in text.splitlines()]
+    found: list[dict[str, Any]] = []
+    for before, after in pairwise(taken):
+        then, now = parse_cpus(before["stat"]), parse_cpus(after["stat"])
+        busy_pct = {name: 100 * (ticks.busy - then[name].busy) / (ticks.total - then[name].total)
+                    for name, ticks in now.items()
+                    if name in then and ticks.total > then[name].total}
+        if busy_pct:
+            found.append({
+                "t": after["t"], "dur": after["t"] - before["t"],
+                "val": sum(busy_pct.values()) / len(busy_pct), **busy_pct,
+                **{f"{name}_mhz": mhz for name, mhz in after["mhz"].items() if mhz}})
+    if not found:
+        raise BadResult("no sample of the processors was taken")
+    return found

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs an iperf3 client: one direction, or both at once."""
+
+from __future__ import annotations
+
+import shlex
+from typing import IO, Any, ClassVar
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import NullRunner, RunnerCheckError, normalise_host
+from flent_aqm.base.shell import find_program
+from flent_aqm.measure.parsers.iperf3 import Interval, Report, parse_iperf3
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+
+INTERVAL_S = 0.2
+# Connecting and exchanging results over a full queue takes seconds.
+WATCHDOG_MARGIN_S = 20
+
+_WORDS = {"upload": [], "download": ["-R"], "both": ["--bidir"]}
+
+
+class AqmIperf3Runner(SupervisedRunner):
+    """An iperf3 test over TCP, or over UDP in one direction.
+
+    Keys of the data set: host, length (s), direction ("upload", "download" or "both"),
+    port, streams, congestion_control (None: the system's default), udp_mbps (0: TCP; else
+    what each stream sends), as_received (True: throughput is the receiver's, which over UDP
+    is the only one; the server has to run with -J), endless (True: it runs until kill_after
+    stops it).
+    Series: throughput of all streams as the client sees it, Mbit/s; of the upload where
+    both directions run. Raw samples have 'val' and 'dur' (s), and where the sender's end is
+    known retransmits, tcp_rtt, tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts it);
+    with several streams these are means and 'streams' has each one.
+    """
+
+    # Series name -> what the other direction of a test in both gave. It is taken from
+    # here by the AqmIperf3ReverseRunner that shows it, when all have been parsed.
+    reverse: ClassVar[dict[str, Parsed]] = {}
+
+    def __init__(self, *, host: str, length: float, direction: str,
+                 port: int = defaults.IPERF3_PORT, streams: int = 1,
+                 congestion_control: str | None = None, udp_mbps: float = 0,
+                 as_received: bool = False, endless: bool = False, **kwargs: Any) -> None:
+        kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
+        super().__init__(**kwargs)
+        self.host = host
+        self.length = length
+        self.direction = direction
+        self.port = port
+        self.streams = streams
+        self.congestion_control = congestion_control
+        self.udp_mbps = udp_mbps
+        self.as_received = as_received
+        self.endless = endless
+
+    def check(self) -> None:
+        program = find_program("iperf3")
+        if program is None:
+            raise RunnerCheckError("iperf3 is not installed; see flent-aqm doctor")
+        words = [str(program), "-J", "-c", normalise_host(self.host), "-p", str(self.port),
+                 "-t", f"{self.length:g}", "-i", f"{INTERVAL_S:g}", "--get-server-output",
+                 *_WORDS[self.direction]]
+        if self.settings.IP_VERSION:
+            words.append(f"-{self.settings.IP_VERSION}")
+        if self.streams > 1:
+            words += ["-P", str(self.streams)]
+        if self.congestion_control:
+            words += ["-C", self.congestion_control]
+        if self.udp_mbps:
+            words += ["-u", "-b", f"{self.udp_mbps:g}M"]
+        self.command = shlex.join(words)
+        super().check()
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        report = parse_iperf3(text_of(output))
+        if report.error and not self.stopped_by:
+            raise BadResult(f"iperf3: {report.error}")
+        shown = "upload" if self.direction == "both" else self.direction
+        if self.as_received:
+            return _as_received(report, shown, self.started_s)
+        parsed = _one_direction(report, shown, self.started_s)
+        if self.direction == "both":
+            # Only what is returned reaches the process that Flent goes on in.
+            parsed[2]["reverse"] = _one_direction(report, "download", self.started_s)
+        return parsed
+
+    def recv_result(self, res: Parsed) -> None:
+        if "reverse" in res[2]:
+            self.reverse[self.runner_name] = res[2].pop("reverse")
+        super().recv_result(res)
+
+    def _refuse_bad_end(self, error: IO[str]) -> None:
+        # With -J, iperf3 says what went wrong in its JSON, and some versions then exit
+        # with status 0: read() finds it.
+        if not self.stopped_by and self.returncode in (0, 1):
+            return
+        super()._refuse_bad_end(error)
+
+
+class AqmIperf3ReverseRunner(NullRunner):
+    """The download of an AqmIperf3Runner that ran in both directions.
+
+    Key of the data set: reverse_of, the name of that one's series.
+    """
+
+    def __init__(self, *, reverse_of: str, units: str = "Mbits/s", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.reverse_of = reverse_of
+        self.metadata["UNITS"] = units
+
+    def post_parse(self) -> None:
+        nothing: Parsed = ([], [], {"ERROR": [f"{self.reverse_of} gave no result"]})
+        self.result, self.raw_values, metadata = AqmIperf3Runner.reverse.pop(
+            self.reverse_of, nothing)
+        self.metadata.update(metadata)
+
+
+def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
+    intervals = [one for one in report.intervals if one.direction == direction]
+    if not intervals:
+        raise BadResult(f"iperf3 reported no interval of the {direction}")
+    seen_by_client = [_raw_value(one, start_s, report.mss_bytes) for one in intervals]
+    seen_by_server = [
+        _raw_value(one, start_s, report.mss_bytes, rate=False)
+        for one in report.server_intervals
+        if one.direction == direction and one.streams[0].rtt_ms is not None]
+    raw = sorted(seen_by_client + seen_by_server, key=lambda one: one["t"])
+    metadata: dict[str, Any] = {
+        "LOAD_START": start_s,
+        "LOAD_END": start_s + intervals[-1].end_s,
+        "IPERF3": {"version": report.version,
+                   "sender_congestion_control": report.sender_congestion_control,
+                   "cpu_client_pct": report.cpu_client_pct,
+                   "cpu_server_pct": report.cpu_server_pct},
+    }
+    # A client that was stopped has not heard what the server counted.
+    total = None if report.error else report.totals.get(direction)
+    if total is not None:
+        metadata["IPERF3"] |= {
+            "sent_mbps": total.sent_mbps, "received_mbps": total.received_mbps,
+            "sent_bytes": total.sent_bytes, "received_bytes": total.received_bytes,
+            "retransmits": total.retransmits}
+    metadata["MEAN_VALUE"] = total.received_mbps if total else (
+        sum(one["val"] * one["dur"] for one in seen_by_client)
+        / sum(one["dur"] for one in seen_by_client))
+    return [[one["t"], one["val"]] for one in seen_by_client], raw, metadata
+
+
+def _as_received(report: Report, direction: str, start_s: float) -> Parsed:
+    """Throughput of one direction as its receiver sees it, with the sender's TCP state."""
+    ends = report.intervals, report.server_intervals
+    received, sent = ends if direction == "download" else reversed(ends)
+    rates = [_raw_value(one, start_s, None) for one in received if one.direction == direction]
+    if not rates:
+        raise BadResult(f"iperf3's receiver reported no interval of the {direction}; "
+                        "the server has to run with -J")
+    state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sent
+             if one.direction == direction and one.streams[0].rtt_ms is not None]
+    mean_mbps = sum(one["val"] * one["dur"] for one in rates) / sum(one["dur"] for one in rates)
+    metadata = {"LOAD_START": start_s, "LOAD_END": rates[-1]["t"], "MEAN_VALUE": mean_mbps,
+                "IPERF3": {"version": report.version,
+                           "sender_congestion_control": report.sender_congestion_control}}
+    return ([[one["t"], one["val"]] for one in rates],
+            sorted(rates + state, key=lambda one: one["t"]), metadata)
+
+
+def _raw_value(interval: Interval, start_s: float, mss_bytes: int | None,
+               rate: bool = True) -> dict[str, Any]:
+    streams = interval.streams
+    value: dict[str, Any] = {"t": start_s + interval.end_s}
+    if rate:
+        value |= {"val": interval.throughput_mbps, "dur": interval.end_s - interval.start_s}
+    each = {str(one.socket): {key: number for key, number in (
+        ("retransmits", one.retransmits), ("tcp_rtt", one.rtt_ms),
+        ("tcp_rtt_var", one.rtt_var_ms), ("tcp_cwnd_bytes", one.cwnd_bytes),
+        ("tcp_cwnd", one.cwnd_bytes / mss_bytes if one.cwnd_bytes and mss_bytes else None),
+    ) if number is not None} for one in streams}
+    known = list(each.values())
+    for key in known[0]:
+        total = sum(one[key] for one in known)
+        value[key] = total if key == "retransmits" else total / len(known)
+    if len(streams) > 1:
+        value["streams"] = each
+    return value

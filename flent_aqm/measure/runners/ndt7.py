@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs an NDT7 client for one direction: the Rust crate's, or M-Lab's."""
+
+from __future__ import annotations
+
+import shlex
+from typing import IO, Any
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
+from flent_aqm.base.paths import find_cached
+from flent_aqm.base.shell import find_program
+from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+
+PROGRAM = "ndt7-client"
+
+# The protocol lets a client wait 15 s for the end of a download, plus 7 s for each of
+# connecting and the last message.
+WATCHDOG_S = 30
+
+# The server's clock is taken for ours when it says that the test began this soon after
+# the client was started. It then tells the moment better than the client's start does.
+_SAME_CLOCK_S = 3.0
+
+
+class AqmNdt7Runner(SupervisedRunner):
+    """One NDT7 download or upload.
+
+    Keys of the data set: host, direction ("download" or "upload"), port.
+    Series: throughput at the receiver, Mbit/s. Raw samples have 'val' and 'dur' (s), or
+    the server's TCP_INFO: tcp_rtt, tcp_min_rtt, tcp_rtt_var (ms), bytes_acked,
+    bytes_sent, bytes_retrans, bytes_received.
+    """
+
+    def __init__(self, *, host: str, direction: str, port: int = defaults.NDT7_PORT,
+                 **kwargs: Any) -> None:
+        kwargs.setdefault("watchdog_timer", WATCHDOG_S)
+        super().__init__(**kwargs)
+        self.host = host
+        self.direction = direction
+        self.port = port
+
+    def check(self) -> None:
+        program = find_program(PROGRAM) or find_cached("bin", PROGRAM)
+        if program is None:
+            raise RunnerCheckError(f"{PROGRAM} is not installed; see flent-aqm doctor")
+        out, err = self.run_simple([str(program), "--help"])
+        if "--no-locate" in out:
+            words = self._crate_words()
+        elif "-service-url" in out + err:
+            words = self._mlab_words()
+        else:
+            raise RunnerCheckError(f"{program} is neither M-Lab's NDT7 client nor that of the "
+                                   "Rust crate: its --help names no option of theirs")
+        self.command = shlex.join([str(program), *words])
+        super().check()
+
+    def _crate_words(self) -> list[str]:
+        words = ["--server", f"{normalise_host(self.host, bracket_v6=True)}:{self.port}",
+                 "--no-locate", "--no-tls", "--format", "json"]
+        if self.settings.IP_VERSION:
+            words.append(f"--ipv{self.settings.IP_VERSION}")
+        return words + ["--no-upload" if self.direction == "download" else "--no-download"]
+
+    def _mlab_words(self) -> list[str]:
+        # It has no option for the IP version, so it gets an address.
+        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
+        address = normalise_host(found[4][0], bracket_v6=True)
+        other = "upload" if self.direction == "download" else "download"
+        return ["-server", f"{address}:{self.port}", "-scheme", "ws", "-format", "json",
+                f"-{other}=false"]
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        report = parse_ndt7(text_of(output))
+        subtest = report.subtests.get(self.direction)
+        if subtest is None or not subtest.complete:
+            raise BadResult(f"the NDT7 client did not complete the {self.direction}")
+        if subtest.errors:
+            raise BadResult(f"NDT7 {self.direction}: {'; '.join(subtest.errors)}")
+        throughput = subtest.throughput_mbps
+        if throughput is None:
+            raise BadResult(f"NDT7 {self.direction}: no measurement of the throughput arrived")
+        start_s = self._start_of(subtest)
+        raw = _raw_values(subtest, start_s)
+        series = [[one["t"], one["val"]] for one in raw if "val" in one]
+        return series, raw, {
+            "MEAN_VALUE": throughput,
+            "LOAD_START": start_s,
+            "LOAD_END": start_s + subtest.progress()[-1].elapsed_s,
+            "NDT7": {
+                "throughput_mbps": throughput,
+                "latency_ms": subtest.min_rtt_ms,
+                "retransmission_pct": subtest.retransmission_pct,
+                "client": report.client,
+                "uuid": subtest.uuid,
+                "summary_of_client": dict(report.summary),
+            },
+        }
+
+    def _start_of(self, subtest: Subtest) -> float:
+        theirs = subtest.started_s
+        if theirs is not None and 0 <= theirs - self.started_s < _SAME_CLOCK_S:
+            return theirs
+        return self.started_s
+
+
+def _raw_values(subtest: Subtest, start_s: float) -> list[dict[str, Any]]:
+    rates = [{"t": start_s + end_s, "val": mbps, "dur": length_s}
+             for end_s, length_s, mbps in rates_mbps(subtest.progress())]
+    tcp = [{"t": start_s + one.elapsed_s, **{key: value for key, value in (
+        ("tcp_rtt", one.rtt_ms), ("tcp_min_rtt", one.min_rtt_ms), ("tcp_rtt_var", one.rtt_var_ms),
+        ("bytes_acked", one.bytes_acked), ("bytes_sent", one.bytes_sent),
+        ("bytes_retrans", one.bytes_retrans), ("bytes_received", one.bytes_received),
+    ) if value is not None}} for one in subtest.tcp]
+    return sorted(rates + tcp, key=lambda one: one["t"])

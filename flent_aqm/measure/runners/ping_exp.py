@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The test ping_exp: its parameters and data sets, for tests_defs/ping_exp.conf.
+
+Read whenever the test is loaded, in the guest too: it imports little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.base import defaults
+
+LOADS = {"empty": (), "upload": ("upload",), "download": ("download",),
+         "both": ("upload", "download")}
+# Of the document: 400 pings, five a second, a minute after the load; 2 uploads, 3 downloads.
+PING_COUNT, PING_INTERVAL_S, LEAD_TIME_S = 400, 0.2, 60.0
+STREAMS = {"upload": 2, "download": 3}
+MAX_STREAMS = 128
+
+Refuse = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class PingExp:
+    """streams: TCP connections by direction, of the directions that are loaded."""
+
+    streams: dict[str, int]
+    ping_count: int
+    ping_interval_s: float
+    lead_time_s: float
+
+    @property
+    def length_s(self) -> float:
+        """Of the pings."""
+        return self.ping_count * self.ping_interval_s
+
+
+def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
+    """Test parameters, checked. parameter: Flent's get_test_parameter; refuse: its
+    test_error, which reports a text and may return."""
+    load = str(parameter("load", default="empty"))
+    if load not in LOADS:
+        refuse(f"load: unknown value {load!r}; known: {', '.join(LOADS)}")
+    return PingExp(
+        streams={way: int(_number(refuse, parameter, f"{way}s", STREAMS[way], 1, MAX_STREAMS))
+                 for way in LOADS.get(load, ())},
+        ping_count=int(_number(refuse, parameter, "ping_count", PING_COUNT, 1, 1_000_000)),
+        ping_interval_s=_number(refuse, parameter, "ping_interval", PING_INTERVAL_S, 0.01, 60),
+        lead_time_s=_number(refuse, parameter, "lead_time", LEAD_TIME_S, 0, 3600),
+    )
+
+
+def _number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: float,
+            lowest: float, highest: float) -> float:
+    text = str(parameter(name, default=default))
+    try:
+        value = float(text)
+        if lowest <= value <= highest and (value.is_integer() or not isinstance(default, int)):
+            return value
+    except ValueError:
+        pass
+    refuse(f"{name}: {text!r} is out of range; expected {lowest:g} to {highest:g}")
+    return default
+
+
+def data_sets(asked: PingExp, hosts: Sequence[str],
+              ip_version: int | None) -> list[tuple[str, dict[str, Any]]]:
+    """One ping for each host; each direction of the load with an iperf3 server of its own,
+    as one serves one test at a time. The load ends with the pings: where it goes on, metrics
+    take the pings for lost that were never sent."""
+    found: list[tuple[str, dict[str, Any]]] = [
+        (f"Ping (ms) ICMP {host}", {
+            "runner": "aqm_ping", "host": host, "ip_version": ip_version,
+            "delay": asked.lead_time_s, "length": asked.length_s,
+            "interval": asked.ping_interval_s, "units": "ms", "id": host})
+        for host in dict.fromkeys(hosts)]
+    ports = {"upload": defaults.IPERF3_PORT, "download": defaults.IPERF3_CROSS_PORT}
+    for way, streams in asked.streams.items():
+        found.append((f"TCP {way}", {
+            "runner": "aqm_iperf3", "host": hosts[0] if hosts else None, "port": ports[way],
+            "length": asked.lead_time_s + asked.length_s, "direction": way,
+            "streams": streams, "units": "Mbits/s"}))
+    return found

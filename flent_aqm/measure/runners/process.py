@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What all our runners share: starting a tool, watching it, and telling of failure.
+
+Flent's own process runner forks itself for each tool before the test, and looks once
+a second whether it still runs. Here the tool is started when it is due, by
+subprocess: without a copy of the interpreter, which is dear in the lab's guest; and
+its end is noticed at once, as cross traffic has to stop, and the next tool to start,
+when this one ends.
+
+A tool that failed has an empty series, which Flent counts in FAILED_RUNNERS, and says
+why in one line of metadata: SERIES_META[series]['ERROR'], a list of strings.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from typing import IO, Any, cast
+
+from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.flent_api import ProcessRunner, get_logger
+
+# What parse() gives to Flent: series, raw samples, metadata.
+Parsed = tuple[Any, list[dict[str, Any]], dict[str, Any]]
+
+POLL_MS = 100
+# A tool that ignores SIGINT gets SIGTERM, then SIGKILL, each after so many seconds.
+GRACE_S = 2.0
+
+# Values of stopped_by; any other is the fault that the tool was stopped for.
+KILLED, DUE = "killed", "due"
+
+logger = get_logger(__name__)
+
+
+class SupervisedRunner(ProcessRunner):
+    """A ProcessRunner for one tool; a base for ours, and a mixin before Flent's.
+
+    A subclass sets self.command in check() and implements read(). Flent's keys of a
+    data set work: delay, run_after, kill_after, watchdog_timer (seconds from the
+    tool's start after which it counts as hanging and is killed).
+    """
+
+    supports_remote = False
+    # Being stopped by kill_after is how this tool is meant to end.
+    endless = False
+    # Seconds after which it is stopped, as it is meant to be.
+    run_for_s: float | None = None
+    # Exit statuses of a tool that did its work.
+    success_return: tuple[int, ...] = (0,)
+    watchdog_timer: float | None
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.started_s = 0.0  # epoch seconds
+        self.stopped_by = ""  # empty: it ended by itself
+        self.cpu_s = 0.0  # that the tool used, where it ended by itself
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Turn the tool's output into series. Raises AqmError when it is of no use.
+
+        This one leaves it to the parse() of a runner of Flent's.
+        """
+        parsed: Parsed | None
+        try:
+            parsed = self.parse(output, error)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            parsed = None
+        if not parsed or not parsed[0]:
+            raise BadResult(f"{self.args[0]} gave no measurement; its output starts with "
+                            f"{text_of(output)[:60]!r}")
+        return parsed
+
+    # Below: what Flent calls.
+
+    def fork(self) -> int:
+        self.stdout, self.stderr = self.open_output(), self.open_output()
+        return 0
+
+    def open_output(self, suffix: str = "") -> IO[str]:
+        """A file that is gone when it is closed, which Flent does after the test."""
+        return tempfile.NamedTemporaryFile(
+            mode="w+", encoding="utf-8", prefix="flent-aqm-", suffix=suffix)
+
+    def start(self) -> int:
+        self._thread = threading.Thread(target=self.run)
+        self._thread.start()
+        return 1
+
+    def run(self) -> None:
+        try:
+            if self.start_event is not None:
+                self.start_event.wait()
+            if self.kill_event.wait(self.delay):
+                self.stopped_by = KILLED
+            else:
+                self._run_tool()
+        except OSError as fault:
+            self.stopped_by = f"{self.args[0]} could not be started: {fault.strerror}"
+        finally:
+            # Whatever happened: others wait for this.
+            self.finish_event.set()
+        self.debug("Finished", extra={"runner": self})
+
+    def parse_output(self) -> Parsed:
+        try:
+            self._refuse_bad_end(self.stderr)
+            self.stdout.seek(0)
+            self.stderr.seek(0)
+            return self.read(self.stdout, self.stderr)
+        except (AqmError, OSError) as fault:
+            return [], [], {"ERROR": [str(fault)]}
+        except Exception as fault:
+            # A defect of ours. Flent would go on as if there were no such series.
+            logger.exception("%s: defect in %s", self.runner_name, type(self).__name__)
+            return [], [], {"ERROR": [f"defect in {type(self).__name__}: {fault!r}"]}
+
+    def recv_result(self, res: Parsed) -> None:
+        self.result, self.raw_values, metadata = res
+        self.metadata.update(metadata)
+        for line in metadata.get("ERROR", []):
+            logger.error("%s: %s", self.runner_name, line)
+
+    # Below: ours.
+
+    def _run_tool(self) -> None:
+        self.started_s = time.time()
+        process = subprocess.Popen(
+            self.args, stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr,
+            env={**os.environ, **self._env})
+        self.pid = process.pid
+        self.debug("Started as pid %d", process.pid)
+        why = self._wait(process)
+        if why:
+            self.stopped_by = why
+            self._stop(process)
+        self.returncode = process.returncode
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> str:
+        """Wait for the end; gives the reason when it has to be ended from here."""
+        watchdog_s = self.watchdog_timer
+        begin = time.monotonic()
+        late = begin + watchdog_s if watchdog_s else float("inf")
+        due = begin + self.run_for_s if self.run_for_s else float("inf")
+        poller = select.poll()
+        handle = os.pidfd_open(process.pid)
+        try:
+            poller.register(handle, select.POLLIN)
+            while not poller.poll(POLL_MS):
+                if self.kill_event.is_set():
+                    return KILLED
+                now = time.monotonic()
+                if now > due:
+                    return DUE
+                if now > late:
+                    return f"{self.args[0]} still ran after {watchdog_s:g} s and was killed"
+        finally:
+            os.close(handle)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu_s = used.ru_utime + used.ru_stime
+        return ""
+
+    def _stop(self, process: subprocess.Popen[bytes]) -> None:
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            process.send_signal(sign)
+            try:
+                process.wait(GRACE_S)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+        process.kill()
+        process.wait()
+
+    def _refuse_bad_end(self, error: IO[str]) -> None:
+        """Raises BadResult unless the tool ended as it should."""
+        if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
+            return
+        if self.stopped_by == KILLED:
+            raise BadResult(f"{self.args[0]} was stopped before its end")
+        if self.stopped_by:
+            raise BadResult(self.stopped_by)
+        if self.returncode not in self.success_return:
+            raise BadResult(f"{self.args[0]} ended with status {self.returncode}: "
+                            f"{last_line(error)}")
+
+
+def text_of(stream: IO[str]) -> str:
+    """All that a tool wrote, whatever bytes those are."""
+    stream.seek(0)
+    raw: bytes = cast(Any, stream).buffer.read()
+    return raw.decode("utf-8", "replace")
+
+
+def last_line(stream: IO[str]) -> str:
+    """The last line with something in it, which is where tools say what went wrong."""
+    lines = text_of(stream).split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Changes the rate of the router's shaper while a test runs, and puts it back."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from typing import IO, Any
+
+from flent_aqm.asked.queues.aqms import FRAME_BYTES
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner
+from flent_aqm.measure.runners.qdisc import DEVICES
+
+# As router_hooks/queues.sh makes the class; what isn't given, tc computes from the rate.
+_CLASS = ("class change dev {device} parent 1: classid 1:1 "
+          f"htb rate {{bit_s}}bit ceil {{bit_s}}bit quantum {FRAME_BYTES}\n")
+
+
+class AqmRatesRunner(SupervisedRunner):
+    """HTB's rate on both devices of the router in a network namespace.
+
+    Keys of the data set: rates_mbps, taken in turn again and again; step_s, how long each
+    lasts; length (s), of all; usual_mbps, by device, which it has before and after.
+    Series and raw samples: the rate of the downstream device in Mbit/s, at each change.
+    """
+
+    def __init__(self, *, rates_mbps: list[float], step_s: float, length: float,
+                 usual_mbps: dict[str, float], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rates_mbps = rates_mbps
+        self.step_s = step_s
+        self.run_for_s = length
+        self.usual_mbps = usual_mbps
+        self.command = "ip netns exec router tc -batch -"
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        text = output.read()
+        if not text:
+            raise BadResult("the router's rate was never changed")
+        series = [[float(word) for word in line.split()] for line in text.splitlines()]
+        return series, [{"t": at_s, "val": mbps} for at_s, mbps in series], {}
+
+    # Below: in place of a tool.
+
+    def _run_tool(self) -> None:
+        self.started_s = time.time()
+        self.returncode = 0
+        # One process for all changes. What tc refuses, it says, and ends.
+        with subprocess.Popen(self.command.split(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) as tc:
+            assert tc.stdin is not None
+            assert tc.stdout is not None
+            try:
+                self._change(tc.stdin)
+                for device in DEVICES:
+                    tc.stdin.write(_line(device, self.usual_mbps[device]))
+                tc.stdin.close()
+                said = tc.stdout.read().strip()
+            except BrokenPipeError:
+                said = tc.stdout.read().strip() or "it ended"
+        if said or tc.returncode:
+            self.stopped_by = f"tc on the router: {said.splitlines()[0] if said else 'failed'}"
+        self.stdout.flush()
+
+    def _change(self, tc: IO[str]) -> None:
+        begin = time.monotonic()
+        count = 0
+        while count * self.step_s < (self.run_for_s or 0) - self.step_s / 2:
+            mbps = self.rates_mbps[count % len(self.rates_mbps)]
+            for device in DEVICES:
+                tc.write(_line(device, mbps))
+            tc.flush()
+            self.stdout.write(f"{time.time():.6f} {mbps:g}\n")
+            count += 1
+            if self.kill_event.wait(max(0, begin + count * self.step_s - time.monotonic())):
+                self.stopped_by = KILLED
+                return
+        self.stopped_by = DUE
+
+
+def _line(device: str, mbps: float) -> str:
+    return _CLASS.format(device=device, bit_s=round(mbps * 1e6))

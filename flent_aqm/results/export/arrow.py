@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Our columns as PyArrow's, and the files it writes, a part of the table at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.export.columns import (
+    NUMBER,
+    SCHEMA_VERSION,
+    SWITCH,
+    TEXT,
+    WHOLE,
+    Cell,
+    Column,
+)
+
+_TYPES = {TEXT: pyarrow.string(), NUMBER: pyarrow.float64(), WHOLE: pyarrow.int64(),
+          SWITCH: pyarrow.bool_()}
+# Written at once: compression wants more than one run's row, memory less than all of them.
+ROWS_AT_ONCE = 20_000
+ROWS_IN_BATCH = 256
+
+Write = Callable[[pyarrow.Table], object]
+
+
+def schema_of(columns: Sequence[Column]) -> pyarrow.Schema:
+    """Units and descriptions go along; only Parquet keeps them."""
+    return pyarrow.schema(
+        [pyarrow.field(column.name, _TYPES[column.kind],
+                       metadata={"unit": column.unit, "description": column.description})
+         for column in columns],
+        metadata={"flent_aqm_export_schema": str(SCHEMA_VERSION)})
+
+
+def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyarrow.RecordBatch:
+    """Rows by name of the column; a missing one is empty."""
+    return pyarrow.RecordBatch.from_arrays(
+        [pyarrow.array([row.get(field.name) for row in rows], field.type) for field in schema],
+        schema=schema)
+
+
+def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
+            ) -> Iterator[pyarrow.RecordBatch]:
+    """Rows, many at once: a batch costs as much for one as for a hundred."""
+    rows = iter(rows)
+    while held := list(islice(rows, ROWS_IN_BATCH)):
+        yield as_batch(schema, held)
+
+
+def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]) -> int:
+    """Write all parts in the format of the path's suffix; gives the count of rows.
+
+    It is there when it is whole, or not at all. Raises ConfigError.
+    """
+    if path.suffix not in WRITERS:
+        raise ConfigError(f"{path}: its suffix tells the format; expected one of "
+                          f"{', '.join(WRITERS)}")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    count = 0
+    try:
+        with WRITERS[path.suffix](part, schema) as write:
+            for table in _together(schema, parts):
+                write(table)
+                count += table.num_rows
+        part.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be written: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _together(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
+              ) -> Iterator[pyarrow.Table]:
+    held: list[pyarrow.RecordBatch] = []
+    for batch in parts:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= ROWS_AT_ONCE or len(held) >= 256:
+            yield pyarrow.Table.from_batches(held, schema).combine_chunks()
+            held = []
+    if held:
+        yield pyarrow.Table.from_batches(held, schema).combine_chunks()
+
+
+@contextmanager
+def _parquet(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _csv(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    with pyarrow.csv.CSVWriter(path, schema) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _json(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    """One array, an object a line; PyArrow reads JSON and doesn't write it."""
+    with path.open("w", encoding="utf-8") as file:
+        before = "[\n"
+
+        def write(table: pyarrow.Table) -> None:
+            nonlocal before
+            for row in table.to_pylist():
+                file.write(before + json.dumps(row, allow_nan=False))
+                before = ",\n"
+
+        yield write
+        file.write("\n]\n" if before != "[\n" else "[]\n")
+
+
+WRITERS: Mapping[str, Callable[[Path, pyarrow.Schema], Any]] = {
+    ".parquet": _parquet, ".csv": _csv, ".json": _json}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Columns of exported tables, and how a value from a file becomes one.
+
+A column is there in every export, whatever the files have, so that tables of different
+sweeps go together and a table can be written while files are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.results.data_file import a_number
+from flent_aqm.results.metrics.table import METRICS
+
+# Goes up when a column goes or changes its meaning; new columns come without.
+SCHEMA_VERSION = 1
+
+TEXT, NUMBER, WHOLE, SWITCH = "text", "number", "whole", "switch"
+_MOST_WHOLE = 2**63 - 1
+
+Cell = str | float | int | bool | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """name; kind: TEXT, NUMBER, WHOLE or SWITCH; path: keys that lead to it in a data file's
+    metadata; unit; description: one line."""
+
+    name: str
+    kind: str
+    path: tuple[str, ...]
+    unit: str
+    description: str
+
+
+def _aqm(name: str, kind: str, unit: str, description: str, *path: str) -> Column:
+    return Column(name, kind, ("AQM", *(path or (name,))), unit, description)
+
+
+def _settings() -> Iterator[Column]:
+    for name, kind, unit, description in (
+        ("aqm", TEXT, "", "queue under test"),
+        ("rate_down_mbps", NUMBER, "Mbit/s", "rate of the link towards the client"),
+        ("rate_up_mbps", NUMBER, "Mbit/s", "rate of the link towards the server"),
+        ("burst_shaping", SWITCH, "", "whether HTB's bursts were set"),
+        ("cross_traffic", SWITCH, "", "whether another flow was there"),
+        ("base_delay_ms", NUMBER, "ms", "added round-trip time"),
+        ("router_model", TEXT, "", "model of the router's lateness"),
+        ("testbed", TEXT, "", "where it was measured"),
+        ("seed", WHOLE, "", "what the lab's randomness followed"),
+        ("shaper", TEXT, "", "what limits the rate"),
+        ("ingress", TEXT, "", "where the download is shaped"),
+        ("tiers", WHOLE, "", "HTB's tiers"),
+        ("txqueuelen", WHOLE, "packets", "of the router's devices; empty for their default"),
+    ):
+        yield _aqm(name, kind, unit, f"asked for: {description}", "requested", name)
+    yield _aqm("aqm_parameters", TEXT, "", "asked for: the queue's parameters, as JSON",
+               "requested", "aqm_parameters")
+
+
+def _applied() -> Iterator[Column]:
+    for way in ("down", "up"):
+        for name, kind, unit in (
+            ("shaper", TEXT, ""), ("qdisc", TEXT, ""), ("rate_mbps", NUMBER, "Mbit/s"),
+            ("ceil_mbps", NUMBER, "Mbit/s"), ("burst_bytes", NUMBER, "bytes"),
+            ("cburst_bytes", NUMBER, "bytes"),
+        ):
+            yield _aqm(f"applied_{way}_{name}", kind, unit,
+                       f"what the kernel reported after the run of its device {way}",
+                       "after", "applied", way, name)
+
+
+# Of every row, from a data file's metadata.
+RUN_COLUMNS: tuple[Column, ...] = (
+    Column("test", TEXT, ("NAME",), "", "name of the test"),
+    Column("title", TEXT, ("TITLE",), "", "label that the user gave"),
+    Column("note", TEXT, ("NOTE",), "", "remark of the user"),
+    Column("batch", TEXT, ("BATCH_NAME",), "", "name of the batch"),
+    Column("batch_uuid", TEXT, ("BATCH_UUID",), "", "tells batches of one name apart"),
+    Column("time", TEXT, ("TIME",), "UTC", "the run's start by its own clock, ISO 8601"),
+    Column("flent", TEXT, ("FLENT_VERSION",), "", "version of Flent"),
+    Column("host", TEXT, ("HOST",), "", "the server"),
+    Column("local_host", TEXT, ("LOCAL_HOST",), "", "the client"),
+    Column("length_s", NUMBER, ("LENGTH",), "s", "length of the load, by Flent's setting"),
+    Column("total_length_s", NUMBER, ("TOTAL_LENGTH",), "s", "length of the run"),
+    Column("delay_s", NUMBER, ("DELAY",), "s", "probes alone, before and after the load"),
+    Column("step_size_s", NUMBER, ("STEP_SIZE",), "s", "Flent's step"),
+    Column("ip_version", WHOLE, ("IP_VERSION",), "", "4, 6, or empty"),
+    Column("test_parameters", TEXT, ("TEST_PARAMETERS",), "", "parameters of the test, as JSON"),
+    *_settings(),
+    _aqm("aqm_schema", WHOLE, "", "version of the object AQM", "schema"),
+    _aqm("flent_aqm", TEXT, "", "version of this package"),
+    _aqm("kernel_version", TEXT, "", "the kernel", "kernel", "version"),
+    _aqm("kernel_hash", TEXT, "", "hash of the kernel", "kernel", "hash"),
+    _aqm("tools", TEXT, "", "versions of tools, as JSON"),
+    _aqm("virtual_s", NUMBER, "s", "on the lab's clock"),
+    _aqm("wall_s", NUMBER, "s", "on the host's clock"),
+    _aqm("finished_at", TEXT, "UTC", "host's time, ISO 8601"),
+    *_applied(),
+)
+# Whatever has no column of its own, as JSON.
+METADATA_COLUMN = "metadata"
+METRIC_COLUMNS: tuple[Column, ...] = tuple(
+    Column(metric.name, NUMBER, (), metric.unit, metric.description)
+    for metric in METRICS.values())
+
+
+def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """The value at the end of a path of keys; None where it isn't there."""
+    found: Any = tree
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def as_cell(value: Any, kind: str) -> Cell:
+    """A value of a file as one of a column; None for one of another type."""
+    if kind == SWITCH:
+        return value if isinstance(value, bool) else None
+    if kind == NUMBER:
+        return a_number(value)
+    if kind == WHOLE:
+        return value if type(value) is int and abs(value) <= _MOST_WHOLE else None
+    if isinstance(value, (dict, list)):
+        return as_json(value)
+    return None if value is None else clean(str(value))
+
+
+def clean(text: str) -> str:
+    """Text that every encoder takes: without halves of characters."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def as_json(value: Any) -> str:
+    """A value as one line, in ASCII."""
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A data file as one row: its arguments, its metadata, and every metric."""
+
+from __future__ import annotations
+
+from flent_aqm.results.data_file import DataFile
+from flent_aqm.results.export.arrow import schema_of
+from flent_aqm.results.export.columns import (
+    METADATA_COLUMN,
+    METRIC_COLUMNS,
+    NUMBER,
+    RUN_COLUMNS,
+    SCHEMA_VERSION,
+    TEXT,
+    WHOLE,
+    Cell,
+    Column,
+    as_cell,
+    as_json,
+    clean,
+    find,
+)
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.table import Unavailable, values
+
+_COLUMNS = (
+    Column("schema", WHOLE, (), "", "version of this table's columns"),
+    Column("file", TEXT, (), "", "path of the data file, as given"),
+    *RUN_COLUMNS,
+    Column(METADATA_COLUMN, TEXT, (), "", "all else of the file's metadata, as JSON"),
+    *METRIC_COLUMNS,
+)
+SCHEMA = schema_of(_COLUMNS)
+# Under these keys, everything in the metadata has a column of its own.
+_TOLD = {column.path[0] for column in RUN_COLUMNS if len(column.path) == 1}
+
+
+def run_row(data: DataFile) -> dict[str, Cell]:
+    """One row, by names of columns. Raises BadResult."""
+    metadata = data.metadata
+    row: dict[str, Cell] = {"schema": SCHEMA_VERSION, "file": clean(str(data.path))}
+    row |= {column.name: as_cell(find(metadata, column.path), column.kind)
+            for column in RUN_COLUMNS}
+    row[METADATA_COLUMN] = as_json({key: value for key, value in metadata.items()
+                                    if key not in _TOLD})
+    row |= {name: None if isinstance(value, Unavailable) else as_cell(value, NUMBER)
+            for name, value in values(as_run(data)).items()}
+    return row

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Something done to each of many data files: one at a time in memory, on all cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
+from flent_aqm.results.metrics.run import Run, as_run
+
+Result = TypeVar("Result")
+
+# Starting processes takes longer than reading fewer files than this.
+FEWEST_FOR_PROCESSES = 16
+
+
+def find_files(paths: Sequence[Path]) -> list[Path]:
+    """The paths, with folders replaced by the data files in them and below. Each file once,
+    folders in order of names. Raises ConfigError for what isn't there."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            below = sorted(file for file in path.rglob(f"*{SUFFIX}")
+                           if not file.name.startswith("."))
+            if not below:
+                raise ConfigError(f"{path}: no data files (*{SUFFIX}) there")
+            found.update(dict.fromkeys(below))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise ConfigError(f"{path}: not found; expected a data file or a folder of some")
+    return list(found)
+
+
+def each_run(
+    files: Sequence[Path], work: Callable[[Run], Result], jobs: int | None = None
+) -> Iterator[tuple[Path, Result | BadResult]]:
+    """What work gives for the run in each file, as each_file()."""
+    return each_file(files, partial(_of_run, work), jobs)
+
+
+def each_file(
+    files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
+) -> Iterator[tuple[Path, Result | BadResult]]:
+    """What work gives for the content of each file, in the order of files; BadResult where
+    a file is damaged.
+
+    work must be a function of a module, or partial() of one: it goes to other processes.
+    jobs: how many of them, by default one per core.
+    """
+    doing = partial(_one, work)
+    jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)
+    if len(files) < FEWEST_FOR_PROCESSES or jobs < 2:
+        yield from zip(files, map(doing, files), strict=True)
+        return
+    # A server that has imported all once is forked for each; forking ourselves could copy
+    # a thread's lock.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["flent_aqm.results.many_files", work_module(work)])
+    with context.Pool(jobs) as pool:
+        yield from zip(files, pool.imap(doing, files, chunksize=8), strict=True)
+
+
+def work_module(work: Callable[..., object]) -> str:
+    """The module that a function is from; of partial(_of_run, f), that of f."""
+    while isinstance(work, partial):
+        work = work.args[0] if work.func is _of_run else work.func
+    return str(work.__module__)
+
+
+def _of_run(work: Callable[[Run], Result], data: DataFile) -> Result:
+    return work(as_run(data))
+
+
+def _one(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
+    try:
+        return work(read_data_file(path))
+    except BadResult as error:
+        return BadResult(str(error))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cloudflare's AIM scores: points for streaming, gaming and calls.
+
+Source: cloudflare/speedtest 1.13, src/config/internalConfig.ts and src/Results/: latency
+and jitter are those of the idle link. Loaded latency is the median of the last 20 probes
+that are at least 400 ms apart; its increase is of the worse direction. Cloudflare's loss
+test runs apart from the load; here it is the probes' loss under load.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.jitter import mean_difference_ms
+from flent_aqm.results.metrics.loss import loss_pct
+from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.results.metrics.steps import step
+from flent_aqm.results.metrics.throughput import throughput_mbps
+
+LAST_PROBES = 20
+APART_S = 0.4
+# A probe every 400 ms is rarely sent after exactly that time.
+_SLACK_S = 0.005
+_LATENCY = ((10, 20, 50, 100, 500), (20, 10, 5, 0, -10, -20))
+_JITTER = ((10, 20, 100, 500), (10, 5, 0, -10, -20))
+_LOSS = ((0.01, 0.05, 0.25, 0.5), (10, 5, 0, -10, -20))
+_MBPS = ((1, 10, 50, 100), (0, 5, 10, 20, 30))
+_WORDS = ("bad", "poor", "average", "good", "great")
+_CUTS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5, 15, 25, 40)}
+
+
+def loaded_latency_ms(run: Run, direction: str) -> float:
+    """Median of the last 20 answered probes at least 400 ms apart. Raises NotAvailable."""
+    return float(numpy.median(thinned_ms(run.loaded(direction))[-LAST_PROBES:]))
+
+
+def thinned_ms(samples: Samples) -> Numbers:
+    """Latencies of answered probes at least 400 ms apart. Raises NotAvailable."""
+    answered = numpy.isfinite(samples.rtt_ms)
+    sent_s, rtt_ms = samples.sent_s[answered], samples.rtt_ms[answered]
+    if not sent_s.size:
+        raise NotAvailable("none of the probes came back")
+    kept = [0]
+    while (following := int(numpy.searchsorted(
+            sent_s, sent_s[kept[-1]] + APART_S - _SLACK_S))) < sent_s.size:
+        kept.append(following)
+    return rtt_ms[kept]
+
+
+def increase_ms(run: Run) -> float:
+    """Loaded latency of the worse direction less idle. Raises NotAvailable without both."""
+    return (max(loaded_latency_ms(run, "download"), loaded_latency_ms(run, "upload"))
+            - idle_latency_ms(run))
+
+
+def idle_latency_ms(run: Run) -> float:
+    """Median of the probes before the load. Raises NotAvailable."""
+    return float(numpy.median(run.idle().answered_ms))
+
+
+def streaming_points(run: Run) -> float:
+    """latency + loss + download + increase. Raises NotAvailable."""
+    return max(0.0, _common(run) + step(throughput_mbps(run, "download"), *_MBPS))
+
+
+def gaming_points(run: Run) -> float:
+    """latency + loss + increase. Raises NotAvailable."""
+    return max(0.0, _common(run))
+
+
+def rtc_points(run: Run) -> float:
+    """latency + jitter + loss + increase. Raises NotAvailable."""
+    return max(0.0, _common(run) + step(mean_difference_ms(run.idle()), *_JITTER))
+
+
+def word(experience: str, points: float) -> str:
+    """bad, poor, average, good or great. experience: streaming, gaming or rtc."""
+    return step(points, _CUTS[experience], _WORDS)
+
+
+def _common(run: Run) -> float:
+    return (step(idle_latency_ms(run), *_LATENCY) + step(increase_ms(run), *_LATENCY)
+            + step(loss_pct(run.loaded()) / 100, *_LOSS))

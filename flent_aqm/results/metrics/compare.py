@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statistics between groups of runs, all of them by rank or resampling: latencies under
+load are not normally distributed, and a batch has few repetitions.
+
+SciPy's statistics are loaded by who needs them, as that takes a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+
+# Fewer say nothing about where the median of others would be.
+FEWEST_FOR_INTERVAL = 5
+RESAMPLES = 2000
+# The same runs give the same interval.
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A group's runs: count, median, quartiles, and the 95 % interval of the median, None
+    where there are too few runs."""
+
+    count: int
+    median: float
+    lower_quartile: float
+    upper_quartile: float
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class RankTest:
+    """Kruskal and Wallis' H, and how likely groups of one distribution are as different."""
+
+    statistic: float
+    probability: float
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Of one group's numbers. Raises NotAvailable without any."""
+    if not values:
+        raise NotAvailable("the group has no run")
+    array = numpy.asarray(values, dtype=float)
+    lower, median, upper = numpy.percentile(array, (25, 50, 75))
+    return Summary(array.size, float(median), float(lower), float(upper), _interval(array))
+
+
+def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
+    """Whether groups differ at all. Source: W. Kruskal, W. Wallis, JASA 47, 1952; SciPy's.
+
+    Raises NotAvailable for fewer than two groups, or numbers that are all the same.
+    """
+    filled = [group for group in groups if group]
+    if len(filled) < 2:
+        raise NotAvailable("there is one group only")
+    if len({value for group in filled for value in group}) < 2:
+        raise NotAvailable("all runs have the same number")
+    from scipy import stats
+
+    found = stats.kruskal(*filled)
+    return RankTest(float(found.statistic), float(found.pvalue))
+
+
+def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
+    """How often a run of the first group has more than one of the second, less how often it
+    has less: -1 to 1, 0 when neither.
+
+    Source: N. Cliff, Psychological Bulletin 114, 1993; 2 U / (n m) - 1 with SciPy's U.
+    Raises NotAvailable for an empty group.
+    """
+    if not first or not second:
+        raise NotAvailable("a group has no run")
+    from scipy import stats
+
+    statistic = stats.mannwhitneyu(first, second, method="asymptotic").statistic
+    return float(2 * statistic / (len(first) * len(second)) - 1)
+
+
+def cliffs_deltas(groups: Mapping[str, Sequence[float]]) -> dict[tuple[str, str], float]:
+    """Cliff's delta of each pair of groups that have runs."""
+    filled = {name: group for name, group in groups.items() if group}
+    return {(one, other): cliffs_delta(filled[one], filled[other])
+            for one, other in combinations(filled, 2)}
+
+
+def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float:
+    """Eta squared of one factor: the sum of squares between its groups, of the whole.
+
+    labels: the factor's value for each run. In a balanced batch the shares of several
+    factors add up to at most 1. Source: R. Fisher's analysis of variance. Raises
+    NotAvailable when all numbers are the same.
+    """
+    array = numpy.asarray(values, dtype=float)
+    centre = array.mean() if array.size else 0.0
+    whole = float(((array - centre) ** 2).sum())
+    if not whole > 0:
+        raise NotAvailable("all runs have the same number")
+    groups: dict[Hashable, list[float]] = {}
+    for value, label in zip(values, labels, strict=True):
+        groups.setdefault(label, []).append(value)
+    between = sum(len(group) * (float(numpy.mean(group)) - centre) ** 2
+                  for group in groups.values())
+    return float(between / whole)
+
+
+def _interval(array: Numbers) -> tuple[float, float] | None:
+    if array.size < FEWEST_FOR_INTERVAL:
+        return None
+    # Percentiles of resampled medians: the corrected kinds fail where runs are alike.
+    from scipy import stats
+
+    found = stats.bootstrap((array,), numpy.median, n_resamples=RESAMPLES, method="percentile",
+                            rng=numpy.random.default_rng(SEED)).confidence_interval
+    return float(found.low), float(found.high)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""DSLReports' grade of buffer bloat.
+
+Source: dslreports.com/faq/17930.
+"""
+
+from __future__ import annotations
+
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.steps import step
+
+_CUTS, _GRADES = (5, 30, 60, 200, 400), ("A+", "A", "B", "C", "D", "F")
+
+
+def rise_ms(run: Run) -> float:
+    """Mean rise of latency over idle, the mean of both directions. Raises NotAvailable."""
+    idle_ms = float(run.idle().answered_ms.mean())
+    ways = [float(run.loaded(way).answered_ms.mean()) for way in ("download", "upload")]
+    return sum(ways) / 2 - idle_ms
+
+
+def grade(rise: float) -> str:
+    """Of a rise in ms: A+ below 5, A 30, B 60, C 200, D 400, else F."""
+    return step(rise, _CUTS, _GRADES)

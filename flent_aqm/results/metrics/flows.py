@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The flows that load the link in a run: throughput, TCP's state, what the tool says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import Numbers, a_number, numbers
+
+# Runners whose series are a speed test's own throughput, or cross traffic.
+SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "AqmNetperfRunner")
+# What looks like a flow and isn't: one sees the others' packets, one sets the router's rate.
+OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
+# Series that load the link beside the test.
+CROSS_TRAFFIC = "cross"
+DIRECTIONS = ("download", "upload")
+# Of these fields of a sample that has them, all numbers, times are in ms.
+TCP_FIELDS = ("tcp_rtt", "tcp_min_rtt", "tcp_rtt_var", "tcp_cwnd", "tcp_cwnd_bytes",
+              "retransmits", "bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Values over time, in epoch seconds."""
+
+    at_s: Numbers
+    values: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """One flow, or several that a tool counts as one.
+
+    direction: "download", "upload", or "" where its name doesn't tell. is_cross: it is
+    cross traffic. start_s, end_s: of the transfer, in epoch seconds. mean_mbps: as the
+    tool reports it, else from the samples; None without both. at_s, mbps, length_s:
+    throughput of intervals that end at at_s. tcp: TCP's state by field name. ndt7,
+    iperf3: the tool's own words, see docs/data-format.md; empty for other tools.
+    """
+
+    name: str
+    runner: str
+    direction: str
+    is_cross: bool
+    start_s: float
+    end_s: float
+    mean_mbps: float | None
+    at_s: Numbers
+    mbps: Numbers
+    length_s: Numbers
+    tcp: Mapping[str, Points]
+    ndt7: Mapping[str, Any]
+    iperf3: Mapping[str, Any]
+
+    @property
+    def is_speed_test(self) -> bool:
+        """Whether a speed test of ours made it."""
+        return self.runner in SPEED_TESTS and not self.is_cross
+
+
+def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a series is the throughput of a flow; sums and averages of others are not."""
+    return (meta.get("RUNNER") in SPEED_TESTS
+            or (meta.get("UNITS") == "Mbits/s" and meta.get("RUNNER") not in OBSERVERS
+                and any("val" in one for one in samples)))
+
+
+def read_flow(name: str, meta: Mapping[str, Any],
+              samples: Sequence[Mapping[str, Any]]) -> Flow | None:
+    """A flow, or None where nothing tells when it was. Raises BadResult."""
+    rates = [one for one in samples if one.get("val") is not None]
+    at_s = numbers([one.get("t") for one in rates], f"time in {name!r}")
+    mbps = numbers([one["val"] for one in rates], f"throughput in {name!r}")
+    length_s = numbers([a_number(one.get("dur")) or 0.0 for one in rates],
+                       f"interval in {name!r}")
+    start_s, end_s = a_number(meta.get("LOAD_START")), a_number(meta.get("LOAD_END"))
+    if start_s is None or end_s is None:
+        if not at_s.size:
+            return None
+        # Stock tests don't tell: from the start of the first interval to the end of the last.
+        start_s, end_s = float((at_s - length_s).min()), float(at_s.max())
+    if end_s < start_s:
+        raise BadResult(f"{name!r} ends before it starts")
+    lowered = name.lower()
+    return Flow(
+        name=name,
+        runner=str(meta.get("RUNNER", "")),
+        direction=next((way for way in DIRECTIONS if way in lowered), ""),
+        is_cross=CROSS_TRAFFIC in lowered,
+        start_s=start_s, end_s=end_s,
+        mean_mbps=_mean(a_number(meta.get("MEAN_VALUE")), mbps, length_s),
+        at_s=at_s, mbps=mbps, length_s=length_s,
+        tcp={field: _points(name, field, samples) for field in TCP_FIELDS
+             if any(field in one for one in samples)},
+        ndt7=_object(meta.get("NDT7")), iperf3=_object(meta.get("IPERF3")),
+    )
+
+
+def _mean(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | None:
+    if reported is not None:
+        return reported
+    if not length_s.sum() > 0:
+        return None
+    return float(numpy.average(mbps, weights=length_s))
+
+
+def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Points:
+    known = [one for one in samples if one.get(field) is not None]
+    return Points(numbers([one.get("t") for one in known], f"time in {name!r}"),
+                  numbers([one[field] for one in known], f"{field} in {name!r}"))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

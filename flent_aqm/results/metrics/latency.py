@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statistics of raw latency probes, idle or under load.
+
+Source: common practice. Percentiles count a lost probe as slower than any that came back;
+means, minimum and maximum can't, and are those of the probes that came back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.run import Run, Samples
+
+STATISTICS: dict[str, Callable[[Samples], float]] = {
+    "min": lambda samples: float(samples.answered_ms.min()),
+    "median": lambda samples: percentile(samples.rtt_ms, 50),
+    "mean": lambda samples: float(samples.answered_ms.mean()),
+    "p90": lambda samples: percentile(samples.rtt_ms, 90),
+    "p95": lambda samples: percentile(samples.rtt_ms, 95),
+    "p99": lambda samples: percentile(samples.rtt_ms, 99),
+    "p99_9": lambda samples: percentile(samples.rtt_ms, 99.9),
+    "max": lambda samples: float(samples.answered_ms.max()),
+}
+
+
+def idle_ms(run: Run, statistic: str) -> float:
+    """A statistic of round-trip times before the load. Raises NotAvailable."""
+    return STATISTICS[statistic](run.idle())
+
+
+def loaded_ms(run: Run, statistic: str) -> float:
+    """A statistic of round-trip times under load. Raises NotAvailable."""
+    return STATISTICS[statistic](run.loaded())
+
+
+def increase_ms(run: Run, statistic: str) -> float:
+    """Latency under load: statistic(loaded) - statistic(idle).
+
+    Source: no standard; so the statistic is part of the name. Raises NotAvailable.
+    """
+    return loaded_ms(run, statistic) - idle_ms(run, statistic)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the router's queue did in a run: the kernel's counters after it, less before.
+
+Source: tc(8), `tc -s -j qdisc`; the queue is the one below the shaper.
+"""
+
+from __future__ import annotations
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import a_number
+from flent_aqm.results.metrics.run import Run
+
+# How queues call packets that they marked (ECN) in place of dropping them.
+_MARKS = ("ecn_mark", "marked")
+
+
+def drops(run: Run, direction: str) -> float:
+    """Packets dropped. Raises NotAvailable."""
+    return _difference(run, direction, "drops")
+
+
+def marks(run: Run, direction: str) -> float:
+    """Packets marked. Raises NotAvailable, also for queues that never mark."""
+    counters = run.counters("after", direction).get("qdisc")
+    for name in _MARKS:
+        if isinstance(counters, dict) and name in counters:
+            return _difference(run, direction, name)
+    raise NotAvailable("the queue doesn't count marks")
+
+
+def requeues(run: Run, direction: str) -> float:
+    """Packets that the device below refused at first. Raises NotAvailable."""
+    return _difference(run, direction, "requeues")
+
+
+def drop_pct(run: Run, direction: str) -> float:
+    """Packets dropped of those that came, in percent. Raises NotAvailable."""
+    dropped, sent = drops(run, direction), _difference(run, direction, "packets")
+    if not dropped + sent > 0:
+        raise NotAvailable("no packet went through the queue")
+    return dropped / (dropped + sent) * 100
+
+
+def backlog_bytes(run: Run, direction: str) -> float:
+    """Bytes that still stood in the queue when the run was over. Raises NotAvailable."""
+    return _counter(run, "after", direction, "backlog")
+
+
+def _difference(run: Run, direction: str, name: str) -> float:
+    return (_counter(run, "after", direction, name)
+            - _counter(run, "before", direction, name))
+
+
+def _counter(run: Run, moment: str, direction: str, name: str) -> float:
+    counters = run.counters(moment, direction).get("qdisc")
+    value = a_number(counters.get(name)) if isinstance(counters, dict) else None
+    if value is None:
+        raise NotAvailable("the file has no such counter of the router's queue")
+    return value

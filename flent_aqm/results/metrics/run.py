@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run, as all metrics, plots and reports see it: raw samples in arrays.
+
+Neither Flent nor matplotlib is needed. Our tests and Flent's own are read alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
+from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow
+from flent_aqm.results.metrics.probes import Probe, Tool, read_probe, tool_of, until
+
+
+@dataclass(frozen=True)
+class Window:
+    """A span of time, in seconds of the epoch."""
+
+    start_s: float
+    end_s: float
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Probes of one phase of a run, as Probe has them: a lost one's rtt_ms is infinite.
+
+    length_s: of the phase; spacing_ms: median time between two probes.
+    """
+
+    sent_s: Numbers
+    rtt_ms: Numbers
+    length_s: float
+    spacing_ms: float
+
+    @property
+    def answered_ms(self) -> Numbers:
+        """Latencies of those that came back. Raises NotAvailable without any."""
+        answered = self.rtt_ms[numpy.isfinite(self.rtt_ms)]
+        if not answered.size:
+            raise NotAvailable("none of the probes came back")
+        return answered
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A data file's content.
+
+    test, title: Flent's NAME and TITLE. probes: latency series, the best first. flows:
+    what loads the link. aqm: the object AQM of docs/data-format.md, empty in files of
+    other origin. settings: what runs are grouped by, name -> value.
+    """
+
+    path: Path
+    test: str
+    title: str
+    probes: Sequence[Probe]
+    flows: Sequence[Flow]
+    aqm: Mapping[str, Any]
+    settings: Mapping[str, str | float | bool]
+
+    @property
+    def speed_test(self) -> Sequence[Flow]:
+        """The flows of the test, without cross traffic."""
+        return [flow for flow in self.flows if not flow.is_cross]
+
+    @property
+    def probe(self) -> Probe:
+        """The latency series that metrics use. Raises NotAvailable."""
+        if not self.probes:
+            raise NotAvailable("the run has no latency series")
+        return self.probes[0]
+
+    def way(self, direction: str) -> Sequence[Flow]:
+        """The test's flows in a direction. Raises NotAvailable without any."""
+        flows = [flow for flow in self.speed_test if flow.direction == direction]
+        if not flows:
+            raise NotAvailable(f"the test has no {direction}")
+        return flows
+
+    @cached_property
+    def load_window(self) -> Window | None:
+        """From the start of the test's first flow to the end of its last; None: no load."""
+        return _span(self.speed_test)
+
+    def loaded(self, direction: str | None = None, probe: Probe | None = None) -> Samples:
+        """Probes sent while the test loaded the link, in one direction or at all.
+
+        Raises NotAvailable.
+        """
+        if probe is None:
+            return self._phases(direction)
+        window = self.load_window if direction is None else _span(self.way(direction))
+        if window is None:
+            raise NotAvailable("the test doesn't load the link")
+        return _samples(probe, window, (probe.sent_s >= window.start_s)
+                        & (probe.sent_s <= window.end_s), "under load")
+
+    def idle(self, probe: Probe | None = None) -> Samples:
+        """Probes that were back before the first flow started, cross traffic included; all
+        of them in a test without load. Raises NotAvailable."""
+        if probe is None:
+            return self._phases(IDLE)
+        load = _span(self.flows)
+        end_s = load.start_s if load else float(probe.sent_s[-1])
+        back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
+        inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
+        return _samples(probe, Window(float(probe.sent_s[0]), max(end_s, float(probe.sent_s[0]))),
+                        inside, "before the load")
+
+    @cached_property
+    def _phases(self) -> Callable[[str | None], Samples]:
+        """The phases of the best probe: metrics ask for each some ten times."""
+        return cache(lambda phase: self.idle(self.probe) if phase == IDLE
+                     else self.loaded(phase, self.probe))
+
+    def applied(self, direction: str) -> Mapping[str, Any]:
+        """What the router's kernel reported of a direction after the run; may be empty."""
+        return _inside(self.aqm, "after", "applied", _DEVICE[direction])
+
+    def counters(self, moment: str, direction: str) -> Mapping[str, Any]:
+        """The kernel's counters of a direction, moment "before" or "after"; may be empty."""
+        return _inside(self.aqm, moment, "counters", _DEVICE[direction])
+
+
+IDLE = "idle"
+_DEVICE = {"download": "down", "upload": "up"}
+_TOOL_ORDER = list(Tool)
+
+
+def load_run(path: Path) -> Run:
+    """Read a data file. Raises BadResult, in one line with the path."""
+    return as_run(read_data_file(path))
+
+
+def as_run(data: DataFile) -> Run:
+    """The run in a data file that has been read. Raises BadResult, with the path."""
+    try:
+        return _as_run(data)
+    except BadResult as error:
+        raise BadResult(f"{data.path}: {error}; expected a data file of Flent") from None
+
+
+def _as_run(data: DataFile) -> Run:
+    probes: list[Probe] = []
+    flows: list[Flow] = []
+    for name, meta in data.series_meta.items():
+        samples = data.raw_values.get(name, [])
+        tool = tool_of(name, meta, samples)
+        if tool:
+            probe = read_probe(name, tool, samples, data.version)
+            probes += [probe] if probe else []
+        elif is_flow(meta, samples):
+            flow = read_flow(name, meta, samples)
+            flows += [flow] if flow else []
+    if probes:
+        end_s = _end_s(probes, flows, a_number(data.metadata.get("TOTAL_LENGTH")))
+        probes = [until(probe, end_s) for probe in probes]
+    probes.sort(key=lambda probe: _TOOL_ORDER.index(probe.tool))
+    aqm = data.metadata.get("AQM")
+    return Run(
+        path=data.path,
+        test=str(data.metadata.get("NAME", "")),
+        title=str(data.metadata.get("TITLE") or ""),
+        probes=tuple(probes), flows=tuple(flows),
+        aqm=aqm if isinstance(aqm, dict) else {},
+        settings=_settings(data.metadata),
+    )
+
+
+def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | None) -> float:
+    last_s = max([float(one.sent_s[-1]) for one in probes] + [flow.end_s for flow in flows])
+    # A flow may drain its queue long after the probes have ended as planned.
+    if length_s is not None:
+        last_s = min(last_s, min(float(one.sent_s[0]) for one in probes) + length_s)
+    return last_s
+
+
+def _span(flows: Sequence[Flow]) -> Window | None:
+    if not flows:
+        return None
+    return Window(min(flow.start_s for flow in flows), max(flow.end_s for flow in flows))
+
+
+def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: str) -> Samples:
+    if not inside.any():
+        raise NotAvailable(f"no probe was sent {when}")
+    return Samples(probe.sent_s[inside], probe.rtt_ms[inside], window.length_s, probe.spacing_ms)
+
+
+def _settings(metadata: Mapping[str, Any]) -> dict[str, str | float | bool]:
+    """Test parameters, then what was asked of the testbed; `rate_mbps` where both ways have
+    the same."""
+    settings: dict[str, str | float | bool] = {
+        "test": str(metadata.get("NAME", "")), "title": str(metadata.get("TITLE") or ""),
+        "batch": str(metadata.get("BATCH_NAME") or "")}
+    for source in (_inside(metadata, "TEST_PARAMETERS"),
+                   _inside(metadata, "AQM", "requested")):
+        settings |= {str(key): value for key, value in source.items()
+                     if isinstance(value, (str, float, int, bool))}
+    down, up = settings.get("rate_down_mbps"), settings.get("rate_up_mbps")
+    if down is not None and up is not None:
+        settings["rate_mbps"] = down if down == up else f"{down}/{up}"
+    return settings
+
+
+def _inside(tree: Any, *keys: str) -> Mapping[str, Any]:
+    for key in keys:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree if isinstance(tree, dict) else {}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The truth of a condition, with the numbers of one run or the medians of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.results.score.expression import Arithmetic, Comparison, Logic, Node, Number, compare
+from flent_aqm.results.score.leaves import Leaf
+
+Known = Mapping[Leaf, float | Unavailable]
+
+
+def truth(node: Node, known: Known) -> bool:
+    """Whether the condition holds. Raises NotAvailable where that hangs on a number that
+    isn't known: "or" is content with one true side, "and" with one false."""
+    if isinstance(node, Comparison):
+        return compare(node.sign, number(node.left, known), number(node.right, known))
+    assert isinstance(node, Logic)  # parse() has checked the kinds
+    if node.word == "not":
+        return not truth(node.parts[0], known)
+    decisive = node.word == "or"
+    unknown: NotAvailable | None = None
+    for part in node.parts:
+        try:
+            if truth(part, known) is decisive:
+                return decisive
+        except NotAvailable as error:
+            unknown = unknown or error
+    if unknown:
+        raise unknown
+    return not decisive
+
+
+def number(node: Node, known: Known) -> float:
+    """A number's value in ms, Mbit/s, % or without unit. Raises NotAvailable."""
+    if isinstance(node, Number):
+        return node.value
+    if isinstance(node, Leaf):
+        value = known[node]
+        if isinstance(value, Unavailable):
+            raise NotAvailable(f"{node.text} is not available, because {value.because}")
+        return value
+    assert isinstance(node, Arithmetic)  # parse() has checked the kinds
+    left, right = number(node.left, known), number(node.right, known)
+    if node.sign == "/":
+        if right == 0:
+            raise NotAvailable("something is divided by 0")
+        return left / right
+    if node.sign == "*":
+        return left * right / node.scale
+    return left + right if node.sign == "+" else left - right
+
+
+def medians(runs: Sequence[Known]) -> dict[Leaf, float | Unavailable]:
+    """Of each leaf over the runs; not available when it isn't in one of them."""
+    return {leaf: _median([run[leaf] for run in runs]) for leaf in runs[0]}
+
+
+def _median(values: Sequence[float | Unavailable]) -> float | Unavailable:
+    known = [value for value in values if not isinstance(value, Unavailable)]
+    for value in values:
+        if isinstance(value, Unavailable):
+            of = "" if len(values) == 1 else (
+                f" (in {len(values) - len(known)} of {len(values)} runs)")
+            return Unavailable(value.because + of)
+    return float(median(known))

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The language of `flent-aqm assert`: comparisons of a run's numbers. Nothing is executed.
+
+    condition  := conjunction ('or' conjunction)*
+    conjunction := negation ('and' negation)*
+    negation   := 'not' negation | comparison
+    comparison := sum (('<' | '<=' | '>' | '>=' | '==' | '!=') sum)*    a < b < c is both
+    sum        := product (('+' | '-') product)*
+    product    := factor (('*' | '/') factor)*
+    factor     := '-' factor | number [unit] | name | name '(' argument ')' | '(' condition ')'
+
+Each number has a kind: a time, a rate, a share, or a mere number. Kinds are checked before
+any file is read, so that 20 and 20ms can't be mixed up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.score.leaves import Kind, Leaf, call, name_leaf
+
+LONGEST = 1000
+DEEPEST = 40
+
+_UNITS: dict[str, tuple[float, Kind]] = {
+    "us": (1e-3, Kind.TIME), "ms": (1.0, Kind.TIME), "s": (1e3, Kind.TIME),
+    "kbit/s": (1e-3, Kind.RATE), "Mbit/s": (1.0, Kind.RATE), "Gbit/s": (1e3, Kind.RATE),
+    "%": (1.0, Kind.SHARE),
+}
+_TOKEN = re.compile(r"""\s*(?:
+    (?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?) \s*
+        (?P<unit>(?:[kMG]bit/s|us|ms|s)(?![\w/])|%)?
+  | (?P<name>[A-Za-z_]\w*(?:\.\d+)?)
+  | (?P<sign><=|>=|==|!=|[-+*/<>()]) )""", re.VERBOSE)
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+
+
+class Truth(Enum):
+    """The kind of a condition."""
+
+    TRUTH = "a condition"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A literal, in ms, Mbit/s or %, or without a unit."""
+
+    value: float
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Two numbers and one of + - * /. scale: what a product with shares is divided by."""
+
+    sign: str
+    left: Node
+    right: Node
+    kind: Kind
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two numbers and a comparison."""
+
+    sign: str
+    left: Node
+    right: Node
+    kind: Truth = Truth.TRUTH
+
+
+@dataclass(frozen=True)
+class Logic:
+    """Conditions under "and", "or" or, one alone, "not"."""
+
+    word: str
+    parts: tuple[Node, ...]
+    kind: Truth = Truth.TRUTH
+
+
+Node = Number | Leaf | Arithmetic | Comparison | Logic
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    kind: str
+    unit: str
+    at: int
+
+
+def parse(text: str) -> Node:
+    """The condition. Raises ConfigError, with the place, for what is no condition."""
+    if len(text) > LONGEST:
+        raise ConfigError(f"the expression has {len(text)} characters; at most {LONGEST}")
+    parser = _Parser(text, list(_tokens(text)))
+    node = parser.condition()
+    if parser.token is not None:
+        raise parser.mistake("expected an operator or the end")
+    if node.kind is not Truth.TRUTH:
+        raise ConfigError(f"{text!r} is {node.kind.value}, not a condition; "
+                          "compare it with something, as in: p99(latency_loaded) < 20ms")
+    return node
+
+
+def leaves(node: Node) -> list[Leaf]:
+    """What has to be known of a run, each once, in order."""
+    return list(dict.fromkeys(_leaves(node)))
+
+
+def compare(sign: str, left: float, right: float) -> bool:
+    """One comparison."""
+    return _COMPARISONS[sign](left, right)
+
+
+def _leaves(node: Node) -> Iterator[Leaf]:
+    if isinstance(node, Leaf):
+        yield node
+    elif isinstance(node, Logic):
+        for part in node.parts:
+            yield from _leaves(part)
+    elif isinstance(node, (Arithmetic, Comparison)):
+        yield from _leaves(node.left)
+        yield from _leaves(node.right)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ConfigError(f"{text!r}: nothing known starts with {text[at:].strip()[:12]!r} "
+                              f"(character {at + 1})")
+        kind = next(name for name in ("number", "name", "sign") if match[name])
+        yield _Token(match[kind], kind, match["unit"] or "", match.start(kind))
+        at = match.end()
+
+
+class _Parser:
+    def __init__(self, text: str, tokens: Sequence[_Token]) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.place = 0
+        self.depth = 0
+
+    @property
+    def token(self) -> _Token | None:
+        return self.tokens[self.place] if self.place < len(self.tokens) else None
+
+    def mistake(self, why: str) -> ConfigError:
+        token = self.token
+        seen = f"found {token.text!r} (character {token.at + 1})" if token else "it ends"
+        return ConfigError(f"{self.text!r}: {why}, but {seen}")
+
+    def accept(self, *texts: str) -> str | None:
+        token = self.token
+        if token is None or token.kind == "number" or token.text not in texts:
+            return None
+        self.place += 1
+        return token.text
+
+    def condition(self) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ConfigError(f"{self.text!r}: more than {DEEPEST} brackets and signs inside "
+                              "each other")
+        node = self.logic("or", self.conjunction)
+        self.depth -= 1
+        return node
+
+    def conjunction(self) -> Node:
+        return self.logic("and", self.negation)
+
+    def logic(self, word: str, part: Callable[[], Node]) -> Node:
+        parts = [part()]
+        while self.accept(word):
+            parts.append(part())
+        return self.truths(word, parts) if len(parts) > 1 else parts[0]
+
+    def negation(self) -> Node:
+        odd = False
+        while self.accept("not"):
+            odd = not odd
+            if not odd:
+                raise self.mistake("'not not' says nothing")
+        node = self.comparison()
+        return self.truths("not", [node]) if odd else node
+
+    def truths(self, word: str, parts: list[Node]) -> Logic:
+        for part in parts:
+            if part.kind is not Truth.TRUTH:
+                raise ConfigError(f"{self.text!r}: {word!r} needs conditions, and one side is "
+                                  f"{part.kind.value}")
+        return Logic(word, tuple(parts))
+
+    def comparison(self) -> Node:
+        left = self.sum()
+        found: list[Node] = []
+        while sign := self.accept(*_COMPARISONS):
+            right = self.sum()
+            self.same_kind(sign, left, right)
+            found.append(Comparison(sign, left, right))
+            left = right
+        if not found:
+            return left
+        return found[0] if len(found) == 1 else Logic("and", tuple(found))
+
+    def same_kind(self, sign: str, left: Node, right: Node) -> Kind:
+        if not isinstance(left.kind, Kind) or left.kind is not right.kind:
+            hint = ("; give the number a unit, as in 20ms, 5Mbit/s or 1%"
+                    if Kind.NUMBER in (left.kind, right.kind) else "")
+            raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} makes "
+                              f"no sense{hint}")
+        return left.kind
+
+    def sum(self) -> Node:
+        node = self.product()
+        while sign := self.accept("+", "-"):
+            right = self.product()
+            node = Arithmetic(sign, node, right, self.same_kind(sign, node, right))
+        return node
+
+    def product(self) -> Node:
+        node = self.factor()
+        while sign := self.accept("*", "/"):
+            node = self.scaled(sign, node, self.factor())
+        return node
+
+    def scaled(self, sign: str, left: Node, right: Node) -> Arithmetic:
+        one, other = left.kind, right.kind
+        if isinstance(one, Kind) and isinstance(other, Kind):
+            if other is Kind.NUMBER:
+                return Arithmetic(sign, left, right, one)
+            if sign == "/" and one is other:
+                return Arithmetic(sign, left, right, Kind.NUMBER)
+            if sign == "*" and one is Kind.NUMBER:
+                return Arithmetic(sign, left, right, other)
+            # 90% * 50Mbit/s, and the other way round
+            if sign == "*" and Kind.SHARE in (one, other):
+                return Arithmetic(sign, left, right, other if one is Kind.SHARE else one, 100.0)
+        raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} makes no sense")
+
+    def factor(self) -> Node:
+        token = self.token
+        if token is None:
+            raise self.mistake("expected a number or a name")
+        if self.accept("("):
+            node = self.condition()
+            if not self.accept(")"):
+                raise self.mistake("expected ')'")
+            return node
+        if self.accept("-"):
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self.mistake("too many signs")
+            node = self.factor()
+            self.depth -= 1
+            return self.scaled("*", Number(-1.0, Kind.NUMBER), node)
+        if token.kind == "number":
+            self.place += 1
+            factor, kind = _UNITS[token.unit] if token.unit else (1.0, Kind.NUMBER)
+            return Number(float(token.text) * factor, kind)
+        if token.kind == "name" and token.text not in ("and", "or", "not"):
+            self.place += 1
+            return self.called(token) if self.accept("(") else name_leaf(token.text)
+        raise self.mistake("expected a number or a name")
+
+    def called(self, token: _Token) -> Leaf:
+        argument = self.token
+        if argument is None or argument.kind == "sign":
+            raise self.mistake(f"expected what {token.text} is of")
+        self.place += 1
+        unit = _UNITS.get(argument.unit)
+        number = float(argument.text) * (unit[0] if unit else 1.0) \
+            if argument.kind == "number" else None
+        if not self.accept(")"):
+            raise self.mistake("expected ')'")
+        return call(token.text, argument.text, number, unit[1] if unit else Kind.NUMBER)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an assertion can ask a run: metrics by name, and functions of raw traces."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+import numpy
+
+from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics import glitches, jitter, loss
+from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+
+
+class Kind(Enum):
+    """What a number is of; ms, Mbit/s and % are the units inside."""
+
+    TIME = "a time"
+    RATE = "a rate"
+    SHARE = "a share"
+    NUMBER = "a number without unit"
+
+
+_KINDS = {"ms": Kind.TIME, "Mbit/s": Kind.RATE, "%": Kind.SHARE}
+UNITS = {Kind.TIME: " ms", Kind.RATE: " Mbit/s", Kind.SHARE: " %", Kind.NUMBER: ""}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A name, or a call with its argument: a trace, or a threshold in ms."""
+
+    text: str
+    kind: Kind
+    function: str
+    trace: str = ""
+    threshold_ms: float = 0.0
+
+    def of(self, run: Run) -> float | Unavailable:
+        """Its number for a run."""
+        try:
+            if self.trace:
+                return _of_trace(self, run)
+            if self.function in GLITCHES:
+                return GLITCHES[self.function][0](run, self.threshold_ms)
+        except NotAvailable as error:
+            return Unavailable(str(error))
+        return METRICS[self.function].of(run)
+
+
+def _rates(run: Run, direction: str) -> Numbers:
+    flows = run.way(direction)
+    if len(flows) > 1:
+        raise NotAvailable(f"{len(flows)} flows of {direction} have no intervals in common")
+    return flows[0].mbps
+
+
+def _tcp_rtt(run: Run) -> Numbers:
+    found = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
+    if not found:
+        raise NotAvailable("the file has no TCP_INFO of the loading flows")
+    return numpy.concatenate(found)
+
+
+# Probes, with the lost ones.
+LATENCIES: dict[str, Callable[[Run], Samples]] = {
+    "latency_loaded": lambda run: run.loaded(),
+    "latency_idle": lambda run: run.idle(),
+    "latency_download": lambda run: run.loaded("download"),
+    "latency_upload": lambda run: run.loaded("upload"),
+}
+SERIES: dict[str, tuple[Kind, Callable[[Run], Numbers]]] = {
+    "throughput_download": (Kind.RATE, partial(_rates, direction="download")),
+    "throughput_upload": (Kind.RATE, partial(_rates, direction="upload")),
+    "tcp_rtt": (Kind.TIME, _tcp_rtt),
+}
+STATISTICS: dict[str, Callable[[Numbers], float]] = {
+    "median": lambda values: percentile(values, 50),
+    "mean": lambda values: float(_answered(values).mean()),
+    "min": lambda values: float(_answered(values).min()),
+    "max": lambda values: float(_answered(values).max()),
+    "count": lambda values: float(values.size),
+}
+OF_LATENCIES: dict[str, tuple[Kind, Callable[[Samples], float]]] = {
+    "loss": (Kind.SHARE, loss.loss_pct),
+    "jitter": (Kind.TIME, jitter.mean_difference_ms),
+}
+GLITCHES: dict[str, tuple[Callable[[Run, float], float], Kind]] = {
+    "glitches_per_minute": (glitches.glitches_per_minute, Kind.NUMBER),
+    "longest_glitch": (glitches.longest_glitch_ms, Kind.TIME),
+    "glitch_time": (glitches.glitch_time_pct, Kind.SHARE),
+}
+_PERCENTILE = re.compile(r"p(\d{1,2}(?:[._]\d+)?)$")
+TRACES = (*LATENCIES, *SERIES)
+FUNCTIONS = ("p50 to p99.9", *STATISTICS, *OF_LATENCIES, *GLITCHES)
+
+
+def name_leaf(name: str) -> Leaf:
+    """A metric by name. Raises ConfigError."""
+    if name in METRICS:
+        return Leaf(name, _KINDS.get(METRICS[name].unit, Kind.NUMBER), name)
+    if name in TRACES:
+        raise ConfigError(f"{name} is a trace of many samples; say which number of it, "
+                          f"as in p99({name})")
+    if name in GLITCHES:
+        raise ConfigError(f"{name} needs a threshold, as in {name}(100ms)")
+    raise ConfigError(f"unknown name {name!r}{_near(name, (*METRICS, *TRACES, *GLITCHES))}; "
+                      "'flent-aqm score --list' has all")
+
+
+def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf:
+    """A function of a trace, or of a threshold: then number is its value. Raises ConfigError."""
+    if function in GLITCHES:
+        if number is None or kind is not Kind.TIME:
+            raise ConfigError(f"{function} needs a threshold with a unit, "
+                              f"as in {function}(100ms)")
+        return Leaf(f"{function}({number:g}ms)", GLITCHES[function][1], function,
+                    threshold_ms=number)
+    if not (function in STATISTICS or function in OF_LATENCIES or _PERCENTILE.match(function)):
+        raise ConfigError(f"unknown function {function!r}; known: {', '.join(FUNCTIONS)}")
+    if argument not in TRACES:
+        raise ConfigError(f"unknown trace {argument!r}{_near(argument, TRACES)}; "
+                          f"known: {', '.join(TRACES)}")
+    if function in OF_LATENCIES and argument not in LATENCIES:
+        raise ConfigError(f"{function} is of latency: {', '.join(LATENCIES)}")
+    if function in OF_LATENCIES:
+        found = OF_LATENCIES[function][0]
+    elif function == "count":
+        found = Kind.NUMBER
+    else:
+        found = SERIES[argument][0] if argument in SERIES else Kind.TIME
+    return Leaf(f"{function}({argument})", found, function, argument)
+
+
+def _of_trace(leaf: Leaf, run: Run) -> float:
+    if leaf.function in OF_LATENCIES:
+        return OF_LATENCIES[leaf.function][1](LATENCIES[leaf.trace](run))
+    values = (LATENCIES[leaf.trace](run).rtt_ms if leaf.trace in LATENCIES
+              else SERIES[leaf.trace][1](run))
+    if leaf.function in STATISTICS:
+        return STATISTICS[leaf.function](values)
+    match = _PERCENTILE.match(leaf.function)
+    assert match is not None  # call() has looked
+    return percentile(values, float(match[1].replace("_", ".")))
+
+
+def _answered(values: Numbers) -> Numbers:
+    finite = values[numpy.isfinite(values)]
+    if not finite.size:
+        raise NotAvailable("there is no sample")
+    return finite
+
+
+def _near(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scores as tables, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.results.grouping import Setting, grouped, shown
+from flent_aqm.results.metrics.compare import (
+    Summary,
+    cliffs_deltas,
+    kruskal_wallis,
+    summarise,
+    variance_share,
+)
+from flent_aqm.results.metrics.table import METRICS, Metric, Unavailable
+
+Value = float | Unavailable
+
+# Characters in a line: of a narrow terminal, and of a file.
+NARROWEST, NO_TERMINAL = 120, 250
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A file's settings and metrics by name."""
+
+    path: Path
+    settings: Mapping[str, Setting]
+    values: Mapping[str, Value]
+
+
+def wide_console() -> Console:
+    """Standard output, which wraps a table's lines rather than cut or break its words."""
+    console = Console()
+    console.width = max(console.width, NARROWEST if console.is_terminal else NO_TERMINAL)
+    return console
+
+
+def _table(*headings: str, left: int = 1) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place < left else "right", no_wrap=True,
+                         vertical="bottom")
+    return table
+
+
+def show_list(console: Console) -> None:
+    """All metrics: name, unit, which way is better, what it is."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("metric", "unit", "better", "what it is", "source"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "metric")
+    for metric in METRICS.values():
+        table.add_row(metric.name, metric.unit, metric.better, metric.description, metric.source)
+    console.print(table)
+
+
+def show_table(console: Console, scored: Sequence[Scored], names: Sequence[str]) -> None:
+    """One file: a metric a line, with the reasons of those that are missing. More: a line each."""
+    if len(scored) == 1:
+        _show_one(console, scored[0], names)
+        return
+    table = _table("file", *(_heading(METRICS[name]) for name in names))
+    for label, one in zip(_labels([one.path for one in scored]), scored, strict=True):
+        table.add_row(escape(label), *(METRICS[name].text(one.values[name]) for name in names))
+    console.print(table)
+    if any(isinstance(one.values[name], Unavailable) for one in scored for name in names):
+        console.print("- : not available; 'flent-aqm score FILE' with one file says why.")
+
+
+def _show_one(console: Console, one: Scored, names: Sequence[str]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for name in names:
+        metric, value = METRICS[name], one.values[name]
+        note = (f"[dim]not available, because {escape(value.because)}[/]"
+                if isinstance(value, Unavailable) else escape(metric.description))
+        table.add_row(name, metric.text(value), metric.unit, note)
+    console.print(table)
+
+
+def show_json(console: Console, scored: Sequence[Scored], names: Sequence[str]) -> None:
+    """A list of objects: file, settings, metrics (null where not available), the metrics'
+    words such as grades, and the reasons of missing ones."""
+    json.dump([{
+        "file": str(one.path),
+        "settings": one.settings,
+        "metrics": {name: None if isinstance(one.values[name], Unavailable)
+                    else one.values[name] for name in names},
+        "words": {name: word for name in names if (word := _word(name, one.values[name]))},
+        "not_available": {name: value.because for name in names
+                          if isinstance(value := one.values[name], Unavailable)},
+    } for one in scored], console.file, indent=1, allow_nan=False)
+    console.file.write("\n")
+
+
+def show_csv(console: Console, scored: Sequence[Scored], names: Sequence[str]) -> None:
+    """A line per file: its name, settings, metrics; empty where not available."""
+    settings = sorted({name for one in scored for name in one.settings})
+    lines = csv.writer(console.file, lineterminator="\n")
+    lines.writerow(["file", *settings, *names])
+    for one in scored:
+        lines.writerow([str(one.path), *(one.settings.get(name, "") for name in settings), *(
+            "" if isinstance(one.values[name], Unavailable) else one.values[name]
+            for name in names)])
+
+
+FORMATS: dict[str, Callable[[Console, Sequence[Scored], Sequence[str]], None]] = {
+    "table": show_table, "json": show_json, "csv": show_csv}
+
+
+def show_groups(console: Console, scored: Sequence[Scored], keys: Sequence[str],
+                names: Sequence[str]) -> None:
+    """Per metric: each group's median, quartiles and interval, and what tells groups apart."""
+    groups = grouped([(one.settings, one) for one in scored], keys)
+    for name in names:
+        numbers = {key: [value for one in members
+                         if not isinstance(value := one.values[name], Unavailable)]
+                   for key, members in groups.items()}
+        metric = METRICS[name]
+        console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
+        table = _table(*keys, "runs", "median", "quartiles", "95 % of the median",
+                       left=len(keys))
+        for key, values in numbers.items():
+            table.add_row(*(escape(shown(part)) for part in key),
+                          f"{len(values)}/{len(groups[key])}", *_cells(metric, values))
+        console.print(table)
+        for line in _comparison(keys, numbers):
+            console.print(f"  {line}", highlight=False, markup=False)
+
+
+def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
+    if not values:
+        return "-", "-", "-"
+    found: Summary = summarise(values)
+    spread = "-" if found.interval is None else " to ".join(f"{x:.5g}" for x in found.interval)
+    return (metric.text(found.median),
+            f"{found.lower_quartile:.5g} to {found.upper_quartile:.5g}", spread)
+
+
+def _comparison(keys: Sequence[str],
+                numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> Sequence[str]:
+    """Of the values of the first setting, over all others; and each setting's share."""
+    by_first: dict[str, list[float]] = {}
+    for key, values in numbers.items():
+        by_first.setdefault(shown(key[0]), []).extend(values)
+    try:
+        test = kruskal_wallis(list(by_first.values()))
+        shares = [(name, variance_share(
+            [value for values in numbers.values() for value in values],
+            [key[place] for key, values in numbers.items() for _ in values]))
+            for place, name in enumerate(keys)]
+    except NotAvailable as error:
+        return [f"no comparison, because {error}"]
+    deltas = cliffs_deltas(by_first)
+    return [
+        f"Kruskal-Wallis over {keys[0]}: H = {test.statistic:.3g}, p = {test.probability:.2g}",
+        "share of variance: " + ", ".join(f"{name} {share:.0%}" for name, share in shares),
+        "Cliff's delta: " + ", ".join(f"{one} and {other} {delta:+.2f}"
+                                      for (one, other), delta in deltas.items())]
+
+
+def _word(name: str, value: Value) -> str:
+    word = METRICS[name].word
+    return word(value) if word and not isinstance(value, Unavailable) else ""
+
+
+def _heading(metric: Metric) -> str:
+    """The name in lines that are short enough for a column."""
+    return "\n".join(textwrap.wrap(metric.name.replace("_", " "), 10))
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    """File names without the words that all of them begin with."""
+    words = [str(path).removesuffix(SUFFIX).split("-") for path in paths]
+    same = 0
+    while all(len(one) > same + 1 and one[:same + 1] == words[0][:same + 1] for one in words):
+        same += 1
+    parents = {path.parent for path in paths}
+    if not same and len(parents) == 1:
+        return [path.name.removesuffix(SUFFIX) for path in paths]
+    return ["-".join(one[same:]) for one in words]

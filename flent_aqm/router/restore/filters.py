@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters as tc shows them, and the commands that make them again.
+
+u32 without hash tables of its own, fw and matchall, with a class, or with one redirection
+to another device: what shapers with an IFB device and by DSCP have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from flent_aqm.base.errors import TestbedError
+
+_HEAD = re.compile(
+    r"filter (?:parent (?P<parent>\S+) )?protocol (?P<protocol>[\w.]+) pref (?P<pref>\d+) "
+    r"(?P<kind>\w+) (?:chain (?P<chain>\d+) ?)?(?P<rest>.*)")
+_MATCH = re.compile(r"match ([0-9a-f]{8})/([0-9a-f]{8}) at (nexthdr\+)?(-?\d+)")
+_MIRRED = re.compile(r"action order 1: mirred \(Egress (Redirect|Mirror) to device ([\w.@-]+)\) "
+                     r"(?:stolen|pipe)")
+# Of a u32 filter's first line: which class, and what goes without saying.
+_U32 = re.compile(r"fh \S+ order \d+ key ht \w+ bkt 0 (?:terminal )?"
+                  r"(?:\*?flowid (?P<flow>\S+) ?)?(?:not_in_hw ?)?")
+_FW = re.compile(r"handle (?P<handle>0x[0-9a-f]+(?:/0x[0-9a-f]+)?) (?:classid (?P<flow>\S+) ?)?")
+_MATCHALL = re.compile(r"handle 0x1 (?:flowid (?P<flow>\S+) ?)?(?:not_in_hw ?)?")
+
+
+def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[str]]:
+    """The words for tc, one list a filter. where: `parent 1:`, `ingress` or `egress`.
+
+    Raises TestbedError that shows the filter which can't be made again.
+    """
+    commands = []
+    for filter_ in _split(lines):
+        words = _command(filter_)
+        if words is None:
+            raise TestbedError(
+                f"{device} has a filter that could not be restored exactly: "
+                f"{' '.join(' '.join(filter_).split())[:120]!r}; remove it first: "
+                f"tc filter del dev {device} {where}")
+        if words:
+            # The same place may have been named in another way.
+            named = _HEAD.fullmatch(filter_[0])
+            place = ["parent", named["parent"]] if named and named["parent"] else where.split()
+            commands.append(["filter", "add", "dev", device, *place, *words])
+    return commands
+
+
+def _split(lines: Sequence[str]) -> list[list[str]]:
+    """One list of lines a filter: a line at the margin begins one."""
+    filters: list[list[str]] = []
+    for line in lines:
+        if line.startswith("filter "):
+            filters.append([])
+        if not filters:
+            return [[line]]
+        filters[-1].append(line.strip())
+    return filters
+
+
+def _command(lines: Sequence[str]) -> list[str] | None:
+    """Words after the place; none for a line that is only a heading; None: not understood."""
+    head = _HEAD.fullmatch(lines[0])
+    if not head or head["chain"] not in (None, "0"):
+        return None
+    first = ["protocol", head["protocol"], "pref", head["pref"], head["kind"]]
+    rest, body = f"{head['rest']} ".lstrip(), list(lines[1:])
+    if not body and (not rest.strip() or re.fullmatch(r"fh \w+: ht divisor 1 ", rest)):
+        return []
+    if body[:1] == ["not_in_hw"]:
+        del body[0]
+    if head["kind"] == "u32" and (match := _U32.fullmatch(rest)):
+        words = []
+        while body and (found := _MATCH.fullmatch(body[0])):
+            words += ["match", "u32", f"0x{found[1]}", f"0x{found[2]}", "at",
+                      f"{found[3] or ''}{found[4]}"]
+            del body[0]
+        if not words:
+            return None
+        flow = ["flowid", match["flow"]] if match["flow"] else []
+    elif head["kind"] == "fw" and (match := _FW.fullmatch(rest)):
+        first[4:] = ["handle", match["handle"], "fw"]
+        words, flow = [], ["classid", match["flow"]] if match["flow"] else []
+    elif head["kind"] == "matchall" and (match := _MATCHALL.fullmatch(rest)):
+        words, flow = [], ["classid", match["flow"]] if match["flow"] else []
+    else:
+        return None
+    action: list[str] = []
+    if body and (found := _MIRRED.fullmatch(body[0])):
+        action = ["action", "mirred", "egress", found[1].lower(), "dev", found[2]]
+        del body[0]
+    return None if body else [*first, *words, *flow, *action]

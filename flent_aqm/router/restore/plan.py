@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a router comes back to the state that it was found in.
+
+The plan is made before anything is changed, and lies on the router, where session.sh
+carries it out: first lengths of transmit queues and offloads; then the devices get the
+kernel's default queues, and new IFB devices go; then `tc` builds what stood there. A
+queue with handle 0: is the kernel's own and comes by itself.
+
+Words that tc prints are not always words that tc takes (iproute2, tc/q_*.c and f_*.c).
+What isn't in the tables below can't be promised to come back, so a sweep doesn't begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from flent_aqm.asked.queues.values import Expected, codel_us, psched_us
+from flent_aqm.base.errors import TestbedError
+from flent_aqm.router.restore.bursts import Burst, bursts
+from flent_aqm.router.restore.filters import filter_commands
+from flent_aqm.router.restore.state import WORD, Device, RouterState
+from flent_aqm.router.tc.classes import SIZE_UNIT
+
+# ethtool -k's names of what ethtool -K calls otherwise; the kernel's names are the same.
+_OFFLOADS = {"generic-segmentation-offload": "gso", "generic-receive-offload": "gro"}
+
+# Queues whose classes are the kernel's: they come with the queue.
+_OWN_CLASSES = {"mq", "fq_codel", "sfq", "cake", "prio", "tbf", "fq_pie", "multiq", "red",
+                "sfb", "ingress", "clsact", "dualpi2"}
+
+Words = list[str]
+
+
+def restore_plan(state: RouterState) -> list[str]:
+    """The lines of the plan: `txqueuelen DEV N`, `offload DEV NAME on|off`, `tc …`.
+
+    Raises TestbedError that names what can't be recreated.
+    """
+    plan = []
+    for device in state.devices.values():
+        plan.append(f"txqueuelen {device.name} {device.txqueuelen}")
+        plan += [f"offload {device.name} {_OFFLOADS.get(name, name)} {'on' if on else 'off'}"
+                 for name, on in device.offloads.items()]
+    burst = bursts(state.tc, state.clock)
+    for device in state.devices.values():
+        plan += [f"tc {' '.join(words)}" for words in _tree(device, burst)]
+    return plan
+
+
+def _tree(device: Device, burst: Burst) -> list[Words]:
+    """Queues and classes from the root on, then the filters."""
+    nodes = [*(_qdisc(device.name, line, burst) for line in device.qdiscs),
+             *(_class(device.name, line, burst) for line in device.classes)]
+    waiting = {node[0]: node for node in nodes if node}
+    ordered: list[Words] = []
+    while waiting:
+        # A place that is no class of its own, as those of mq, is the queue's: 1:2 is 1:'s.
+        ready = [own for own, (_, parent, _) in waiting.items()
+                 if parent not in waiting and (not parent or _queue(parent) not in waiting)]
+        if not ready:
+            raise TestbedError(f"{device.name}: its queues hang on each other in a ring")
+        ordered += [waiting.pop(own)[2] for own in ready]
+    for where, lines in device.filters.items():
+        ordered += filter_commands(device.name, where, lines)
+    return ordered
+
+
+# A queue or class: what it is called, what it hangs on, and the words that make it.
+Node = tuple[str, str, Words]
+
+
+def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
+    words = _words(device, line)
+    match words:
+        case ["qdisc", _, "0:", *_]:
+            return None
+        case ["qdisc", "ingress" | "clsact" as kind, handle, *_]:
+            return handle, "", ["qdisc", "add", "dev", device, kind]
+        case ["qdisc", kind, handle, "root", *rest]:
+            parent, where = "", ["root"]
+        case ["qdisc", kind, handle, "parent", parent, *rest]:
+            where = ["parent", parent]
+        case _:
+            raise _unknown(device, line)
+    if kind not in _OPTIONS:
+        raise TestbedError(f"{device} has a queue of kind {kind}, which could not be restored "
+                           f"exactly; remove it first: tc qdisc del dev {device} root")
+    options = _OPTIONS[kind](rest)
+    if options is None:
+        raise _unknown(device, line)
+    if kind == "tbf":
+        shown = _shown(rest)
+        options[options.index("burst") + 1] = burst(shown["burst"], shown["rate"], "")
+    # replace: under mq, each place has a queue already.
+    return handle, parent, ["qdisc", "replace", "dev", device, *where, "handle", handle, kind,
+                            *options]
+
+
+def _class(device: str, line: str, burst: Burst) -> Node | None:
+    words = _words(device, line)
+    match words:
+        case ["class", kind, *_] if kind in _OWN_CLASSES:
+            return None
+        case ["class", "htb", own, "root", *rest]:
+            parent = f"{own.split(':')[0]}:"
+        case ["class", "htb", own, "parent", parent, *rest]:
+            pass
+        case ["class", kind, *_]:
+            raise TestbedError(f"{device} has classes of kind {kind}, which could not be restored "
+                               f"exactly; remove them first: tc qdisc del dev {device} root")
+        case _:
+            raise _unknown(device, line)
+    shown = _shown(rest)
+    options = _options(rest, {
+        "leaf": None, "prio": str, "quantum": str, "rate": str, "ceil": str,
+        # before iproute2 4.5 behind each burst, too, where no class has one any more
+        "overhead": lambda text: text.removesuffix("b"), "linklayer": str,
+        "burst": lambda text: burst(text, shown.get("rate", ""), shown.get("buffer", "")),
+        "cburst": lambda text: burst(text, shown.get("ceil", ""), shown.get("cbuffer", "")),
+        "mpu": None, "level": None, "buffer": None, "cbuffer": None})
+    if options is None:
+        raise _unknown(device, line)
+    return own, parent, ["class", "replace", "dev", device, "parent", parent, "classid", own,
+                         "htb", *options]
+
+
+def _queue(place: str) -> str:
+    return f"{place.split(':')[0]}:"
+
+
+def _words(device: str, line: str) -> Words:
+    words = line.split()
+    # Some versions name the device although only one was asked for.
+    if words[3:5] == ["dev", device]:
+        del words[3:5]
+    if not all(WORD.fullmatch(word) for word in words):
+        raise _unknown(device, line)
+    return words
+
+
+def _unknown(device: str, line: str) -> TestbedError:
+    return TestbedError(f"{device}: its queue could not be restored exactly, as tc shows it as "
+                        f"{line.strip()[:120]!r}; remove it first: tc qdisc del dev {device} root")
+
+
+# ---- options of each kind of queue -------------------------------------------
+
+# How a value is written for tc; None: it is shown only, and left out.
+Writer = Callable[[str], str] | None
+
+
+def _options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[str] = ()
+             ) -> Words | None:
+    """`words` as tc takes them: pairs of a name in `values` and its value, and flags.
+
+    None if there is a word of neither.
+    """
+    rest = iter(words)
+    options: Words = []
+    for word in rest:
+        if word in flags:
+            options.append(word)
+        elif word in values:
+            value, write = next(rest, None), values[word]
+            if value is None:
+                return None
+            if write:
+                options += [word, write(value)]
+        else:
+            return None
+    return options
+
+
+def _packets(text: str) -> str:
+    return text.removesuffix("p")
+
+
+def _shown(words: Words) -> dict[str, str]:
+    """Each option's value by its name, where all have one."""
+    return dict(zip(words[::2], words[1::2], strict=False))
+
+
+def _bytes(text: str) -> str:
+    """Where tc shows a unit, but takes none."""
+    size = re.fullmatch(r"(\d+)([KM]?)b", text)
+    return str(int(size[1]) * SIZE_UNIT[size[2]]) if size else text
+
+
+def _time(kept: Callable[[int], Expected]) -> Callable[[str], str]:
+    """Microseconds that the kernel keeps in units of its own, and shows rounded down: as many
+    as give the ones shown. kept: what it shows for so many."""
+    def write(text: str) -> str:
+        shown = text.removesuffix("us")
+        if not text.endswith("us") or not shown.isdecimal():
+            return text
+        near = range(int(shown), int(shown) + 2)
+        return f"{next((time for time in near if kept(time) == int(shown)), shown)}us"
+    return write
+
+
+_codel_time, _pie_time = _time(codel_us), _time(psched_us)
+
+
+def _seconds(text: str) -> str:
+    return text.removesuffix("sec")
+
+
+def _flows(text: str) -> str:
+    """SFQ's, before iproute2 5.6 with the divisor, which is shown twice."""
+    return text.partition("/")[0]
+
+
+def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
+    return lambda words: _options(words, values, flags)
+
+
+def _codel(**more: Writer) -> Callable[[Words], Words | None]:
+    def options(words: Words) -> Words | None:
+        found = _options(words, {"limit": _packets, "target": _codel_time,
+                                 "interval": _codel_time, "ce_threshold": _codel_time, **more},
+                         ["ecn"])
+        # Its absence is an option of its own.
+        return found if found is None or "ecn" in found else [*found, "noecn"]
+
+    return options
+
+
+def _sfq(words: Words) -> Words | None:
+    options = _options(words, {"limit": _packets, "quantum": str, "depth": str, "flows": _flows,
+                               "divisor": str, "perturb": _seconds}, ["headdrop"])
+    # A limit that is asked for lowers the flows to it: where there are more, nobody has.
+    if options and options[:1] == ["limit"] and "flows" in options:
+        limit, flows = options[1], options[options.index("flows") + 1]
+        if limit.isdecimal() and flows.isdecimal() and int(flows) > int(limit):
+            return options[2:]
+    return options
+
+
+def _tbf(words: Words) -> Words | None:
+    options = _options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
+                               "linklayer": str})
+    return options if options and {"rate", "burst"} <= set(options[::2]) else None
+
+
+def _prio(words: Words) -> Words | None:
+    match words:
+        case ["bands", bands, "priomap", *bands_of] if len(bands_of) == 16:
+            return ["bands", bands, "priomap", *bands_of]
+    return None
+
+
+def _without_options(words: Words) -> Words | None:
+    return []
+
+
+_CAKE_FLAGS = (
+    "besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence",
+    "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost",
+    "triple-isolate", "nat", "nonat", "wash", "nowash", "ack-filter", "ack-filter-aggressive",
+    "no-ack-filter", "split-gso", "no-split-gso", "ingress", "egress", "autorate-ingress",
+    "raw", "atm", "ptm", "noatm",
+)
+
+_OPTIONS: dict[str, Callable[[Words], Words | None]] = {
+    "pfifo": _pairs(limit=_packets),
+    "bfifo": _pairs(limit=str),
+    "pfifo_head_drop": _pairs(limit=_packets),
+    "pfifo_fast": _without_options,
+    "mq": _without_options,
+    "codel": _codel(),
+    "fq_codel": _codel(flows=str, quantum=str, memory_limit=str, drop_batch=str,
+                       ce_threshold_selector=str),
+    "sfq": _sfq,
+    "cake": lambda words: _options(words, {"bandwidth": str, "rtt": str, "overhead": str,
+                                           "mpu": str, "memlimit": str, "fwmark": str},
+                                   ["unlimited", *_CAKE_FLAGS]),
+    "fq": _pairs(["horizon_drop", "horizon_cap", "pacing", "nopacing"],
+                 limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str, quantum=_bytes,
+                 initial_quantum=_bytes, low_rate_threshold=str, refill_delay=str, timer_slack=str,
+                 horizon=str, maxrate=str),
+    "htb": _pairs(r2q=str, default=str, ver=None, direct_qlen=str),
+    "tbf": _tbf,
+    "prio": _prio,
+    "pie": _pairs(["ecn", "bytemode"], limit=_packets, target=_pie_time, tupdate=str, alpha=str,
+                  beta=str),
+    "netem": _pairs(limit=str, seed=None, delay=str, loss=str),
+    "drr": _without_options,
+}

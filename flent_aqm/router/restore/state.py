@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of a router's devices, as router_hooks/state.sh prints it.
+
+The text is the router's, so untrusted: anything that isn't of the form is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flent_aqm.asked.queues.units import Clock, parse_psched
+from flent_aqm.base.errors import ParseError
+
+# Names of devices, handles, numbers, words of tc. None of these characters is special
+# to tc's batch mode, and no word of it is empty.
+WORD = re.compile(r"[A-Za-z0-9_.:@/%+*-]+")
+_LINK = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
+_OFFLOAD = re.compile(r"([a-z0-9-]+): (on|off)")
+
+
+@dataclass
+class Device:
+    """One device. Lines of tc are kept as they are, for restore_plan.py to understand.
+
+    filters: what they hang on (`parent 1:`, `ingress`, `egress`) -> lines.
+    """
+
+    name: str
+    txqueuelen: int = 0
+    qdiscs: list[str] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
+    filters: dict[str, list[str]] = field(default_factory=dict)
+    offload_lines: list[str] = field(default_factory=list)
+
+    @property
+    def offloads(self) -> dict[str, bool]:
+        """By ethtool's names, those that can be changed. Raises ParseError."""
+        found = {}
+        for line in self.offload_lines:
+            match = _OFFLOAD.fullmatch(line)
+            if not match:
+                raise ParseError(f"offloads of {self.name}: unexpected line {line[:80]!r}")
+            found[match[1]] = match[2] == "on"
+        return found
+
+
+@dataclass(frozen=True)
+class RouterState:
+    """links: names of all devices; devices: those that a sweep changes; tc: what it says of
+    itself; clock: that of the kernel's queues."""
+
+    links: tuple[str, ...]
+    devices: Mapping[str, Device]
+    tc: str
+    clock: Clock
+
+
+def parse_state(text: str) -> RouterState:
+    """The state as a record. Raises ParseError that shows the line."""
+    links: list[str] = []
+    devices: dict[str, Device] = {}
+    device: Device | None = None
+    lines: list[str] = []  # of the section that goes on
+    facts = {"tc": "", "psched": ""}
+    for line in text.splitlines():
+        if not line.startswith("@"):
+            if line.strip():
+                lines.append(line)
+            continue
+        words = line[1:].split()
+        section, values = (words[0], words[1:]) if words else ("", [])
+        if section == "link" and len(values) == 1 and _LINK.fullmatch(values[0]):
+            links.append(values[0])
+            continue
+        if section in facts and device is None:
+            facts[section] = " ".join(values)
+            continue
+        if section == "device" and len(values) == 1 and _LINK.fullmatch(values[0]):
+            device = devices[values[0]] = Device(values[0])
+            continue
+        if device is None:
+            raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
+        if section == "txqueuelen" and len(values) == 1 and re.fullmatch("[0-9]{1,9}", values[0]):
+            device.txqueuelen = int(values[0])
+        elif section == "qdisc" and not values:
+            lines = device.qdiscs
+        elif section == "class" and not values:
+            lines = device.classes
+        elif section == "filter" and values:
+            lines = device.filters.setdefault(" ".join(values), [])
+        elif section == "offload" and not values:
+            lines = device.offload_lines
+        else:
+            raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
+    if not devices:
+        raise ParseError("the router's state has no device in it; was it cut off?")
+    return RouterState(tuple(links), devices, facts["tc"], parse_psched(facts["psched"]))

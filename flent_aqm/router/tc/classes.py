@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `tc -s -d -r class show` and `tc filter show` print, as records.
+
+As text: tc writes classes as JSON only since iproute2 6.2, and only `tc -r` gives HTB's
+bursts exactly, in clock ticks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ParseError
+
+_HTB = re.compile(
+    r"class htb (?P<handle>\S+) (?:(?P<root>root)|parent (?P<parent>\S+)) "
+    r"(?:leaf (?P<leaf>\S+) )?(?:prio (?P<prio>\d+) (?:quantum (?P<quantum>\d+) )?)?"
+    r"rate (?P<rate>\d+[KMGT]?bit) (?:overhead (?P<overhead>\d+) )?"
+    r"ceil (?P<ceil>\d+[KMGT]?bit) (?:linklayer (?P<linklayer>\S+) )?"
+    # before iproute2 4.5 with an overhead, the link's, that no class has any more
+    r"burst \S+?\s?mpu \S+ (?:overhead 0b )?cburst \S+?\s?mpu \S+ (?:overhead 0b )?"
+    r"level (?P<level>\d+) "
+    r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
+_DRR = re.compile(r"class drr (?P<handle>\S+) (?:root|parent \S+) (?:leaf \S+ )?"
+                  r"quantum (?P<quantum>\d+)(?P<unit>[KM]?)b")
+# Of sizes in the text of tc.
+SIZE_UNIT = {"": 1, "K": 2**10, "M": 2**20}
+_COUNTERS = (
+    re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
+               r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
+               r"requeues (?P<requeues>\d+)\)"),
+)
+_HTB_COUNTERS = (
+    *_COUNTERS,
+    re.compile(r"lended: (?P<lended>\d+) borrowed: (?P<borrowed>\d+) giants: (?P<giants>\d+)"),
+    re.compile(r"\btokens: (?P<tokens>-?\d+) ctokens: (?P<ctokens>-?\d+)"),
+)
+_U32_MATCH = re.compile(r"match ([0-9a-f]{8}/[0-9a-f]{8} at \d+)")
+_FLOW = re.compile(r"hash keys (?P<keys>\S+) divisor (?P<divisor>\d+) baseclass (?P<base>\S+)")
+_TARGET = re.compile(r"\*?flowid (\S+:\S+)")
+_REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
+
+
+@dataclass(frozen=True)
+class HtbClass:
+    """One class of HTB.
+
+    parent: "root" or a class; leaf: handle of the qdisc below, "" for none; rate and
+    ceil as tc prints them, which for more than six digits of bit/s leaves out the last.
+    A class with others below it has no prio and no quantum, and both are 0.
+    """
+
+    handle: str
+    parent: str
+    leaf: str
+    prio: int
+    quantum_bytes: int
+    rate: str
+    ceil: str
+    overhead_bytes: int
+    linklayer: str
+    level: int
+    burst_ticks: int
+    cburst_ticks: int
+    counters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class DrrClass:
+    """One of DRR's flows."""
+
+    handle: str
+    quantum_bytes: int
+    counters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that was shown. filters: each in the words of describe_filter()."""
+
+    htb: tuple[HtbClass, ...]
+    drr: tuple[DrrClass, ...]
+    filters: tuple[str, ...]
+
+
+def parse_classes(text: str) -> Shown:
+    """Classes and filters of one device; empty for none. Raises ParseError."""
+    blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
+    if blocks[0].strip():
+        raise ParseError(f"tc class: expected 'class …', got {blocks[0].strip()[:80]!r}")
+    htb, drr, filters = [], [], []
+    for block in blocks[1:]:
+        if block.startswith("class htb "):
+            htb.append(_htb(block))
+        elif block.startswith("class drr "):
+            drr.append(_drr(block))
+        elif block.startswith("filter "):
+            filters += _filter(block)
+        else:
+            raise ParseError(f"tc class: not a class of HTB or DRR: {_first_line(block)!r}")
+    return Shown(tuple(htb), tuple(drr), tuple(filters))
+
+
+def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
+    """A filter in one line: what it looks at, and where packets then go."""
+    return f"{protocol} {kind} {rule} to {target}"
+
+
+def _htb(block: str) -> HtbClass:
+    found = _HTB.match(block)
+    if not found:
+        raise ParseError(f"tc class: not a line of HTB as tc -s -d -r prints it: "
+                         f"{_first_line(block)!r}")
+    return HtbClass(
+        handle=found["handle"], parent=found["root"] or found["parent"],
+        leaf=found["leaf"] or "", prio=int(found["prio"] or 0),
+        quantum_bytes=int(found["quantum"] or 0), rate=found["rate"], ceil=found["ceil"],
+        overhead_bytes=int(found["overhead"] or 0), linklayer=found["linklayer"] or "ethernet",
+        level=int(found["level"]), burst_ticks=int(found["buffer"], 16),
+        cburst_ticks=int(found["cbuffer"], 16),
+        counters=_counters(block, found["handle"], _HTB_COUNTERS),
+    )
+
+
+def _drr(block: str) -> DrrClass:
+    found = _DRR.match(block)
+    if not found:
+        raise ParseError(f"tc class: not a line of DRR: {_first_line(block)!r}")
+    return DrrClass(found["handle"], int(found["quantum"]) * SIZE_UNIT[found["unit"]],
+                    _counters(block, found["handle"], _COUNTERS))
+
+
+def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) -> dict[str, int]:
+    counters: dict[str, int] = {}
+    for pattern in patterns:
+        counts = pattern.search(block)
+        if not counts:
+            raise ParseError(f"tc class: {handle}: no counters like '{pattern.pattern}'; "
+                             "is the output cut off?")
+        counters |= {key: int(number) for key, number in counts.groupdict().items()}
+    return counters
+
+
+def _filter(block: str) -> list[str]:
+    """None for the lines that only say that there is a list of filters."""
+    words = _first_line(block).split()
+    if "protocol" not in words[:-1] or "pref" not in words[:-2]:
+        raise ParseError(f"tc filter: not a line of a filter: {_first_line(block)!r}")
+    protocol = words[words.index("protocol") + 1]
+    kind = words[words.index("pref") + 2]
+    target = _TARGET.search(block)
+    redirect = _REDIRECT.search(block)
+    goal = (f"{redirect[1]} {redirect[2]} {redirect[3]}".lower() if redirect
+            else target[1] if target else "")
+    match, flow = _U32_MATCH.search(block), _FLOW.search(block)
+    if flow:
+        return [describe_filter(protocol, kind, f"{flow['keys']} in {flow['divisor']}",
+                                flow["base"])]
+    if match:
+        rules = " and ".join(_U32_MATCH.findall(block))
+        return [describe_filter(protocol, kind, rules, goal or "nowhere")]
+    if goal:
+        return [describe_filter(protocol, kind, "all", goal)]
+    return []
+
+
+def _first_line(block: str) -> str:
+    return block.splitlines()[0][:200]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Counters of qdiscs in the kernel's answers to RTM_GETQDISC.
+
+Read from the kernel's own messages, without tc: a run asks ten times a second, and a
+process each time would cost more than the whole measurement. Layouts are those of
+Linux's include/uapi/linux: rtnetlink.h, gen_stats.h and pkt_sched.h.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ParseError
+
+RTM_NEWQDISC, RTM_GETQDISC = 36, 38
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLM_F_REQUEST, NLM_F_DUMP = 0x1, 0x300
+TC_H_ROOT = 0xFFFFFFFF
+
+_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
+_TCMSG = struct.Struct("=B3xiIII")  # family, interface, handle, parent, info
+_ATTRIBUTE = struct.Struct("=HH")  # length with this header, type
+_QUEUE = struct.Struct("=IIIII")  # packets, bytes, drops, requeues, overlimits
+_U32 = struct.Struct("=I")
+_TYPE_MASK = 0x3FFF  # the upper bits are flags
+
+_TCA_KIND, _TCA_STATS2 = 1, 7
+_STATS_QUEUE, _STATS_APP = 3, 4
+_CAKE_TINS, _CAKE_TIN_MARKED = 10, 8
+
+# Kind -> where in its statistics the kernel counts packets marked with ECN, in bytes. CoDel
+# and FQ-CoDel count marks above ce_threshold apart, DualPI2 those of its step.
+_MARKS_AT: Mapping[str, tuple[int, ...]] = {
+    "codel": (24, 32),
+    "fq_codel": (12, 28),
+    "pie": (36,),
+    "fq_pie": (16,),
+    "red": (12,),
+    "sfb": (20,),
+    "dualpi2": (24, 28),
+}
+
+
+@dataclass(frozen=True)
+class QueueSample:
+    """What a device's queues hold at one moment, and have counted since they were made.
+
+    marks: packets marked with ECN instead of dropped.
+    """
+
+    backlog_packets: int
+    backlog_bytes: int
+    drops: int
+    overlimits: int
+    marks: int
+
+
+def request(sequence: int = 1) -> bytes:
+    """The message that asks for all qdiscs of a network namespace."""
+    length = _HEADER.size + _TCMSG.size
+    return (_HEADER.pack(length, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, sequence, 0)
+            + _TCMSG.pack(0, 0, 0, 0, 0))
+
+
+def is_complete(answer: bytes) -> bool:
+    """Whether the answer has its end, so that nothing is left to be received.
+
+    Raises ParseError for an answer that is an error.
+    """
+    return any(kind == NLMSG_DONE for kind, _ in _messages(answer))
+
+
+def parse_dump(answer: bytes) -> dict[int, QueueSample]:
+    """Interface number -> the sum of its queues.
+
+    Backlog and drops are those of the root: Linux counts there what any qdisc below holds
+    or drops. Marks are the sum of all, as only the one that marks counts them. Raises
+    ParseError for anything else than a dump.
+    """
+    roots: dict[int, tuple[int, ...]] = {}
+    marks: dict[int, int] = {}
+    try:
+        for kind, body in _messages(answer):
+            if kind != RTM_NEWQDISC:
+                continue
+            _, device, _, parent, _ = _TCMSG.unpack_from(body)
+            top = dict(_attributes(body[_TCMSG.size:]))
+            stats = dict(_attributes(top.get(_TCA_STATS2, b"")))
+            name = top[_TCA_KIND].rstrip(b"\0").decode("ascii", "replace")
+            marks[device] = marks.get(device, 0) + _marks(name, stats.get(_STATS_APP, b""))
+            if parent == TC_H_ROOT and _STATS_QUEUE in stats:
+                roots[device] = _QUEUE.unpack_from(stats[_STATS_QUEUE])
+    except (struct.error, KeyError) as fault:
+        raise ParseError(f"the kernel's list of qdiscs is cut off or damaged: {fault}") from None
+    return {device: QueueSample(packets, size, drops, overlimits, marks[device])
+            for device, (packets, size, drops, _, overlimits) in roots.items()}
+
+
+def _marks(kind: str, app: bytes) -> int:
+    if kind == "cake":
+        tins = dict(_attributes(app)).get(_CAKE_TINS, b"")
+        return sum(_U32.unpack_from(dict(_attributes(tin)).get(_CAKE_TIN_MARKED, bytes(4)))[0]
+                   for _, tin in _attributes(tins))
+    # A kernel with a shorter layout counts no marks of that sort.
+    return sum(_U32.unpack_from(app, place)[0] for place in _MARKS_AT.get(kind, ())
+               if place + _U32.size <= len(app))
+
+
+def _messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
+    place = 0
+    while place + _HEADER.size <= len(answer):
+        length, kind, _, _, _ = _HEADER.unpack_from(answer, place)
+        body = answer[place + _HEADER.size:place + length]
+        if length < _HEADER.size or place + length > len(answer):
+            raise ParseError("the kernel's list of qdiscs is cut off in a message")
+        if kind == NLMSG_ERROR and body[:4] != bytes(4):
+            code = -struct.unpack_from("=i", body)[0]
+            raise ParseError(f"the kernel refuses to list qdiscs (error {code})")
+        yield kind, body
+        place += (length + 3) & ~3
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    place = 0
+    while place + _ATTRIBUTE.size <= len(data):
+        length, kind = _ATTRIBUTE.unpack_from(data, place)
+        if length < _ATTRIBUTE.size:
+            raise ParseError("the kernel's list of qdiscs has an attribute without length")
+        yield kind & _TYPE_MASK, data[place + _ATTRIBUTE.size:place + length]
+        place += (length + 3) & ~3

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `tc -s -d -j qdisc show` prints, as records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flent_aqm.asked.queues.units import Scalar
+from flent_aqm.base.errors import ParseError
+
+# Of HTB's options this one counts packets, so it changes during a run.
+_COUNTERS_AMONG_OPTIONS = {"direct_packets_stat"}
+_NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}
+
+
+@dataclass(frozen=True)
+class Qdisc:
+    """One qdisc. parent: "root" or a class; parameters as tc names and scales them.
+
+    counters: numbers, and lists of such objects for CAKE's tins; printed: whether the
+    parameters are those of tc's text, which has units and fewer digits.
+    """
+
+    kind: str
+    handle: str
+    parent: str
+    parameters: Mapping[str, Scalar]
+    counters: Mapping[str, object]
+    printed: bool = False
+
+
+def parse_json(text: str, place: str) -> tuple[Qdisc, ...]:
+    """The qdiscs of one device. place: what to call it in an error. Raises ParseError."""
+    try:
+        whole = json.loads(text)
+    except ValueError as fault:
+        raise ParseError(f"{place}: tc's qdiscs are not JSON: {fault}; got "
+                         f"{text.strip()[:80]!r}") from None
+    if not isinstance(whole, list):
+        raise ParseError(f"{place}: tc's qdiscs: expected a list, got {text.strip()[:80]!r}")
+    return tuple(_qdisc(item, place) for item in whole)
+
+
+def _qdisc(value: object, place: str) -> Qdisc:
+    fields = _object(value, f"{place}: qdisc")
+    kind = _text(fields, "kind", f"{place}: qdisc")
+    options = _object(fields.get("options", {}), f"{kind}: options")
+    counters = {key: item for key, item in fields.items() if key not in _NO_COUNTERS}
+    counters |= {key: options[key] for key in _COUNTERS_AMONG_OPTIONS & options.keys()}
+    return Qdisc(
+        kind=kind,
+        handle=_text(fields, "handle", kind),
+        parent="root" if fields.get("root") is True else _text(fields, "parent", kind),
+        parameters={key: _scalar(item, f"{kind}: {key}") for key, item in options.items()
+                    if key not in _COUNTERS_AMONG_OPTIONS},
+        counters={key: _counter(item, f"{kind}: {key}") for key, item in counters.items()},
+    )
+
+
+def _object(value: object, place: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ParseError(f"{place}: expected an object, got {value!r:.80}")
+    return value
+
+
+def _text(fields: Mapping[str, object], key: str, place: str) -> str:
+    value = fields.get(key)
+    if not isinstance(value, str):
+        raise ParseError(f"{place}: {key}: expected text, got {value!r:.80}")
+    return value
+
+
+def _counter(value: object, place: str) -> object:
+    """A number, or one for each of CAKE's tins. CoDel's state `dropping` is true or left
+    out, and counts as 1."""
+    if value is True:
+        return 1
+    if isinstance(value, list):
+        return [{key: _counter(item, f"{place}: {key}")
+                 for key, item in _object(tin, place).items()} for tin in value]
+    if not isinstance(value, (int, float)):
+        raise ParseError(f"{place}: expected a number, got {value!r:.80}")
+    return value
+
+
+def _scalar(value: object, place: str) -> Scalar:
+    if value is None:  # so iproute2 7 writes a switch of DualPI2's that is on
+        return True
+    if not isinstance(value, (int, float, str)):
+        raise ParseError(f"{place}: expected a number, a text or a flag, got {value!r:.80}")
+    return value

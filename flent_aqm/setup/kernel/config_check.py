@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compares a generated .config with the fragment that was asked for.
+
+kconfig drops an option whose dependencies aren't met without a word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from flent_aqm.base.errors import SetupError
+
+_SET = re.compile(r"CONFIG_(\w+)=(.*)")
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """Options by name without CONFIG_; an option that is off may be absent or "n".
+
+    Raises SetupError on a line that is neither a setting nor a comment.
+    """
+    options: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        match = _SET.fullmatch(line)
+        if match is None:
+            raise SetupError(f"kernel options, line {number}: {line!r} is not CONFIG_NAME=value")
+        options[match[1]] = match[2]
+    return options
+
+
+def check_config(fragment: str, generated: str) -> None:
+    """Raise SetupError that names every option that isn't as the fragment wants it."""
+    wanted, got = parse_config(fragment), parse_config(generated)
+    differing = [f"{name}={got.get(name, 'n')} (wanted {value})"
+                 for name, value in wanted.items() if got.get(name, "n") != value]
+    if differing:
+        raise SetupError("kconfig changed options of lab.config, whose dependencies this kernel "
+                         f"version doesn't meet: {', '.join(differing)}")

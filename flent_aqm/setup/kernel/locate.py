@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the lab kernel that set-up has built."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.base.paths import find_cached
+from flent_aqm.setup.kernel.recipe import current_recipe, read_choice
+
+# A kernel of one's own instead of the built one: the path of a `linux` program.
+VARIABLE = "FLENT_AQM_KERNEL"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A lab kernel: the program, its version such as 7.3.4, the hash of its recipe."""
+
+    path: Path
+    version: str
+    hash: str
+
+
+def find_kernel() -> Kernel:
+    """The kernel for this source tree's options and patches.
+
+    FLENT_AQM_KERNEL goes first. Raises ToolMissing when there is none.
+    """
+    given = os.environ.get(VARIABLE)
+    if given:
+        return _given_kernel(Path(given))
+    source = read_choice()
+    if source is None:
+        raise ToolMissing("the lab kernel is not built; run: flent-aqm setup")
+    name = current_recipe(source).hash
+    path = find_cached("kernels", name, "linux")
+    if path is None:
+        raise ToolMissing("the lab kernel is not built for these options and patches; "
+                          "run: flent-aqm setup")
+    return Kernel(path, _version_beside(path), name)
+
+
+def kernel_of(wanted: str) -> Kernel | None:
+    """The kernel with that hash, if this machine has it; where FLENT_AQM_KERNEL names one,
+    no other counts."""
+    if os.environ.get(VARIABLE):
+        given = find_kernel()
+        return given if given.hash == wanted else None
+    path = find_cached("kernels", wanted, "linux")
+    return None if path is None else Kernel(path, _version_beside(path), wanted)
+
+
+def _version_beside(path: Path) -> str:
+    try:
+        return str(json.loads(path.with_name("kernel.json").read_text())["kernel_version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "unknown"
+
+
+def _given_kernel(path: Path) -> Kernel:
+    if not os.access(path, os.X_OK) or not path.is_file():
+        raise ToolMissing(f"{VARIABLE}: {path} is not a program; unset it, or give the path of a "
+                          "User-Mode Linux kernel")
+    # Its recipe is unknown; the file itself tells it apart.
+    return Kernel(path, _version_beside(path), hashlib.sha256(path.read_bytes()).hexdigest()[:16])

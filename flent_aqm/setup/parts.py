@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every part that is needed, whether it is there, how to get it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError, ToolMissing
+from flent_aqm.base.shell import find_program, run
+from flent_aqm.setup.iproute2 import find_new_tc
+from flent_aqm.setup.irtt import OLDEST_GO, go_version
+from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.package_list import SystemPackage, read_packages
+from flent_aqm.setup.tools import find_tool
+
+# How a program is asked for its version, where --version isn't it.
+VERSION_WORDS = {
+    "netperf": "-V", "netserver": "-V", "fping": "-v", "ping": "-V", "ip": "-V", "tc": "-V",
+    "irtt": "version",
+}
+# Their version can't be asked for.
+NO_VERSION = {"netserver"}
+
+PYTHON_PACKAGES = {
+    "flent": "run", "numpy": "run", "matplotlib": "run", "rich": "run", "websockets": "run",
+    "cryptography": "run", "PySide6-Essentials": "gui", "qtpy": "gui", "pytest": "test",
+    "mypy": "test", "ruff": "test",
+}
+GROUPS = {
+    "run": "measuring", "dualpi2": "aqm dualpi2 (optional)", "build": "set-up",
+    "gui": "flent-gui (optional)", "test": "make test (optional)",
+}
+GET_SYSTEM = "make packages"
+GET_PYTHON = "make setup"
+GET_BUILT = "flent-aqm setup"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part. version and where are empty when it isn't found or doesn't say."""
+
+    name: str
+    group: str
+    found: bool
+    version: str
+    where: str
+    how_to_get: str
+
+
+def missing(parts: list[Part]) -> list[Part]:
+    """Parts that must be there and aren't.
+
+    What only set-up uses is needed until the lab kernel and the NDT7 client are built.
+    """
+    built = all(part.found for part in parts
+                if part.how_to_get == GET_BUILT and part.group == "run")
+    needed = {"run"} if built else {"run", "build"}
+    return [part for part in parts if part.group in needed and not part.found]
+
+
+def all_parts() -> Iterator[Part]:
+    """Look for everything."""
+    yield _kernel()
+    yield _irtt()
+    yield _program("ndt7-client", "run", GET_BUILT)
+    yield _new_tc()
+    installed = _installed_packages()
+    for package in read_packages():
+        if package.programs:
+            for program in package.programs:
+                yield _program(program, package.group, GET_SYSTEM)
+        else:
+            yield _library(package, installed)
+    for name, group in PYTHON_PACKAGES.items():
+        yield _python_package(name, group)
+
+
+def _kernel() -> Part:
+    try:
+        kernel = find_kernel()
+    except ToolMissing:
+        return Part("lab kernel", "run", False, "", "", GET_BUILT)
+    return Part("lab kernel", "run", True, kernel.version, str(kernel.path), GET_BUILT)
+
+
+def _irtt() -> Part:
+    part = _program("irtt", "run", GET_BUILT)
+    if part.found and go_version(Path(part.where)) < OLDEST_GO:
+        # It works, but no run could be repeated with it.
+        return Part("irtt", "run", False, f"{part.version}, by an old Go", part.where, GET_BUILT)
+    return part
+
+
+def _new_tc() -> Part:
+    path = find_new_tc()
+    if path is None:
+        return Part("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
+    return Part("tc for dualpi2", "dualpi2", True, _version(path, "tc"), str(path), GET_BUILT)
+
+
+def _program(name: str, group: str, how_to_get: str) -> Part:
+    path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
+    if path is None:
+        return Part(name, group, False, "", "", how_to_get)
+    version = _version(path, name) or _version_of_folder(path.resolve().parent, name)
+    return Part(name, group, True, version, str(path), how_to_get)
+
+
+def _version(path: Path, name: str) -> str:
+    if name in NO_VERSION:
+        return ""
+    try:
+        text = run([path, VERSION_WORDS.get(name, "--version")], timeout_s=10)
+    except AqmError as error:
+        # some print their version and end with an error
+        text = str(getattr(error, "stdout", "")) + str(getattr(error, "stderr", ""))
+    match = re.search(r"\d+(\.\d+)+\w*|\d{8}", text)
+    return match[0] if match else ""
+
+
+def _version_of_folder(folder: Path, name: str) -> str:
+    # what set-up has put into CACHE/tools/NAME-VERSION
+    return folder.name.removeprefix(f"{name}-") if folder.name.startswith(f"{name}-") else ""
+
+
+def _installed_packages() -> dict[str, str]:
+    """Version by package name; empty where there is no dpkg."""
+    try:
+        listed = run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"])
+    except AqmError:
+        return {}
+    lines = (line.split() for line in listed.splitlines())
+    return {words[1]: words[2] for words in lines if words[0] == "installed"}
+
+
+def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
+    for name in package.names:
+        if name in installed:
+            return Part(name, package.group, True, installed[name], "", GET_SYSTEM)
+    return Part(package.names[0], package.group, False, "", "", GET_SYSTEM)
+
+
+def _python_package(name: str, group: str) -> Part:
+    try:
+        found = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return Part(name, group, False, "", "", GET_PYTHON)
+    return Part(name, group, True, found.version, str(found.locate_file("")), GET_PYTHON)

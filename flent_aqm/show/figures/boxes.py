@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figures 1 to 6: distributions per queue and rate, a panel for each direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE
+from flent_aqm.show.figures.gather import Floats, Row
+from flent_aqm.show.figures.numbers import QUANTILES, Table, quantiles
+from flent_aqm.show.figures.study import Figure, Grid
+from flent_aqm.show.grouping import AQM, RATE
+from flent_aqm.show.looks import QUIET, looks_for, style_key
+from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, Side, draw_side_by_side
+from flent_aqm.show.plots.tail import LEAST_MS, name_latency_axis
+
+STATISTICS = [*QUANTILES, "mean", "sd"]
+
+
+def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[Table, list[str]]:
+    """Draw onto a matplotlib figure; gives its numbers and the lines of its caption."""
+    ways = [way for way in DIRECTIONS if any(way in row.mbps or way in row.loaded_ms
+                                             for row in rows)] or list(DIRECTIONS)
+    latency = figure.kind == "latency"
+    table = Table(["direction", RATE, AQM, "runs", "values", *(
+        f"{name}_{'ms' if latency else 'mbps'}" for name in STATISTICS),
+        *(["tool_latency_median_ms"] if latency else [])], runs=len(rows))
+    looks = looks_for(grid.aqms)
+    sides = [Side(aqm, looks[aqm]) for aqm in grid.aqms]
+    axes = canvas.subplots(len(ways), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    handles: list[Any] = []
+    for axis, way in zip(axes, ways, strict=True):
+        cells: dict[tuple[int, int], Any] = {}
+        for place, rate in enumerate(grid.rates_mbps):
+            for number, aqm in enumerate(grid.aqms):
+                members = [row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]
+                found = _values(members, way, latency)
+                cells[place, number] = found
+                own = [row.own_latency_ms[way] for row in members if way in row.own_latency_ms]
+                if found.size:
+                    table.rows.append([way, rate, aqm, len(members), found.size,
+                                       *quantiles(found), *(_median(own) if latency else [])])
+                else:
+                    table.missing.append(f"{way}, {rate:g} Mbit/s, {aqm}")
+                if latency and own:
+                    at = place + (number - (len(sides) - 1) / 2) * 0.86 / len(sides)
+                    axis.plot([at], [max(LEAST_MS, float(numpy.median(own)))], "d",
+                              color="white", markeredgecolor="black", markersize=3.5, zorder=4)
+        handles = draw_side_by_side(axis, [f"{rate:g}" for rate in grid.rates_mbps], sides,
+                                    cells, log=latency)
+        if latency:
+            name_latency_axis(axis, "y")
+            axis.set_ylabel(f"RTT in {way} (ms)")
+        else:
+            _ideal(axis, grid)
+            axis.set_ylim(bottom=0)
+            axis.set_ylabel(f"{way} (Mbit/s)")
+        axis.set_axisbelow(True)
+        axis.grid(visible=True, axis="y", alpha=0.3)
+    axes[-1].set_xlabel("link rate (Mbit/s)")
+    if latency:
+        handles.append(style_key("the tool's own: TCP's smallest RTT", linestyle="none",
+                                 marker="d", markerfacecolor="white", markeredgecolor="black"))
+    else:
+        handles.append(style_key("what TCP can carry at that rate", linewidth=1,
+                                 linestyle=(0, (4, 2))))
+    canvas.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False,
+                  title=f"Figure {figure.number}: {figure.title}, {figure.conditions}",
+                  title_fontsize="large", handlelength=2.4)
+    values = sum(int(str(row[4])) for row in table.rows)
+    most = max((int(str(row[3])) for row in table.rows), default=0)
+    return table, [
+        f"{len(rows)} runs, up to {most} a cell", f"{values:,} "
+        + ("probes, every 10 ms; without lost ones" if latency else "results of the tool"),
+        "box: quartiles; whiskers: 5th and 95th percentile" + ("; dash: 99th" if latency else
+        f"; fewer than {FEWEST_FOR_BOX} values are shown as points"),
+        "from left to right as above", "grey stripe with a dash: no run"]
+
+
+def _values(members: Sequence[Row], way: str, latency: bool) -> Floats:
+    if latency:
+        found = [row.loaded_ms[way] for row in members if way in row.loaded_ms]
+        return numpy.concatenate(found) if found else numpy.empty(0, numpy.float32)
+    return numpy.array([row.mbps[way] for row in members if way in row.mbps], numpy.float32)
+
+
+def _median(own: Sequence[float]) -> list[float | str]:
+    return [float(numpy.median(own)) if own else ""]
+
+
+def _ideal(axis: Any, grid: Grid) -> None:
+    for place, rate in enumerate(grid.rates_mbps):
+        axis.plot([place - 0.46, place + 0.46], [rate * PAYLOAD_SHARE] * 2, color=QUIET,
+                  linewidth=1, linestyle=(0, (4, 2)), zorder=1)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figures 7 to 9: upload throughput in captured headers over time, a panel for each queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.show.figures.gather import Curve, Row
+from flent_aqm.show.figures.numbers import Table
+from flent_aqm.show.figures.study import Figure, Grid, nearest
+from flent_aqm.show.grouping import AQM, RATE
+from flent_aqm.show.looks import DASH, QUIET, looks_for
+
+WAY = "upload"
+
+
+def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[Table, list[str]]:
+    """Draw onto a matplotlib figure; gives its numbers and the lines of its caption."""
+    rates = list(dict.fromkeys(nearest(grid.rates_mbps, rate) for rate in figure.rates_mbps))
+    table = Table([RATE, AQM, "file", "time_s", "throughput_mbps"])
+    looks = looks_for(grid.aqms)
+    panels = canvas.subplots(len(grid.aqms), len(rates), sharex=True, sharey="col", squeeze=False)
+    for column, rate in enumerate(rates):
+        for panel, aqm in zip(panels[:, column], grid.aqms, strict=True):
+            members = [row for row in rows
+                       if row.has(rate_mbps=rate, aqm=aqm) and WAY in row.curves]
+            table.runs += len(members)
+            for row in members:
+                curve = row.curves[WAY]
+                table.rows += [[rate, aqm, row.path.name, float(at), float(mbps)]
+                               for at, mbps in zip(curve.at_s, curve.mbps, strict=True)]
+            _panel(panel, [row.curves[WAY] for row in members], looks[aqm])
+            if not members:
+                table.missing.append(f"{rate:g} Mbit/s, {aqm}")
+            panel.set_ylim(0, rate * 1.15)
+            if column == 0:
+                panel.set_ylabel(f"{aqm}\n(Mbit/s)")
+        panels[0, column].set_title(f"{rate:g} Mbit/s", fontsize="medium")
+        panels[-1, column].set_xlabel("time since the upload's start (s)")
+    canvas.suptitle(f"Figure {figure.number}: {figure.title}, {figure.conditions}",
+                    fontsize="large")
+    repeated = any(len([row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]) > 1
+                   for rate in rates for aqm in grid.aqms)
+    return table, [f"{table.runs} runs; TCP payload per 100 ms in captured headers",
+                   *(["thin: each run; bold: their median"] if repeated else [])]
+
+
+def _panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
+    panel.grid(visible=True, alpha=0.3)
+    if not curves:
+        panel.text(0.5, 0.5, f"{DASH} no run {DASH}", ha="center", va="center", color=QUIET,
+                   transform=panel.transAxes, label="missing")
+        return
+    alone = len(curves) == 1
+    for curve in curves:
+        panel.plot(curve.at_s, curve.mbps, color=look.colour, linewidth=1.3 if alone else 0.5,
+                   alpha=1 if alone else 0.5, drawstyle="steps-pre")
+    if not alone:
+        shortest = min(curve.mbps.size for curve in curves)
+        middle = numpy.median([curve.mbps[:shortest] for curve in curves], axis=0)
+        panel.plot(curves[0].at_s[:shortest], middle, color=look.colour, linewidth=1.8)
+    # The deviation over time, of all runs together, in words: it is what the figure is about.
+    values = numpy.concatenate([curve.mbps[5:] for curve in curves])
+    panel.annotate(f"mean {values.mean():.0f}, sd {values.std():.1f}", (0.99, 0.05),
+                   xycoords="axes fraction", ha="right", fontsize="small", color=QUIET)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The numbers behind a figure: a table for its CSV file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy
+
+from flent_aqm.show.figures.gather import Floats
+
+QUANTILES = {"min": 0, "p5": 5, "q1": 25, "median": 50, "q3": 75, "p95": 95, "p99": 99, "max": 100}
+
+Cell = str | int | float
+
+
+@dataclass
+class Table:
+    """Columns by name, rows in order; missing: cells of the figure without a run."""
+
+    columns: Sequence[str]
+    rows: list[list[Cell]] = field(default_factory=list)
+    runs: int = 0
+    missing: list[str] = field(default_factory=list)
+
+    def write(self, path: Path) -> None:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(self.columns)
+            writer.writerows([[_plain(cell) for cell in row] for row in self.rows])
+
+
+def quantiles(values: Floats) -> list[Cell]:
+    """The columns of QUANTILES, then mean and standard deviation, which one value lacks."""
+    found: list[Cell] = [float(one) for one in numpy.percentile(values, list(QUANTILES.values()))]
+    deviation: Cell = float(values.std(ddof=1, dtype=float)) if values.size > 1 else ""
+    return [*found, float(values.mean(dtype=float)), deviation]
+
+
+def _plain(cell: Cell) -> Cell:
+    return f"{cell:.6g}" if isinstance(cell, float) else cell

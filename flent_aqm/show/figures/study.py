@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the study's figures show: the cells of each, and the grid that all are drawn on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.show.figures.gather import Row
+from flent_aqm.show.grouping import AQM, RATE, collect, sorted_values
+from flent_aqm.show.looks import order
+
+BASE_DELAY = "base_delay_ms"
+AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """kind: "throughput", "latency", "instant" or "verdicts". rates_mbps: of those over
+    time; empty for all."""
+
+    number: int
+    kind: str
+    burst: bool
+    cross: bool
+    title: str
+    rates_mbps: tuple[float, ...] = ()
+
+    @property
+    def conditions(self) -> str:
+        return (f"{'with' if self.burst else 'without'} burst shaping, "
+                f"{'with' if self.cross else 'without'} cross traffic")
+
+
+FIGURES = (
+    Figure(1, "throughput", False, False, "Throughput"),
+    Figure(2, "latency", False, False, "Latency under load"),
+    Figure(3, "throughput", True, False, "Throughput"),
+    Figure(4, "latency", True, False, "Latency under load"),
+    Figure(5, "throughput", True, True, "Throughput"),
+    Figure(6, "latency", True, True, "Latency under load"),
+    # The study doesn't say at which rate; the two of the next figures, to compare with.
+    Figure(7, "instant", False, False, "Upload throughput over time", (100, 900)),
+    Figure(8, "instant", True, True, "Upload throughput over time", (100,)),
+    Figure(9, "instant", True, True, "Upload throughput over time", (900,)),
+    Figure(10, "verdicts", False, False, "What each speed test and score says of the same link"),
+)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All rates and queues that any run has, and the study's queues. model: the caption's
+    words for what the runs were made on."""
+
+    rates_mbps: Sequence[float]
+    aqms: Sequence[str]
+    model: str
+
+
+def grid(rows: Sequence[Row]) -> Grid:
+    """The grid of all figures. Raises ConfigError for runs of different testbeds, and for
+    runs that no rate and queue is known of."""
+    known = [row for row in rows if AQM in row.settings
+             and isinstance(row.settings.get(RATE), (int, float))]
+    if not known:
+        raise ConfigError("none of the runs tells its queue and its rate (the same both ways); "
+                          "expected runs of flent-aqm's batches")
+    models = collect(known, lambda row: (str(row.settings.get("router_model", "")),
+                                         str(row.settings.get("testbed", ""))))
+    if len(models) > 1:
+        names = "; ".join(f"{len(members)} of router_model={model}, testbed={testbed}"
+                          for (model, testbed), members in models.items())
+        raise ConfigError(f"these runs don't belong into one picture: {names}. "
+                          "Choose by --where router_model=NAME or --where testbed=NAME")
+    (model, testbed), = models
+    return Grid(
+        rates_mbps=[float(str(rate)) for rate in
+                    sorted_values(RATE, [row.settings[RATE] for row in known])],
+        aqms=order([*AQMS, *(str(row.settings[AQM]) for row in known)]),
+        model=f"router model {model}, testbed {testbed}" if model else "")
+
+
+def rows_of(figure: Figure, rows: Sequence[Row], test: str) -> list[Row]:
+    """The runs of a test that belong into a figure."""
+    return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
+                                           cross_traffic=figure.cross)]
+
+
+def of_least_delay(rows: Sequence[Row]) -> list[Row]:
+    """The runs with the least base delay that any of them has: none, in the study."""
+    delays_ms = [float(row.settings.get(BASE_DELAY, 0.0)) for row in rows]
+    return [row for row, delay_ms in zip(rows, delays_ms, strict=True)
+            if delay_ms == min(delays_ms)]
+
+
+def nearest(rates_mbps: Sequence[float], wanted_mbps: float) -> float:
+    """The rate of the grid that comes closest."""
+    return min(rates_mbps, key=lambda rate: abs(rate - wanted_mbps))

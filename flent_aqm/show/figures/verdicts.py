@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figure 10: what each speed test and score says of the same link, queue by queue.
+
+The darker a cell, the worse than the best of its row: a row of one shade is a test that
+sees no difference between the queues.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.table import HIGHER, METRICS, Metric, Unavailable
+from flent_aqm.show.figures.gather import Row
+from flent_aqm.show.figures.numbers import Table
+from flent_aqm.show.figures.study import Figure, Grid
+from flent_aqm.show.grouping import AQM
+from flent_aqm.show.looks import DASH, MISSING, QUIET
+
+# What is shown, the test whose runs it is of ("": that of the other figures), the metric.
+VERDICTS = (
+    ("NDT7, download", "", "ndt7_throughput_download_mbps"),
+    ("NDT7, upload", "", "ndt7_throughput_upload_mbps"),
+    ("iperf3, upload", "iperf3_upload", "throughput_upload_mbps"),
+    ("NDT7's latency in upload (MinRTT)", "", "ndt7_latency_upload_ms"),
+    ("Ookla-style latency in upload (IQM)", "", "ookla_style_iqm_upload_ms"),
+    ("Cloudflare's latency in upload", "", "aim_loaded_latency_upload_ms"),
+    ("AIM, streaming", "", "aim_streaming"),
+    ("AIM, gaming", "", "aim_gaming"),
+    ("AIM, calls", "", "aim_rtc"),
+    ("RPM by the IETF's draft (estimate)", "", "rpm_ietf_estimate"),
+    ("RPM by goresponsiveness (estimate)", "", "rpm_goresponsiveness_estimate"),
+    ("DSLReports' grade", "", "dslreports_rise_ms"),
+    ("LibreQoS' grade", "", "libreqos_rise_ms"),
+    ("QoO, by p99 alone", "", "qoo_p99"),
+    ("median under load", "", "latency_loaded_median_ms"),
+    ("99th percentile under load", "", "latency_loaded_p99_ms"),
+    ("99.9th percentile under load", "", "latency_loaded_p99_9_ms"),
+    ("slowest probe under load", "", "latency_loaded_max_ms"),
+    ("glitches of 30 ms", "", "glitches_per_minute_30ms"),
+    ("glitches of 100 ms", "", "glitches_per_minute_100ms"),
+)
+# A cell so many times worse than the best of its row is as dark as it gets.
+DARKEST_FACTOR = 100.0
+# Differences below these don't count, in the metric's unit: a tenth of a ms, one glitch a
+# minute, a point.
+_LEAST = {"ms": 1.0, "1/min": 1.0, "points": 1.0, "%": 0.1}
+
+
+def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, rate_mbps: float, test: str
+         ) -> tuple[Table, list[str]]:
+    """Draw onto a matplotlib figure; gives its numbers and the lines of its caption.
+
+    rows: of every test. Of each cell the runs are read again, for all their probes.
+    """
+    table = Table(["verdict", "metric", "test", AQM, "runs", "value", "unit", "in_words",
+                   "not_available_because"])
+    chosen = [row for row in rows if row.has(
+        rate_mbps=rate_mbps, burst_shaping=figure.burst, cross_traffic=figure.cross)]
+    tests = {test_of or test for _, test_of, _ in VERDICTS}
+    runs = {row.path: load_run(row.path) for row in chosen if row.settings["test"] in tests}
+    shades = numpy.full((len(VERDICTS), len(grid.aqms)), numpy.nan)
+    texts = {}
+    for line, (label, test_of, name) in enumerate(VERDICTS):
+        metric = METRICS[name]
+        values = []
+        for place, aqm in enumerate(grid.aqms):
+            members = [runs[row.path] for row in chosen
+                       if row.has(aqm=aqm, test=test_of or test)]
+            value, because = _median(metric, members)
+            values.append(value)
+            text = metric.text(value) if value is not None else DASH
+            texts[line, place] = text
+            table.rows.append([label, name, test_of or test, aqm, len(members),
+                               "" if value is None else value, metric.unit,
+                               text if metric.word and value is not None else "", because])
+            if not members:
+                table.missing.append(f"{label}, {aqm}")
+        shades[line] = shade(metric, values)
+    table.runs = len(runs)
+    _table(canvas, figure, grid, shades, texts, rate_mbps)
+    return table, [
+        f"{table.runs} runs at {rate_mbps:g} Mbit/s, {figure.conditions}",
+        "medians over a cell's runs",
+        "the darker, the worse than the best of its row, on a logarithmic scale",
+        f"{DASH}: no run, or too few samples to know it"]
+
+
+def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
+    """0 for the best of a row to 1 for DARKEST_FACTOR times worse; not a number for none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return [math.nan] * len(values)
+    least = _LEAST.get(metric.unit, 1e-9)
+    better_first = sorted(known, reverse=metric.better == HIGHER)
+    best = max(better_first[0], least)
+    factors = [math.nan if value is None else
+               best / max(value, least) if metric.better == HIGHER else max(value, least) / best
+               for value in values]
+    return [math.nan if math.isnan(factor) else
+            min(1.0, max(0.0, math.log(factor) / math.log(DARKEST_FACTOR))) for factor in factors]
+
+
+def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
+    found, because = [], "no run"
+    for run in runs:
+        value = metric.of(run)
+        if isinstance(value, Unavailable):
+            because = value.because
+        else:
+            found.append(value)
+    # The lower of two middle ones: words go with numbers that a run had.
+    return (sorted(found)[(len(found) - 1) // 2], "") if found else (None, because)
+
+
+def _table(canvas: Any, figure: Figure, grid: Grid, shades: Any, texts: Any,
+           rate_mbps: float) -> None:
+    from matplotlib import colormaps
+
+    axis = canvas.subplots()
+    colours = colormaps["Oranges"].with_extremes(bad=MISSING)
+    axis.imshow(numpy.ma.masked_invalid(shades * 0.85), cmap=colours, vmin=0, vmax=1,
+                aspect="auto")
+    for (line, place), text in texts.items():
+        unit = METRICS[VERDICTS[line][2]].unit
+        worded = METRICS[VERDICTS[line][2]].word
+        show = text if text == DASH or worded or unit in ("", "points") else f"{text} {unit}"
+        axis.text(place, line, show, ha="center", va="center", fontsize="small",
+                  color=QUIET if text == DASH else "black" if not shades[line, place] > 0.7
+                  else "white")
+    axis.set_yticks(range(len(VERDICTS)), [label for label, _, _ in VERDICTS])
+    axis.set_xticks(range(len(grid.aqms)), grid.aqms)
+    axis.xaxis.tick_top()
+    axis.tick_params(length=0)
+    for line in range(1, len(VERDICTS)):
+        axis.axhline(line - 0.5, color="white", linewidth=1.5)
+    canvas.suptitle(f"Figure {figure.number}: {figure.title}, {rate_mbps:g} Mbit/s",
+                    fontsize="large")
+

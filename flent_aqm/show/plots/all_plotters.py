@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Our plotters by the name that a plot gives under the key 'type'. Flent's own names win."""
+
+from __future__ import annotations
+
+from flent_aqm.show.plots.cdf import AqmCdfPlotter, AqmLogCdfCombinePlotter, AqmLogCdfPlotter
+from flent_aqm.show.plots.compare import AqmCompareEcdfPlotter, AqmCompareSidesPlotter
+from flent_aqm.show.plots.from_zero import AqmBoxCombinePlotter, AqmBoxPlotter, AqmTimeseriesPlotter
+from flent_aqm.show.plots.glitches import AqmGlitchesPlotter
+from flent_aqm.show.plots.heat import AqmHeatPlotter
+from flent_aqm.show.plots.idle_loaded import AqmIdleLoadedPlotter
+from flent_aqm.show.plots.instant import AqmInstantPlotter
+from flent_aqm.show.plots.over_time import AqmPercentilesOverTimePlotter
+from flent_aqm.show.plots.overlay import AqmOverlayPlotter
+from flent_aqm.show.plots.queues import AqmQueuesPlotter
+from flent_aqm.show.plots.side_by_side import AqmSideBySidePlotter
+from flent_aqm.show.plots.tail import AqmTailPlotter
+from flent_aqm.show.plots.tcp_info import AqmTcpInfoPlotter
+
+PLOTTERS: dict[str, type] = {
+    "aqm_box": AqmBoxPlotter,
+    "aqm_box_combine": AqmBoxCombinePlotter,
+    "aqm_cdf": AqmCdfPlotter,
+    "aqm_compare_ecdf": AqmCompareEcdfPlotter,
+    "aqm_compare_sides": AqmCompareSidesPlotter,
+    "aqm_glitches": AqmGlitchesPlotter,
+    "aqm_heat": AqmHeatPlotter,
+    "aqm_idle_loaded": AqmIdleLoadedPlotter,
+    "aqm_instant": AqmInstantPlotter,
+    "aqm_log_cdf": AqmLogCdfPlotter,
+    "aqm_log_cdf_combine": AqmLogCdfCombinePlotter,
+    "aqm_overlay": AqmOverlayPlotter,
+    "aqm_percentiles_over_time": AqmPercentilesOverTimePlotter,
+    "aqm_queues": AqmQueuesPlotter,
+    "aqm_side_by_side": AqmSideBySidePlotter,
+    "aqm_tail": AqmTailPlotter,
+    "aqm_tcp_info": AqmTcpInfoPlotter,
+    "aqm_timeseries": AqmTimeseriesPlotter,
+}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Distributions with a logarithmic axis: queueing delays span three orders of magnitude."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
+from flent_aqm.base.flent_plotting import CdfCombinePlotter, CdfPlotter
+from flent_aqm.show.plots.comparing import Comparing
+
+
+class AqmCdfPlotter(Comparing, CdfPlotter):
+    """Flent's `cdf`."""
+
+
+class LogAxis:
+    """Mixin, before one of Flent's CDF plotters. Samples of 0 ms have no place on the axis,
+    but count."""
+
+    log_base: int | None
+    config: dict[str, Any]
+    bounds_x: list[Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.log_base = self.log_base or 10  # 2, if the user asked for it
+        self.zero_y = False
+
+    def _plot(self, *args: Any, **kwargs: Any) -> None:
+        super()._plot(*args, **kwargs)  # type: ignore[misc]
+        axis = kwargs.get("axis") or self.config["axes"][0]
+        shown = [x for line in axis.get_lines() for x in line.get_xdata() if x > 0]
+        if not shown or self.bounds_x:
+            return
+        lowest, highest = min(shown) / 1.2, max(shown) * 1.2
+        axis.set_xlim(lowest, highest)
+        plain = StrMethodFormatter("{x:g}")
+        axis.xaxis.set_major_formatter(plain)
+        axis.xaxis.set_minor_formatter(plain if highest < 10 * lowest else NullFormatter())
+
+
+class AqmLogCdfPlotter(Comparing, LogAxis, CdfPlotter):
+    """`cdf` with a logarithmic axis."""
+
+
+class AqmLogCdfCombinePlotter(LogAxis, CdfCombinePlotter):
+    """`cdf_combine` with a logarithmic axis."""

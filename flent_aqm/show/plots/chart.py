@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base of plots that we draw ourselves, from raw samples of one or many runs.
+
+Flent calls init(), plot() and save(), on the command line and in flent-gui, whose plots
+are made in another process and pickled. A subclass has draw(). Flent's options for
+titles, legends, labels, bounds, sizes, axes and notes hold here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_plotting import Plotter
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.raw_samples import data_file_of, packed_of
+from flent_aqm.show.grouping import check_factors
+from flent_aqm.show.looks import QUIET, caption
+
+# More lines than this and their labels are no longer read.
+MOST_LINES = 12
+
+
+class ChartPlotter(Plotter):
+    """A plot of ours. A subclass draws on self.axes, which grid() makes."""
+
+    can_subplot_combine = False
+    can_highlight = True
+    metric: str | None
+    metadata: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.axes: list[Any] = []
+        self.heading = ""  # in place of the plot's description
+        self.notes: list[str] = []
+        self.handles: list[Any] = []
+        self._given: Any = None
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        """Draw runs, whose result sets have the same places in results.
+
+        Raises BadResult with the reason when nothing can be drawn; its text stands in the
+        picture then.
+        """
+        raise NotImplementedError
+
+    # Below: what subclasses use.
+
+    def grid(self, rows: int = 1, columns: int = 1, **options: Any) -> list[Any]:
+        """Make the axes, row by row. One axis that Flent gave for a part of a plot is used."""
+        if self._given is not None:
+            self.axes = [self._given]
+        else:
+            found = self.figure.subplots(rows, columns, squeeze=False, **options)
+            self.axes = [axis for row in found for axis in row]
+        self.config["axes"] = self.axes
+        return self.axes
+
+    def note(self, text: str) -> None:
+        """Add to what stands below the plot."""
+        if text and text not in self.notes:
+            self.notes.append(text)
+
+    def group_names(self, runs: Sequence[Run]) -> list[str]:
+        """Settings that the user wants runs grouped by; empty to leave it to the plot.
+
+        Raises BadResult for one that no run has.
+        """
+        names = [name.strip() for name in (self.override_group_by or "").split(",")
+                 if name.strip()]
+        fault = check_factors(runs, names)
+        if fault:
+            raise BadResult(fault)
+        return names
+
+    # Below: what Flent calls.
+
+    def init(self, config: Any = None, axis: Any = None) -> None:
+        super().init(config, axis)
+        self._given = axis
+        self.config.setdefault("axes", [])
+        if axis is None:
+            self.figure.set_layout_engine("constrained")
+
+    def plot(self, results: Sequence[Any], config: Any = None, axis: Any = None,
+             connect_interactive: bool = True) -> None:
+        if self.metadata is None:
+            self.metadata = results[0].meta()
+        usable, faults = [], []
+        for result in results:
+            try:
+                usable.append((run_of(result), result))
+            except BadResult as fault:
+                faults.append(str(fault))
+        try:
+            if not usable:
+                raise BadResult(faults[0])
+            self.draw([run for run, _ in usable], [result for _, result in usable])
+        except BadResult as fault:
+            self._say(str(fault))
+        if faults:
+            self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
+        self._heed_options()
+        if connect_interactive:
+            self.connect_interactive()
+
+    def verify(self) -> tuple[bool, list[int]]:
+        parts = [len(axis.get_children()) for axis in self.figure.axes]
+        return any(parts), parts
+
+    def do_legend(self) -> list[Any]:
+        return []
+
+    def size_legends(self, event: Any = None) -> None:
+        """Leave the layout to matplotlib, which does it when a window changes."""
+
+    def save(self, results: Sequence[Any]) -> None:
+        from matplotlib import pyplot
+
+        if self._given is None:
+            self._annotate_plot(skip_title=len(results) > 1)
+            if not self._make_legend() and self.title:
+                self.figure.suptitle(self.title, fontsize="medium", x=0.02, ha="left")
+            caption(self.figure, self.notes)
+        if self.output != "-":
+            try:
+                if pyplot.get_backend() == "pdf":
+                    self.figure.set_dpi(72)
+                    self.save_pdf(self.output, results[0].meta("DATA_FILENAME"), {})
+                else:
+                    self.figure.savefig(self.output, dpi=self.fig_dpi)
+            except OSError as fault:
+                raise RuntimeError(f"Unable to save output plot: {fault}") from None
+        elif not self.gui and not self.in_worker:
+            pyplot.show()
+
+    # Below: ours.
+
+    def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
+        lines = []
+        if self.override_title:
+            lines = [self.override_title]
+        elif self.print_title:
+            lines = [self.heading or self.config.get("description", ""), self.description]
+            if self.metadata.get("TITLE") and not skip_title:
+                lines[1:] = [": ".join(filter(None, (self.description, self.metadata["TITLE"])))]
+        self.title = "\n".join(filter(None, lines))
+        if self.annotate:
+            self.note(f"{self.metadata['LOCAL_HOST']} to {self.metadata['HOST']}, "
+                      f"{self.metadata['TIME']:%Y-%m-%d %H:%M}")
+        self.note(self.fig_note)
+        return []
+
+    def _make_legend(self) -> bool:
+        """Whether the plot's title is that of the legend, as both are above the axes."""
+        handles = self.handles
+        if not self.print_legend or not handles:
+            return False
+        labels = self._filter_labels([handle.get_label() for handle in handles])
+        for number, label in enumerate(self.override_labels[:len(labels)]):
+            labels[number] = labels[number] if label is None else label
+        options: dict[str, Any] = {"fontsize": "small", "handlelength": 3.2}
+        above = False
+        if self.legend_placement and self.axes:
+            legend = self.axes[0].legend(handles, labels, loc=self.legend_placement,
+                                         ncols=self.legend_columns or 1,
+                                         title=self.legend_title, **options)
+        else:
+            above = across = self.horizontal_legend or not self._is_long(labels)
+            legend = self.figure.legend(
+                handles, labels, loc="outside upper center" if across else "outside right center",
+                ncols=self.legend_columns or (self._columns(labels) if across else 1),
+                frameon=False, **options, title="\n".join(filter(None, (
+                    self.title if above else "", self.legend_title))),
+                title_fontsize="medium" if above else "small")
+        self.legends = [legend]
+        return bool(above)
+
+    def _columns(self, labels: Sequence[str]) -> int:
+        """As many columns of a legend above the axes as the figure is wide enough for, at
+        most 4."""
+        # In small print a letter takes 5 points; the line and the gaps take as much as 9.
+        column_pt = 5 * (9 + max(map(len, labels)))
+        return int(max(1, min(len(labels), 4, self.figure.get_figwidth() * 72 // column_pt)))
+
+    def _is_long(self, labels: Sequence[str]) -> bool:
+        return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)
+
+    def _say(self, text: str) -> None:
+        """Nothing but a reason stands where the plot would be."""
+        self.handles = []
+        self.notes = []
+        if self._given is None:
+            self.figure.clear()
+            self.figure.set_layout_engine("constrained")
+        axis, = self.grid()
+        axis.set_axis_off()
+        axis.text(0.5, 0.5, f"This plot can't be given:\n{text}", ha="center", va="center",
+                  color=QUIET, wrap=True, transform=axis.transAxes)
+
+    def _heed_options(self) -> None:
+        for axis, label in zip(self.axes, self.label_x, strict=False):
+            axis.set_xlabel(label)
+        for axis, label in zip(self.axes, self.label_y, strict=False):
+            axis.set_ylabel(label)
+        for axis in self.axes:
+            if self.log_base and axis.get_yscale() == "linear" and axis.has_data():
+                axis.set_yscale("log", base=self.log_base)
+            if self.invert_y and "(ms)" in axis.get_ylabel():
+                axis.invert_yaxis()
+        for axis, bounds in zip(self.axes, self.bounds_x, strict=False):
+            axis.set_xlim(*bounds)
+        for axis, bounds in zip(self.axes, self.bounds_y, strict=False):
+            axis.set_ylim(*bounds)
+        # What a mouse over the legend lights up.
+        self.data_artists = [line for axis in self.axes for line in axis.get_lines()
+                             if not line.get_label().startswith("_")]
+
+
+def run_of(results: Any) -> Run:
+    """A result set's run, read once. Raises BadResult."""
+    return packed_of(results).once("run", lambda: as_run(data_file_of(results)))
+
+
+def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:
+    """What a plot was made of, for its caption."""
+    words = [f"{len(runs):,} run{'s' * (len(runs) != 1)}"]
+    if samples is not None:
+        words.append(f"{samples:,} {what}")
+    models = sorted({str(run.settings["router_model"]) for run in runs
+                     if "router_model" in run.settings})
+    testbeds = sorted({str(run.settings["testbed"]) for run in runs if "testbed" in run.settings})
+    if models:
+        words.append(f"router model {', '.join(models)}")
+    if testbeds:
+        words.append(f"testbed {', '.join(testbeds)}")
+    return ", ".join(words)

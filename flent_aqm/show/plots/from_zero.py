@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flent's plots over time and box plots with an axis that begins at zero.
+
+Without, Flent's axis covers the data alone: rates of 95.55 and 95.56 Mbit/s look as
+different as 1 and 100. Who asks for a logarithmic axis (--log-scale-y) gets it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.flent_plotting import BoxCombinePlotter, BoxPlotter, TimeseriesPlotter
+from flent_aqm.show.plots.comparing import Comparing
+
+
+class FromZero:
+    """Mixin, before one of Flent's plotters."""
+
+    log_base: int | None
+    invert_y: bool
+
+    def _do_scaling(
+        self, axis: Any, data: Any, btm: float, top: float, unit: str | None = None,
+        allow_log: bool = True,
+    ) -> None:
+        """Set the range of a value axis; called by Flent with all the values on it."""
+        highest = numpy.nanmax(data, initial=0) if data is not None else 0
+        if self.log_base or not highest > 0:
+            super()._do_scaling(axis, data, btm, top, unit, allow_log)  # type: ignore[misc]
+            return
+        # Some room above, so that a flat line at the top isn't taken for the frame.
+        axis.set_ylim(0, highest * 1.05)
+        if self.invert_y and unit == "ms":
+            axis.invert_yaxis()
+
+
+class AqmTimeseriesPlotter(Comparing, FromZero, TimeseriesPlotter):
+    """Flent's `timeseries`."""
+
+
+class AqmBoxPlotter(FromZero, BoxPlotter):
+    """Flent's `box`."""
+
+
+class AqmBoxCombinePlotter(FromZero, BoxCombinePlotter):
+    """Flent's `box_combine`."""

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Glitches a minute: how often somebody in a call would have noticed the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.glitches import THRESHOLDS_MS, Glitch, find_glitches
+from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.series import Line, lines
+
+
+class AqmGlitchesPlotter(ChartPlotter):
+    """A bar for each threshold and series, with the longest glitch above it."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        found, reasons = [], []
+        for line in lines(runs, self.group_names(runs), MOST_LINES):
+            try:
+                found.append((line, [_glitches(line, threshold) for threshold in THRESHOLDS_MS]))
+            except NotAvailable as reason:
+                reasons.append(f"{line.label}: {reason}")
+        if not found:
+            raise NotAvailable("\n".join(reasons))
+        axis, = self.grid()
+        width = 0.8 / len(found)
+        for place, (line, counted) in enumerate(found):
+            at = numpy.arange(len(counted)) + (place - (len(found) - 1) / 2) * width
+            bars = axis.bar(at, [per_minute for per_minute, _ in counted], width * 0.92,
+                            color=line.look.colour, hatch=line.look.hatch, edgecolor="white",
+                            label=line.label)
+            axis.bar_label(bars, [f"longest\n{longest:.0f} ms" if longest and len(found) < 4
+                                  else f"{longest:.0f} ms" if longest else "0"
+                                  for _, longest in counted],
+                           fontsize="xx-small", padding=1, rotation=90 if len(found) > 5 else 0)
+            self.handles.append(bars)
+        axis.set_xticks(range(len(THRESHOLDS_MS)), [f"{one} ms" for one in THRESHOLDS_MS])
+        axis.set_xlabel("glitch: slower than the idle median by more than")
+        axis.set_ylabel("glitches per minute under load")
+        axis.set_ylim(0, max(1.0, max(high for _, counted in found for high, _ in counted)) * 1.15)
+        self.note(about(runs, sum(one.rtt_ms.size for line, _ in found for one in line.loaded()),
+                        "probes under load"))
+        if len(found) >= 4:
+            self.note("above the bars: the longest glitch")
+        for text in reasons:
+            self.note(f"left out: {text}")
+
+
+def _glitches(line: Line, threshold_ms: float) -> tuple[float, float]:
+    """Glitches a minute over all runs of a line, and the longest in ms."""
+    found: list[Glitch] = []
+    length_s = 0.0
+    for run, probe in line.members:
+        loaded = run.loaded(None, probe)
+        find_glitches(loaded, 0, threshold_ms)  # the more telling of two refusals
+        found += find_glitches(loaded, percentile(run.idle(probe).rtt_ms, 50), threshold_ms)
+        length_s += loaded.length_s
+    if not length_s > 0:
+        raise NotAvailable("the load had no length")
+    return len(found) * 60 / length_s, max((one.length_ms for one in found), default=0.0)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Throughput from captured headers, beside what the tool and the router say, on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import by_run
+from flent_aqm.show.looks import DROPS, MARKS
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.observed import Captured, Queue, captured_in, queues_in
+from flent_aqm.show.plots.over_time import start_s
+
+WAY_COLOURS = {"download": "#0072B2", "upload": "#E69F00"}
+
+
+class AqmInstantPlotter(ChartPlotter):
+    """Of one run: payload per 100 ms by direction, cross traffic, and the tool's own; below,
+    the packets that the router dropped or marked. Of several: the payload of each."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        seen = {id(run): captured_in(result)
+                for run, result in zip(runs, results, strict=True)}
+        usable = [run for run in runs if seen[id(run)]]
+        if not usable:
+            raise NotAvailable("no packets were captured in "
+                               + ("this run" if len(runs) == 1 else "these runs"))
+        if len(runs) == 1:
+            capture = seen[id(runs[0])]
+            assert capture is not None
+            self._one(runs[0], capture, queues_in(results[0]))
+        else:
+            self._several(usable, seen)
+        for axis in self.axes:
+            axis.set_ylim(bottom=0)
+        self.axes[-1].set_xlabel("time (s)")
+        self.note(about(usable, sum(one.at_s.size for one in seen.values() if one),
+                        "steps of 100 ms"))
+
+    def _one(self, run: Run, capture: Captured, waiting: dict[str, Queue]) -> None:
+        above, *below = self.grid(1 + bool(waiting), 1, sharex=True, **(
+            {"height_ratios": (2.4, 1)} if waiting else {}))
+        begin_s = 0.0 if self.absolute_time else start_s(run)
+        for way in DIRECTIONS:
+            if not any(flow.direction == way for flow in run.flows):
+                continue
+            for name, style in ((way, "-"), (f"cross_{way}", (0, (1, 1.2)))):
+                if name in capture.mbps:
+                    self._line(above, capture.at_s - begin_s, capture.mbps[name],
+                               WAY_COLOURS[way], style,
+                               f"{name.replace('_', ' ')}, headers")
+        for flow in run.speed_test:
+            if flow.at_s.size and flow.direction:
+                self.handles += above.plot(
+                    flow.at_s - begin_s, flow.mbps, linestyle="none", marker=".", markersize=3.5,
+                    color="black", alpha=0.7, zorder=3,
+                    label="the tool's own" if not self._has_tool() else "_tool")
+        above.set_ylabel("throughput (Mbit/s)")
+        for axis in below:
+            for way, queue in waiting.items():
+                sign = "" if len(run.speed_test) == 1 else f", {way}"
+                for name, counts, colour in (("drops", queue.drops, DROPS),
+                                             ("marks", queue.marks, MARKS)):
+                    if counts.any():
+                        self.handles.append(axis.fill_between(
+                            queue.at_s - begin_s, counts, step="pre", facecolor=colour,
+                            hatch="" if way == "upload" else "////", label=f"{name}{sign}",
+                            edgecolor="none" if way == "upload" else "white"))
+            axis.set_ylabel("packets\nin 0.1 s")
+            if not axis.has_data():
+                axis.text(0.5, 0.5, "the router dropped and marked nothing", ha="center",
+                          va="center", transform=axis.transAxes)
+        self.handles = [one for one in self.handles if not one.get_label().startswith("_")]
+
+    def _several(self, runs: Sequence[Run], seen: dict[int, Captured | None]) -> None:
+        ways = [way for way in DIRECTIONS if any(flow.direction == way for run in runs
+                                                 for flow in run.speed_test)]
+        axes = self.grid(max(1, len(ways)), 1, sharex=True)
+        for axis, way in zip(axes, ways, strict=True):
+            for group in by_run(runs, MOST_LINES):
+                for run in group.runs:
+                    capture = seen[id(run)]
+                    if capture is None or way not in capture.mbps:
+                        continue
+                    begin_s = 0.0 if self.absolute_time else start_s(run)
+                    known = [one.get_label() for one in self.handles]
+                    line, = axis.plot(capture.at_s - begin_s, capture.mbps[way],
+                                      color=group.look.colour, linestyle=group.look.line,
+                                      linewidth=1.2 if len(group.runs) == 1 else 0.6,
+                                      label=group.label, drawstyle="steps-pre")
+                    if group.label not in known:
+                        self.handles.append(line)
+            axis.set_ylabel(f"{way}\n(Mbit/s)")
+
+    def _line(self, axis: Any, at_s: Numbers, values: Numbers, colour: str, style: Any,
+              label: str) -> None:
+        self.handles += axis.plot(at_s, values, color=colour, linestyle=style, linewidth=1.2,
+                                  drawstyle="steps-pre", label=label)
+
+    def _has_tool(self) -> bool:
+        return any(one.get_label() == "the tool's own" for one in self.handles)
+

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Latency over time as percentiles of short spans: what the worst moments were, and when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.looks import QUIET, style_key
+from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.series import lines
+from flent_aqm.show.plots.tail import name_latency_axis
+
+# A span has to have this many probes for its 90th percentile to be known.
+SPAN_PROBES = SAMPLES_BEYOND * 10
+# Spans are whole seconds, or this; with probes so far apart that there would be fewer than
+# FEWEST_SPANS, they are shorter and have a median only.
+SHORTEST_S = 0.5
+FEWEST_SPANS = 8
+MOST_RUNS = 4
+STYLES: dict[str, dict[str, Any]] = {
+    "median": {"linewidth": 2.2, "drawstyle": "steps-mid"},
+    "90th percentile": {"linewidth": 0.9, "drawstyle": "steps-mid"},
+    "slowest": {"linestyle": "none", "marker": "o", "markersize": 3},
+}
+
+
+class AqmPercentilesOverTimePlotter(ChartPlotter):
+    """Median, 90th percentile and the slowest probe of each span, on a logarithmic axis."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        found = lines(runs, self.group_names(runs), MOST_RUNS)
+        if len(found) > MOST_RUNS:
+            self.note(f"{MOST_RUNS} of {len(found)} series shown")
+            found = found[:MOST_RUNS]
+        axis, = self.grid()
+        if any(len(line.members) > 1 for line in found):
+            self.note("of each group one run: " + ", ".join(
+                f"{line.label}, of {len(line.members)}" for line in found))
+        for line in found:
+            run, probe = line.members[0]
+            length_s = span_s(probe)
+            begin_s = 0.0 if self.absolute_time else start_s(run)
+            at_s, statistics = spans(probe, length_s)
+            for name, options in STYLES.items():
+                if name not in statistics:
+                    self.note(f"{line.label}: probes {probe.spacing_ms:.0f} ms apart, "
+                              "so no 90th percentile")
+                    continue
+                points = axis.plot(
+                    at_s - begin_s, statistics[name], color=line.look.colour,
+                    **(options | {"marker": line.look.marker} if "marker" in options else options),
+                    label=line.label if name == "median" else f"_{line.label}, {name}")
+                if name == "median":
+                    self.handles += points
+            lost = int(probe.lost.sum())
+            if lost:
+                self.note(f"{line.label}: {lost} probes lost")
+                axis.plot(probe.sent_s[probe.lost] - begin_s, numpy.full(lost, 0.99), "x",
+                          color=line.look.colour, markersize=4, label=f"{line.label}, lost",
+                          transform=axis.get_xaxis_transform())
+            self.note(f"spans of {length_s:g} s")
+        self.handles += [style_key(name, **options) for name, options in STYLES.items()]
+        shade_load(axis, runs, absolute=bool(self.absolute_time))
+        axis.set_yscale("log")
+        name_latency_axis(axis, "y")
+        axis.set_xlabel("time (s)")
+        axis.set_ylabel("round-trip time (ms)")
+        self.note(about(runs, sum(probe.rtt_ms.size for line in found
+                                  for _, probe in line.members[:1]), "probes"))
+
+
+def span_s(probe: Probe) -> float:
+    """Length of the spans that a series is cut into."""
+    spacing_s = probe.spacing_ms / 1000
+    lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
+    if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
+        raise NotAvailable(f"{probe.name} has fewer than two probes")
+    # A little more, as probes don't come to the microsecond.
+    wanted_s = 1.02 * SPAN_PROBES * spacing_s
+    length_s = SHORTEST_S if wanted_s <= SHORTEST_S else float(math.ceil(wanted_s / 1.1))
+    if lasts_s / length_s < FEWEST_SPANS:
+        length_s = max(lasts_s / FEWEST_SPANS, 2 * SAMPLES_BEYOND * spacing_s)
+        length_s = math.ceil(length_s * 10) / 10
+    return length_s
+
+
+def spans(probe: Probe, length_s: float) -> tuple[Numbers, dict[str, Numbers]]:
+    """The middle of each span, and its statistics by name; not a number where unknown.
+
+    The 90th percentile is left out where spans have too few probes to know it. A lost
+    probe is slower than any other; as a percentile it is not a number.
+    """
+    number = ((probe.sent_s - probe.sent_s[0]) / length_s).astype(int)
+    middles, medians, tails, slowest = [], [], [], []
+    for span in numpy.unique(number):
+        latencies = numpy.sort(probe.rtt_ms[number == span])
+        finite = latencies[numpy.isfinite(latencies)]
+        middles.append(float(probe.sent_s[0]) + (span + 0.5) * length_s)
+        medians.append(_at(latencies, 50))
+        tails.append(_at(latencies, 90))
+        slowest.append(finite[-1] if finite.size else numpy.nan)
+    found = {"median": numpy.array(medians), "slowest": numpy.array(slowest)}
+    if not numpy.isnan(tails).all():
+        found["90th percentile"] = numpy.array(tails)
+    return numpy.array(middles), found
+
+
+def start_s(run: Run) -> float:
+    """Where the time axis of a run begins, in epoch seconds."""
+    starts = [float(probe.sent_s[0]) for probe in run.probes]
+    starts += [flow.start_s for flow in run.flows]
+    return min(starts, default=0.0)
+
+
+def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
+    """Shade when the link was loaded, if all runs have that at the same time."""
+    spans_s = {(round(run.load_window.start_s - start_s(run), 0),
+                round(run.load_window.end_s - start_s(run), 0))
+               for run in runs if run.load_window}
+    if len(spans_s) != 1:
+        return
+    window = next(run.load_window for run in runs if run.load_window)
+    begin_s = 0.0 if absolute else start_s(next(run for run in runs if run.load_window))
+    axis.axvspan(window.start_s - begin_s, window.end_s - begin_s, color=QUIET, alpha=0.10,
+                 linewidth=0, zorder=0)
+    axis.annotate("load", (window.start_s - begin_s, 1), (3, -3), color=QUIET,
+                  xycoords=axis.get_xaxis_transform(), textcoords="offset points",
+                  fontsize="x-small", va="top")
+
+
+def _at(latencies: Numbers, percent: float) -> float:
+    beyond = round(min(percent, 100 - percent) / 100 * latencies.size)
+    if beyond < SAMPLES_BEYOND:
+        return math.nan
+    value = float(latencies[math.ceil((latencies.size - 1) * percent / 100)])
+    return value if math.isfinite(value) else math.nan

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs over each other on the same axes, labelled by what they differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import AQM, by_run, factors, groups
+from flent_aqm.show.looks import line_key
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.observed import Captured, captured_in
+from flent_aqm.show.plots.over_time import shade_load, start_s
+from flent_aqm.show.plots.tail import name_latency_axis
+
+# One point for each; finer than this no picture of half a minute shows.
+STEP_S = 0.1
+
+
+class AqmOverlayPlotter(ChartPlotter):
+    """A line per run. Key `quantity`: "latency" (the slowest probe of each 0.1 s), or
+    "throughput" (captured payload of all directions)."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        latency = self.config.get("quantity", "latency") == "latency"
+        curves: dict[int, tuple[Numbers, Numbers]] = {}
+        reasons = []
+        for run, result in zip(runs, results, strict=True):
+            try:
+                curves[id(run)] = (slowest(run) if latency
+                                   else payload(run, captured_in(result)))
+            except BadResult as reason:
+                reasons.append(str(reason))
+        drawn = [run for run in runs if id(run) in curves]
+        if not drawn:
+            raise NotAvailable(reasons[0])
+        names = self.group_names(runs)
+        found = groups(drawn, names) if names else by_run(drawn, MOST_LINES)
+        if not names and len(found) > MOST_LINES and AQM in factors(drawn):
+            found = groups(drawn, [AQM])
+        axis, = self.grid()
+        many = max(len(group.runs) for group in found) > 1
+        for group in found:
+            for number, run in enumerate(group.runs):
+                at_s, values = curves[id(run)]
+                axis.plot(
+                    at_s + (start_s(run) if self.absolute_time else 0), values,
+                    color=group.look.colour, linestyle=group.look.line,
+                    linewidth=0.6 if many else 1.3, alpha=0.6 if many else 1,
+                    label=group.label if number == 0 else f"_{group.label}")
+            self.handles.append(line_key(group.label, group.look))
+        if not self.absolute_time:
+            shade_load(axis, drawn)
+        axis.set_xlabel("time (s)")
+        if latency:
+            axis.set_yscale("log")
+            name_latency_axis(axis, "y")
+            axis.set_ylabel("slowest probe in 0.1 s (ms)")
+        else:
+            axis.set_ylim(bottom=0)
+            axis.set_ylabel("throughput in 0.1 s (Mbit/s)")
+        self.note(about(drawn))
+        if reasons:
+            self.note(f"{len(reasons)} runs without: {reasons[0]}")
+
+
+def slowest(run: Run) -> tuple[Numbers, Numbers]:
+    """The slowest probe of each step, by seconds from the run's start. Raises NotAvailable."""
+    probe = run.probe
+    answered = ~probe.lost
+    at_s = probe.sent_s[answered] - start_s(run)
+    if not at_s.size:
+        raise NotAvailable("none of the probes came back")
+    steps, first = numpy.unique((at_s / STEP_S).astype(int), return_index=True)
+    return steps * STEP_S, numpy.maximum.reduceat(probe.rtt_ms[answered], first)
+
+
+def payload(run: Run, seen: Captured | None) -> tuple[Numbers, Numbers]:
+    """Payload of the test in both directions, by seconds from the run's start."""
+    if seen is None:
+        raise NotAvailable("no packets were captured")
+    ways = [mbps for name, mbps in seen.mbps.items() if not name.startswith("cross_")]
+    return seen.at_s - start_s(run), numpy.sum(ways, axis=0)

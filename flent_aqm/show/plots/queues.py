@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The router's queues while a run went on: backlog, drops, marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import by_run
+from flent_aqm.show.looks import Look, looks_for
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.observed import Queue, queues_in
+from flent_aqm.show.plots.over_time import shade_load, start_s
+from flent_aqm.show.plots.tcp_info import WAY_LINES, at_once
+
+
+class AqmQueuesPlotter(ChartPlotter):
+    """Backlog, and below it drops and marks counted from the start: steep is bad."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        sampled = {id(run): queues_in(result)
+                   for run, result in zip(runs, results, strict=True)}
+        drawn = _lines([run for run in runs if sampled[id(run)]], sampled)
+        if not drawn:
+            raise NotAvailable("the router's queues were not sampled in "
+                               + ("this run" if len(runs) == 1 else "these runs"))
+        rows: list[tuple[str, Callable[[Queue], Numbers]]] = [
+            ("backlog\n(packets)", lambda queue: queue.backlog_packets),
+            ("drops so far", lambda queue: numpy.cumsum(queue.drops))]
+        if any(queue.marks.any() for _, _, _, queue in drawn):
+            rows.append(("marks so far", lambda queue: numpy.cumsum(queue.marks)))
+        else:
+            self.note("no packet was marked")
+        axes = self.grid(len(rows), 1, sharex=True,
+                         height_ratios=(2, *([1] * (len(rows) - 1))))
+        for axis, (name, values) in zip(axes, rows, strict=True):
+            for label, look, run, queue in drawn:
+                begin_s = 0.0 if self.absolute_time else start_s(run)
+                line, = axis.plot(queue.at_s - begin_s, values(queue), color=look.colour,
+                                  linestyle=look.line, linewidth=1.2, label=label,
+                                  drawstyle="default" if axis is axes[0] else "steps-post")
+                if axis is axes[0] and label not in [one.get_label() for one in self.handles]:
+                    self.handles.append(line)
+            axis.set_ylabel(name)
+            axis.set_ylim(bottom=0)
+            shade_load(axis, [run for _, _, run, _ in drawn], absolute=bool(self.absolute_time))
+        axes[-1].set_xlabel("time (s)")
+        self.note(about(runs, sum(queue.at_s.size for _, _, _, queue in drawn)))
+
+
+def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]]
+           ) -> list[tuple[str, Look, Run, Queue]]:
+    """Both devices of one run; of several runs the devices that their test loads."""
+    if len(runs) == 1:
+        run, = runs
+        looks = looks_for(list(sampled[id(run)]))
+        return [(f"{way} queue", looks[way], run, queue)
+                for way, queue in sampled[id(run)].items()]
+    loaded = {flow.direction for run in runs for flow in run.speed_test} - {""}
+    # Of directions one after the other the time tells which it is.
+    both = at_once(runs)
+    return [(f"{group.label}, {way}" if both else group.label,
+             group.look.lined(WAY_LINES[way]) if both else group.look, run, queue)
+            for group in by_run(runs, MOST_LINES) for run in group.runs[:1]
+            for way, queue in sampled[id(run)].items() if way in loaded]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Latency lines of a plot: each probe of one run, or one line for each group of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.show.grouping import by_run, groups
+from flent_aqm.show.looks import Look, looks_for
+
+
+@dataclass(frozen=True)
+class Line:
+    """A probe of each of some runs, drawn as one."""
+
+    label: str
+    look: Look
+    members: Sequence[tuple[Run, Probe]]
+
+    @property
+    def runs(self) -> list[Run]:
+        return [run for run, _ in self.members]
+
+    def loaded(self) -> list[Samples]:
+        """Each member's probes under load. Raises NotAvailable when a run has none."""
+        return [run.loaded(None, probe) for run, probe in self.members]
+
+    def idle(self) -> list[Samples]:
+        """Each member's probes before the load; those that have some. May be empty."""
+        found = []
+        for run, probe in self.members:
+            try:
+                found.append(run.idle(probe))
+            except NotAvailable:
+                continue
+        return found
+
+    def under_load_if_any(self) -> list[Samples]:
+        """loaded(), and for tests without load all probes."""
+        return self.loaded() if any(run.flows for run in self.runs) else self.idle()
+
+
+def lines(runs: Sequence[Run], names: Sequence[str], most: int) -> list[Line]:
+    """Of one run every probe; of several the best one, pooled where there are too many
+    runs, or where names say by which settings. Raises NotAvailable without any probe."""
+    with_probe = [run for run in runs if run.probes]
+    if not with_probe:
+        raise NotAvailable("the run has no latency series" if len(runs) == 1
+                           else "none of the runs has a latency series")
+    if len(with_probe) == 1 and not names:
+        run, = with_probe
+        looks = looks_for([probe.name for probe in run.probes])
+        return [Line(short(probe.name), looks[probe.name], [(run, probe)])
+                for probe in run.probes]
+    found = groups(with_probe, names) if names else by_run(with_probe, most)
+    return [Line(group.label, group.look, [(run, run.probe) for run in group.runs])
+            for group in found]
+
+
+def short(name: str) -> str:
+    """A series' name without what all of them have."""
+    return name.removeprefix("Ping (ms) ") or name
+
+
+def pooled(samples: Sequence[Samples]) -> Numbers:
+    """All latencies in ms, sorted; a lost probe is infinite."""
+    if not samples:
+        return numpy.empty(0)
+    return numpy.sort(numpy.concatenate([one.rtt_ms for one in samples]))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs side by side, as Ping-exp shows them: a column for each run, with latency over time
+on top, its distribution and that of jitter below. Destinations share a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.looks import looks_for
+from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.series import short
+
+MOST_RUNS = 4
+# A picture of Flent's own size has no room for columns side by side.
+FLENTS_INCHES, COLUMN_INCHES = (6.4, 4.8), 3.0
+
+
+class AqmSideBySidePlotter(ChartPlotter):
+    """Every latency series of up to MOST_RUNS runs. A lost probe is a cross at the top, and
+    keeps its distribution below 1; titles have the share of lost ones in the legend's order."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        from matplotlib.lines import Line2D
+
+        found = [run for run in runs if run.probes]
+        if not found:
+            raise NotAvailable("none of the runs has a latency series")
+        if len(found) > MOST_RUNS:
+            self.note(f"{MOST_RUNS} of {len(found)} runs shown")
+            found = found[:MOST_RUNS]
+        looks = looks_for(sorted({probe.name for run in found for probe in run.probes}))
+        if self._given is None and (self.fig_width, self.fig_height) == FLENTS_INCHES:
+            self.figure.set_size_inches(COLUMN_INCHES * max(len(found), 2), 8)
+        axes = self.grid(3, len(found), sharey="row", sharex="row")
+        columns = len(axes) // 3 or 1
+        for column, run in enumerate(found):
+            cells = axes[column::columns]
+            lost = []
+            for probe in run.probes:
+                colour = looks[probe.name].colour
+                _over_time(cells[0], run, probe, colour)
+                if len(cells) == 3:
+                    _distribution(cells[1], probe.rtt_ms, colour)
+                    _distribution(cells[2], jitter_ms(probe), colour)
+                lost.append(f"{probe.lost.mean() * 100:.1f} %")
+            cells[0].set_title(f"{run.title or run.test}\nlost: {', '.join(lost)}",
+                               fontsize="small")
+        self.handles += [Line2D([], [], label=short(name), color=look.colour)
+                         for name, look in looks.items()]
+        labels = (("time (s)", "round-trip time (ms)"),
+                  ("round-trip time (ms)", "share of probes"),
+                  ("difference of neighbours (ms)", "share of pairs"))
+        for row, (below, beside) in enumerate(labels[:len(axes) // columns]):
+            for axis in axes[row * columns:(row + 1) * columns]:
+                axis.set_xlabel(below)
+            axes[row * columns].set_ylabel(beside)
+            axes[row * columns].set_ylim(bottom=0)
+        self.note(about(found, sum(probe.rtt_ms.size for run in found for probe in run.probes),
+                        "probes"))
+
+
+def jitter_ms(probe: Probe) -> Any:
+    """Differences in ms of neighbouring probes that both came back."""
+    differences = numpy.abs(numpy.diff(numpy.where(probe.lost, numpy.nan, probe.rtt_ms)))
+    return differences[numpy.isfinite(differences)]
+
+
+def _over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
+    begin_s = min(float(one.sent_s[0]) for one in run.probes)
+    there = ~probe.lost
+    axis.plot(probe.sent_s[there] - begin_s, probe.rtt_ms[there], ".", markersize=2.5,
+              color=colour)
+    axis.plot(probe.sent_s[probe.lost] - begin_s, numpy.full(int(probe.lost.sum()), 0.88), "x",
+              color=colour, markersize=3, transform=axis.get_xaxis_transform())
+
+
+def _distribution(axis: Any, values: Any, colour: str) -> None:
+    if values.size:
+        came = numpy.sort(values[numpy.isfinite(values)])
+        axis.step(came, numpy.arange(1, came.size + 1) / values.size, where="post",
+                  color=colour, linewidth=1.3)
+    axis.set_ylim(0, 1)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tail of latency: which share of probes took longer, down to one in a thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.looks import QUIET
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.series import lines, pooled
+from flent_aqm.show.plots.thin import thinned
+
+PERCENTILES = (50.0, 90.0, 99.0, 99.9)
+# Drawn down to here: p99.9, and a little room.
+LEAST_SHARE = 0.0007
+# A latency of 0 has no place on a logarithmic axis; ping tells hundredths of a ms.
+LEAST_MS = 0.001
+
+
+class AqmTailPlotter(ChartPlotter):
+    """The complement of the distribution, both axes logarithmic, percentiles marked."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        drawn = []
+        for line in lines(runs, self.group_names(runs), MOST_LINES):
+            try:
+                drawn.append((line, pooled(line.under_load_if_any())))
+            except NotAvailable as reason:
+                self.note(f"left out: {line.label}: {reason}")
+        drawn = [(line, latencies) for line, latencies in drawn if latencies.size > 1]
+        if not drawn:
+            raise NotAvailable("no probe was sent under load")
+        axis, = self.grid()
+        for line, latencies in drawn:
+            known = {percent: _known(latencies, percent) for percent in PERCENTILES}
+            at_ms, share = thinned(*ccdf(latencies), log_share=True)
+            self.handles += axis.plot(at_ms, share, color=line.look.colour,
+                                      linestyle=line.look.line, linewidth=1.6,
+                                      drawstyle="steps-post", label=line.label)
+            marked = [(value, 1 - percent / 100) for percent, value in known.items()
+                      if value is not None]
+            if marked:
+                axis.plot(*zip(*marked, strict=True), color=line.look.colour, linestyle="none",
+                          marker=line.look.marker, markersize=5, label="_percentiles",
+                          markeredgecolor="white", markeredgewidth=0.5)
+            missing = [f"p{percent:g}" for percent, value in known.items() if value is None]
+            if missing:
+                self.note(f"{line.label}: too few samples for {', '.join(missing)}"
+                          if len(drawn) <= 3 else "no mark: too few samples")
+            lost = int(numpy.isinf(latencies).sum())
+            if lost:
+                self.note(f"{line.label}: {lost} lost probes, which count as slower than any")
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_ylim(LEAST_SHARE, 1.3)
+        axis.yaxis.set_major_formatter("{x:.1%}")
+        name_latency_axis(axis)
+        axis.set_xlabel("round-trip time under load (ms)" if any(run.flows for run in runs)
+                        else "round-trip time (ms)")
+        axis.set_ylabel("share of probes that took longer")
+        # Words, no second axis: flent-gui gets the picture from another process, and
+        # matplotlib's secondary axes can't be sent.
+        for percent in PERCENTILES:
+            share_then = 1 - percent / 100
+            axis.axhline(share_then, color=QUIET, linewidth=0.5, alpha=0.5, zorder=0,
+                         label="_percentile")
+            axis.text(1.01, share_then, f"p{percent:g}", transform=axis.get_yaxis_transform(),
+                      va="center", fontsize="small", color=QUIET, label="percentile")
+        self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes"))
+
+
+def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
+    """Where the share of slower probes changes, and that share, from sorted latencies.
+
+    Lost probes are never passed, so the curve stays at or above their share.
+    """
+    at_ms, first = numpy.unique(latencies[numpy.isfinite(latencies)], return_index=True)
+    # Behind each value so many samples are left.
+    counted = numpy.append(first[1:], int(numpy.isfinite(latencies).sum()))
+    share = 1 - counted / latencies.size
+    return numpy.maximum(at_ms, LEAST_MS), share
+
+
+def name_latency_axis(axis: Any, which: str = "x") -> None:
+    """Plain numbers on a logarithmic axis of latencies; finer ones where it is short."""
+    part = axis.xaxis if which == "x" else axis.yaxis
+    low, high = axis.get_xlim() if which == "x" else axis.get_ylim()
+    plain = StrMethodFormatter("{x:g}")
+    part.set_major_formatter(plain)
+    part.set_minor_formatter(plain if high < 12 * low else NullFormatter())
+    if 3 * low < high < 12 * low:  # more would stand on each other
+        part.set_minor_locator(LogLocator(subs=(2, 5)))
+
+
+def _known(latencies: Numbers, percent: float) -> float | None:
+    try:
+        return percentile(latencies, percent)
+    except NotAvailable:
+        return None

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""TCP's own view of a run: round-trip time, congestion window, retransmissions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.flows import Flow
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import by_run
+from flent_aqm.show.looks import LineStyle, Look, looks_for
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.over_time import start_s
+
+WAY_LINES: dict[str, LineStyle] = {"download": "-", "upload": (0, (4, 2))}
+# NDT7's server counts bytes; a full-sized segment over IPv4 with time stamps has so many.
+SEGMENT_BYTES = 1448
+
+
+class AqmTcpInfoPlotter(ChartPlotter):
+    """One below the other what the senders told, as far as they did."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        flows = _flows(runs)
+        rows = [(label, find) for label, find in ROWS
+                if any(find(flow) is not None for _, _, _, flow in flows)]
+        if not rows:
+            raise NotAvailable("no flow of the run tells TCP's state")
+        axes = self.grid(len(rows), 1, sharex=True)
+        labelled = set()
+        counted = 0
+        for axis, (row, find) in zip(axes, rows, strict=True):
+            for label, look, run, flow in flows:
+                points = find(flow)
+                if points is None:
+                    continue
+                at_s, values = points
+                counted += at_s.size
+                begin_s = 0.0 if self.absolute_time else start_s(run)
+                line, = axis.plot(at_s - begin_s, values, color=look.colour,
+                                  linestyle=look.line, linewidth=1.3, label=label,
+                                  drawstyle="steps-pre" if "retrans" in row else "default")
+                if label not in labelled:
+                    labelled.add(label)
+                    self.handles.append(line)
+            axis.set_ylabel(row)
+            axis.set_ylim(bottom=0)
+        if not self.absolute_time:
+            axes[-1].set_xlim(left=0)
+        axes[-1].set_xlabel("time (s)")
+        missing = [row for row, _ in ROWS if row not in [label for label, _ in rows]]
+        if missing:
+            names = ", ".join(row.splitlines()[0] for row in missing)
+            self.note(f"not told by the tool: {names}")
+        self.note(about(runs, counted))
+
+
+def _flows(runs: Sequence[Run]) -> list[tuple[str, Look, Run, Flow]]:
+    if len(runs) == 1:
+        run, = runs
+        found = [flow for flow in run.flows if flow.tcp]
+        looks = looks_for([flow.name for flow in found])
+        return [(flow.name, looks[flow.name], run, flow) for flow in found]
+    # Of directions one after the other the time tells which it is.
+    both = at_once(runs)
+    return [(f"{group.label}, {flow.direction}" if both else group.label,
+             group.look.lined(WAY_LINES.get(flow.direction, "-")) if both else group.look,
+             run, flow)
+            for group in by_run(runs, MOST_LINES) for run in group.runs[:1]
+            for flow in run.speed_test if flow.tcp]
+
+
+def at_once(runs: Sequence[Run]) -> bool:
+    """Whether any of the tests loads both directions at the same time."""
+    return any(one.start_s < other.end_s and other.start_s < one.end_s
+               for run in runs for one in run.speed_test for other in run.speed_test
+               if one.direction < other.direction)
+
+
+def _rtt(flow: Flow) -> tuple[Numbers, Numbers] | None:
+    return _field(flow, "tcp_rtt")
+
+
+def _window(flow: Flow) -> tuple[Numbers, Numbers] | None:
+    return _field(flow, "tcp_cwnd")
+
+
+def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
+    """Packets sent again since the sample before."""
+    told = _field(flow, "retransmits")
+    if told is not None:
+        return told
+    counted = _field(flow, "bytes_retrans")
+    if counted is None:
+        return None
+    at_s, total = counted
+    return at_s, numpy.diff(total, prepend=0) / SEGMENT_BYTES
+
+
+def _field(flow: Flow, name: str) -> tuple[Numbers, Numbers] | None:
+    points = flow.tcp.get(name)
+    return None if points is None or not points.at_s.size else (points.at_s, points.values)
+
+
+ROWS = (("TCP's RTT\n(ms)", _rtt), ("window\n(packets)", _window),
+        ("retransmits\n(packets)", _retransmits))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run was made on, and what was asked of the router beside what its kernel reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.asked.queues.aqms import AQMS
+from flent_aqm.results.data_file import DataFile, a_number
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.looks import DASH
+
+LONGEST = 200
+MOST_TOLD = 12
+
+
+@dataclass(frozen=True)
+class Proof:
+    """asked; applied: text per direction; fault: how they differ, or empty. aqm, mbps: what
+    it is sorted by."""
+
+    aqm: str
+    mbps: float
+    asked: str
+    applied: tuple[str, ...]
+    fault: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """told: heading -> value. proof: None in files of other origin. virtual_s, wall_s: how
+    long it took on the lab's clock and the host's."""
+
+    told: Mapping[str, str]
+    proof: Proof | None
+    virtual_s: float | None
+    wall_s: float | None
+
+
+def facts_of(data: DataFile, run: Run) -> Facts:
+    """Of one data file."""
+    aqm, metadata = run.aqm, data.metadata
+    kernel = aqm.get("kernel")
+    kernel = kernel if isinstance(kernel, dict) else {}
+    told = {
+        "batch": metadata.get("BATCH_NAME"), "batch began": metadata.get("BATCH_TIME"),
+        "test": run.test, "testbed": aqm.get("testbed"),
+        "router model": aqm.get("router_model"),
+        "kernel": kernel.get("version") or metadata.get("KERNEL_RELEASE"),
+        "kernel's hash": kernel.get("hash"), "flent-aqm": aqm.get("flent_aqm"),
+        "Flent": metadata.get("FLENT_VERSION"), "server": metadata.get("HOST"),
+        "client": metadata.get("LOCAL_HOST"), "seed": aqm.get("seed"),
+        "length of the load, s": metadata.get("LENGTH")}
+    tools = aqm.get("tools")
+    for name, version in sorted(tools.items()) if isinstance(tools, dict) else ():
+        if version and name != "flent":
+            told[f"tool: {name[:40]}"] = version
+    return Facts({heading: _text(value) for heading, value in told.items()
+                  if value not in (None, "")},
+                 proof_of(aqm), a_number(aqm.get("virtual_s")), a_number(aqm.get("wall_s")))
+
+
+def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
+    """Asked against reported, of the object AQM; None where either is missing."""
+    requested = aqm.get("requested")
+    moments = [_in(aqm, moment, "applied") for moment in ("before", "after")]
+    if not isinstance(requested, dict) or not moments[1]:
+        return None
+    wanted = str(requested.get("aqm", ""))
+    asked, applied, faults = [], [], []
+    for way in ("down", "up"):
+        device = _in(moments[1], way)
+        mbps = a_number(requested.get(f"rate_{way}_mbps"))
+        asked.append(f"{way} {mbps:g} Mbit/s" if mbps is not None else way)
+        found_mbps = a_number(device.get("rate_mbps"))
+        parameters = _in(device, "qdisc_parameters")
+        applied.append(f"{way}: {_text(device.get('shaper'))} {_text(device.get('rate_mbps'))} "
+                       f"Mbit/s, burst {_text(device.get('burst_bytes'))} bytes; "
+                       f"{_text(device.get('qdisc'))} " + " ".join(
+                           f"{name}={_text(value)}" for name, value in sorted(parameters.items())))
+        if wanted in AQMS and device.get("qdisc") != AQMS[wanted].kind:
+            faults.append(f"{way}: {_text(device.get('qdisc'))} in place of {wanted}")
+        if mbps is not None and found_mbps is not None and abs(found_mbps - mbps) > mbps / 1000:
+            faults.append(f"{way}: {found_mbps:g} in place of {mbps:g} Mbit/s")
+    if moments[0] and moments[0] != moments[1]:
+        faults.append("changed during the run")
+    parameters = _in(requested, "aqm_parameters")
+    words = [wanted, *(f"{name}={_text(value)}" for name, value in sorted(parameters.items())),
+             ", ".join(asked), "burst " + ("set" if requested.get("burst_shaping") else "default")]
+    rate = a_number(requested.get("rate_down_mbps"))
+    return Proof(wanted[:LONGEST], rate or 0.0, "; ".join(words)[:2 * LONGEST],
+                 tuple(text[:3 * LONGEST] for text in applied), "; ".join(faults)[:LONGEST])
+
+
+def together(told: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
+    """Heading -> what the runs say: values with the count of their runs where they differ."""
+    found: dict[str, dict[str, int]] = {}
+    for one in told:
+        for heading, value in one.items():
+            counts = found.setdefault(heading, {})
+            counts[value] = counts.get(value, 0) + 1
+    return [(heading, _counted(counts, len(told))) for heading, counts in found.items()
+            if heading != "seed"]
+
+
+def seeds(told: Iterable[Mapping[str, str]]) -> list[str]:
+    """All different ones, by size where they are numbers."""
+    return sorted({one["seed"] for one in told if "seed" in one},
+                  key=lambda text: (not text.isdigit(), len(text), text))
+
+
+def _counted(counts: Mapping[str, int], runs: int) -> list[str]:
+    if len(counts) == 1 and sum(counts.values()) == runs:
+        return list(counts)
+    most = sorted(counts.items(), key=lambda pair: -pair[1])
+    lines = [f"{value} ({count} runs)" for value, count in most[:MOST_TOLD]]
+    return lines + [f"and {len(most) - MOST_TOLD} more"] * (len(most) > MOST_TOLD)
+
+
+def _in(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    found: Any = tree
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return DASH if value is None else str(value)[:LONGEST]

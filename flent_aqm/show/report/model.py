@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that a report's page shows, as JSON for its plots and tables, and as text."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.status import Status
+from flent_aqm.show.grouping import collect
+from flent_aqm.show.looks import looks_for
+from flent_aqm.show.report import slices, statistics
+from flent_aqm.show.report.facts import Proof, seeds, together
+from flent_aqm.show.report.gather import Row
+
+# In the table of runs without being asked for.
+TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
+                 "latency_loaded_median_ms", "latency_loaded_p99_ms", "loss_loaded_pct",
+                 "glitches_per_minute_30ms", "rpm_ietf_estimate")
+_MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P": "cross",
+            "v": "triangle-down", "X": "x", "*": "star", "h": "hexagon", "<": "triangle-left",
+            ">": "triangle-right", "d": "diamond-tall"}
+_SETTING_NAMES = {"rate_mbps": "link rate", "burst_shaping": "burst shaping",
+                  "cross_traffic": "cross traffic", "base_delay_ms": "added delay, ms",
+                  "router_model": "router model"}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where data files lie; done: how many there are; status: of a sweep that wrote there."""
+
+    path: Path
+    done: int
+    status: Status | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """data: for the page's script. The rest is text for its template."""
+
+    data: Mapping[str, Any]
+    title: str
+    made_at: str
+    runs: int
+    virtual_s: float
+    wall_s: float
+    facts: Sequence[tuple[str, Sequence[str]]]
+    seeds: Sequence[str]
+    failures: Sequence[tuple[str, str]]
+    proofs: Sequence[tuple[Proof, int]]
+    commands: Sequence[tuple[str, str]]
+    progress: Sequence[Mapping[str, Any]]
+
+
+def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Sequence[Folder],
+          title: str, now_s: float | None = None) -> Report:
+    """The report on runs. damaged: files that could not be read, and why."""
+    now_s = time.time() if now_s is None else now_s
+    told = [row.facts.told for row in rows]
+    proofs = collect([row.facts.proof for row in rows if row.facts.proof], lambda proof: proof)
+    failures = [(name, cause) for folder in folders if folder.status
+                for name, cause in sorted(folder.status.failed.items())
+                if not (folder.path / Path(name).name).exists()]
+    failures += [(path.name, cause) for path, cause in damaged]
+    failures += [(row.path.name, "; ".join(row.errors)) for row in rows if row.errors]
+    return Report(
+        data=data_of(rows), title=title, runs=len(rows),
+        made_at=datetime.datetime.fromtimestamp(now_s, datetime.UTC).strftime(
+            "%Y-%m-%d %H:%M UTC"),
+        virtual_s=sum(row.facts.virtual_s or 0 for row in rows),
+        wall_s=sum(row.facts.wall_s or 0 for row in rows),
+        facts=together(told), seeds=seeds(told), failures=failures,
+        proofs=sorted(((proof, len(same)) for proof, same in proofs.items()),
+                      key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
+                                        pair[0].asked)),
+        commands=_commands(rows, folders), progress=[progress(one, now_s) for one in folders])
+
+
+def data_of(rows: Sequence[Row]) -> dict[str, Any]:
+    """For the page's script: dimensions, cells, statistics, a line for each run."""
+    found = slices.dimensions(rows)
+    names = slices.queues(rows)
+    rates = slices.rates(rows)
+    rows = sorted(rows, key=lambda row: (
+        [one.values.index(value) for one, value in
+         zip(found, slices.key_of(row, found), strict=True)],
+        rates.index(slices.rate_of(row)), names.index(slices.queue_of(row)), row.path.name))
+    cells = collect(rows, lambda row: (slices.key_of(row, found), slices.queue_of(row),
+                                       slices.rate_of(row)))
+    known = [name for name in METRICS if any(name in row.metrics for row in rows)]
+    return {
+        "dimensions": [{"name": one.name, "label": _SETTING_NAMES.get(one.name, one.name),
+                        "values": one.values} for one in found],
+        "queues": [{"name": name, "colour": look.colour, "dash": _dash(look.line),
+                    "symbol": _MARKERS.get(look.marker, "circle")}
+                   for name, look in looks_for(names).items()],
+        "rates": rates,
+        "cells": [{"slice": list(key), "queue": queue, "rate": rate, **slices.cell(members)}
+                  for (key, queue, rate), members in cells.items()],
+        "metrics": [{"name": name, "unit": METRICS[name].unit, "better": METRICS[name].better,
+                     "about": METRICS[name].description} for name in known],
+        "shown_metrics": [name for name in TABLE_METRICS if name in known],
+        "statistics": statistics.between_queues(rows, found),
+        "statistic_metrics": [name for name in statistics.METRICS if name in known],
+        "variance": statistics.variance(rows, found),
+        "runs": [{"file": row.path.name, "queue": slices.queue_of(row),
+                  "rate": slices.rate_of(row), "slice": list(slices.key_of(row, found)),
+                  "numbers": [slices.number(row.metrics[name]) if name in row.metrics else None
+                              for name in known]} for row in rows],
+        "labels": _SETTING_NAMES,
+    }
+
+
+def _dash(line: object) -> str:
+    """A line as SVG has it."""
+    if isinstance(line, tuple):
+        return ",".join(f"{2 * part:g}px" for part in line[1])
+    return "solid"
+
+
+def _commands(rows: Sequence[Row], folders: Sequence[Folder]) -> list[tuple[str, str]]:
+    """What makes it again: (what it does, the command)."""
+    found = [("the sweep, as it was typed", shlex.join(command)) for command in dict.fromkeys(
+        tuple(one.status.command) for one in folders if one.status)]
+    # A sweep's own folder goes without saying which of the runs it is.
+    ours = [row for row in rows if row.facts.proof]
+    if ours:
+        found.append(("one run again, compared with its file; likewise any other",
+                      shlex.join(["flent-aqm", "replay", str(ours[0].path)])))
+    places = [str(one.path) for one in folders] or [str(row.path) for row in rows[:3]]
+    found += [
+        ("this page", shlex.join(["flent-aqm", "report", *places, "-o", "report.html"])),
+        ("the study's figures on paper", shlex.join(
+            ["flent-aqm", "figures", *places, "-o", "figures"])),
+        ("a row per run with all metrics", shlex.join(
+            ["flent-aqm", "export", *places, "-o", "runs.parquet"]))]
+    return found
+
+
+def progress(folder: Folder, now_s: float) -> dict[str, Any]:
+    """How far a folder's sweep is; all done where none tells of itself."""
+    status = folder.status
+    return {"folder": folder.path.name, "done": folder.done,
+            "planned": status.planned if status else folder.done,
+            "failed": len(status.failed) if status else 0,
+            "left_s": status.left_s(folder.done, now_s) if status else None,
+            "going": status is not None and status.ended_s is None}

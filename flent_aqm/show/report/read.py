@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Data files and the state of their sweeps, for a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results import status
+from flent_aqm.results.many_files import each_file, find_files
+from flent_aqm.show.report.gather import Row, row_of
+from flent_aqm.show.report.model import Folder
+
+
+def read(given: Sequence[Path], jobs: int | None = None,
+         each: Callable[[], None] = lambda: None
+         ) -> tuple[list[Row], list[tuple[Path, str]], list[Folder]]:
+    """Rows of good files, (path, cause) of damaged ones, and their folders. Raises ConfigError."""
+    rows: list[Row] = []
+    damaged: list[tuple[Path, str]] = []
+    files = files_of(given)
+    for path, result in each_file(files, row_of, jobs):
+        each()
+        if isinstance(result, BadResult):
+            damaged.append((path, str(result).removeprefix(f"{path}: ")))
+        else:
+            rows.append(result)
+    return rows, damaged, folders_of(given, files)
+
+
+def files_of(given: Sequence[Path]) -> list[Path]:
+    """Data files; a folder in which a sweep has yet no file, or none that went well, counts as
+    one without. Raises ConfigError."""
+    empty = [path for path in given if path.is_dir() and status.read(path) is not None
+             and not status.count_done(path)]
+    others = [path for path in given if path not in empty]
+    return find_files(others) if others or not empty else []
+
+
+def folders_of(given: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
+    """The folders with data files, and those given in which a sweep is about to write some.
+
+    A file that was named itself doesn't bring its folder along.
+    """
+    below = [path for path in given if path.is_dir()]
+    places = dict.fromkeys(file.parent for file in files
+                           if any(path == file.parent or path in file.parent.parents
+                                  for path in below))
+    places |= dict.fromkeys(path for path in below if status.read(path) is not None)
+    return [Folder(path, status.count_done(path), status.read(path)) for path in places]
+
+
+def require(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], failed: int) -> None:
+    """Raises ConfigError where there is nothing to report on."""
+    if not rows and not failed:
+        why = f": {damaged[0][0]}: {damaged[0][1]}" if damaged else ""
+        raise ConfigError(f"none of {len(damaged)} files can be read{why}")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs in slices (test, load and whatever else differs) and cells (a queue at a rate)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from flent_aqm.results.grouping import Setting
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.show.grouping import AQM, KNOWN, NEVER, RATE, sorted_values
+from flent_aqm.show.looks import order
+from flent_aqm.show.report.gather import STEP_S, Row
+
+# In these, runs that repeat each other differ; and what a selection of more would be no use for.
+_REPEATS = (*NEVER, "start_jitter_ms")
+MOST_VALUES = 24
+NOT_TOLD = "not told"
+# Of the distributions; finer where a tail is.
+LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
+BOX_PCT = (5, 25, 50, 75, 95, 99)
+# A percentile with fewer samples beyond it is chance.
+FEWEST_BEYOND = 10
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """name: of a setting; values: those that the runs have, in order."""
+
+    name: str
+    values: Sequence[Setting]
+
+
+def queue_of(row: Row) -> str:
+    """The queue; in files of other origin, what the user called the run."""
+    return str(row.settings.get(AQM) or row.settings.get("title") or row.settings.get("test")
+               or NOT_TOLD)
+
+
+def rate_of(row: Row) -> Setting:
+    """The link's rate."""
+    return row.settings.get(RATE, NOT_TOLD)
+
+
+def dimensions(rows: Sequence[Row]) -> list[Dimension]:
+    """The settings, besides queue and rate, that tell slices apart."""
+    names = dict.fromkeys((*KNOWN, *sorted({name for row in rows for name in row.settings})))
+    found = []
+    for name in names:
+        if name in (AQM, RATE) or name in _REPEATS:
+            continue
+        values = sorted_values(name, [row.settings.get(name, NOT_TOLD) for row in rows])
+        if 2 <= len(values) <= MOST_VALUES or name == "test":
+            found.append(Dimension(name, [NOT_TOLD if one is None else one for one in values]))
+    # A test parameter may say what a setting says.
+    return [one for place, one in enumerate(found) if one.name == "test" or not any(
+        _says_the_same(one.name, other.name, rows) for other in found[:place])]
+
+
+def _says_the_same(one: str, other: str, rows: Sequence[Row]) -> bool:
+    pairs = {(row.settings.get(one, NOT_TOLD), row.settings.get(other, NOT_TOLD))
+             for row in rows}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
+def key_of(row: Row, found: Sequence[Dimension]) -> tuple[Setting, ...]:
+    """The slice that a run is in."""
+    return tuple(row.settings.get(one.name, NOT_TOLD) for one in found)
+
+
+def queues(rows: Sequence[Row]) -> list[str]:
+    """All queues in the order of legends."""
+    return order([queue_of(row) for row in rows])
+
+
+def rates(rows: Sequence[Row]) -> list[Setting]:
+    """All rates in the order of an axis."""
+    return [NOT_TOLD if one is None else one
+            for one in sorted_values(RATE, [rate_of(row) for row in rows])]
+
+
+def cell(rows: Sequence[Row]) -> dict[str, Any]:
+    """What plots show of the runs of a cell; rows isn't empty."""
+    ways = {}
+    for way in DIRECTIONS:
+        sent = [row.sent_ms[way] for row in rows if way in row.sent_ms]
+        mbps = [row.metrics[name] for row in rows
+                if (name := f"throughput_{way}_mbps") in row.metrics]
+        if not sent and not mbps:
+            continue
+        ways[way] = {
+            **(_latencies(numpy.concatenate(sent)) if sent else {}),
+            "mbps": [number(one) for one in mbps],
+            "over_time": _together([row.mbps[way] for row in rows if way in row.mbps]),
+            "rtt_over_time": _together([row.rtt_ms[way] for row in rows if way in row.rtt_ms])}
+    words = {name: metric.text(float(numpy.median(found))) for name, metric in METRICS.items()
+             if metric.word and (found := [row.metrics[name] for row in rows
+                                           if name in row.metrics])}
+    return {"runs": len(rows), "ways": ways, "words": words}
+
+
+def _latencies(sent_ms: Any) -> dict[str, Any]:
+    """Percentiles of all probes; one that is lost is later than any."""
+    count = sent_ms.size
+    levels = [level for level in LEVELS_PCT if level in (0, 100)
+              or count * (1 - level / 100) >= FEWEST_BEYOND]
+    ordered = numpy.sort(sent_ms)
+    lost = int(numpy.isinf(sent_ms).sum())
+    box = [ordered[_place(level, count)] for level in BOX_PCT]
+    return {"probes": count, "lost": lost, "levels": levels,
+            "ms": [number(ordered[_place(level, count)]) for level in levels],
+            "box": [number(one) for one in box]}
+
+
+def _place(level: float, count: int) -> int:
+    return min(count - 1, int(level / 100 * count))
+
+
+def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
+    """Median over runs at each step, and the least and most of them."""
+    curves = [curve for curve in curves if curve.size]
+    if not curves:
+        return None
+    steps = max(curve.size for curve in curves)
+    table = numpy.full((len(curves), steps), numpy.nan)
+    for line, curve in enumerate(curves):
+        table[line, :curve.size] = curve
+    known = numpy.isfinite(table).sum(axis=0) > 0
+    table = numpy.where(numpy.isfinite(table), table, numpy.nan)[:, known]
+    found: dict[str, Any] = {
+        "s": [number((place + 0.5) * STEP_S) for place in numpy.flatnonzero(known)],
+        "middle": [number(one) for one in numpy.nanmedian(table, axis=0)]}
+    if len(curves) > 1:
+        found["least"] = [number(one) for one in numpy.nanmin(table, axis=0)]
+        found["most"] = [number(one) for one in numpy.nanmax(table, axis=0)]
+    return found
+
+
+def number(value: float) -> float | int | None:
+    """Five digits, which are less to send; None for what isn't finite."""
+    if not numpy.isfinite(value):
+        return None
+    rounded = float(f"{value:.5g}")
+    return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statistics between queues, per slice and rate, and the share of variance of each factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.compare import (
+    cliffs_deltas,
+    kruskal_wallis,
+    summarise,
+    variance_share,
+)
+from flent_aqm.show.grouping import AQM, RATE, collect
+from flent_aqm.show.report.gather import Row
+from flent_aqm.show.report.slices import Dimension, key_of, number, queue_of, rate_of
+
+# What statistics are about; a hundred metrics would be a hundred chances of a chance.
+METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "latency_loaded_median_ms",
+           "latency_loaded_p99_ms", "jitter_loaded_ms", "loss_loaded_pct",
+           "glitches_per_minute_30ms", "rpm_ietf_estimate", "qoo_p99")
+ALL_RATES = "all rates"
+
+
+def between_queues(rows: Sequence[Row], found: Sequence[Dimension]) -> list[dict[str, Any]]:
+    """An entry for each slice, rate (and all rates together) and metric that has numbers:
+    queues -> [count, median, low, high of its 95 % interval or null]; h and p of Kruskal and
+    Wallis; delta: [one, other, Cliff's]."""
+    entries = []
+    for key, members in collect(rows, lambda row: key_of(row, found)).items():
+        groups = collect(members, rate_of)
+        if len(groups) > 1:
+            groups = {**groups, ALL_RATES: members}
+        for rate, here in groups.items():
+            for metric in METRICS:
+                entry = _entry(here, metric)
+                if entry:
+                    entries.append({"slice": list(key), "rate": rate, "metric": metric, **entry})
+    return entries
+
+
+def _entry(rows: Sequence[Row], metric: str) -> dict[str, Any] | None:
+    numbers = {queue: [row.metrics[metric] for row in members if metric in row.metrics]
+               for queue, members in collect(rows, queue_of).items()}
+    numbers = {queue: values for queue, values in numbers.items() if values}
+    if not numbers:
+        return None
+    queues = {}
+    for queue, values in numbers.items():
+        one = summarise(values)
+        low, high = one.interval or (float("nan"), float("nan"))
+        queues[queue] = [one.count, number(one.median), number(low), number(high)]
+    entry: dict[str, Any] = {"queues": queues}
+    # With a run for each queue, no order of them tells anything.
+    if max(map(len, numbers.values())) > 1:
+        test = known(lambda: kruskal_wallis(list(numbers.values())))
+        entry |= {"h": number(test.statistic), "p": number(test.probability)} if test else {}
+        entry["deltas"] = [[one, other, number(delta)]
+                           for (one, other), delta in cliffs_deltas(numbers).items()]
+    return entry
+
+
+def variance(rows: Sequence[Row], found: Sequence[Dimension]
+             ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
+    """Test -> metric -> factor -> eta squared: of the queue, the rate, and what else differs."""
+    factors: dict[str, Callable[[Row], object]] = {AQM: queue_of, RATE: rate_of} | {
+        one.name: _setting(one.name) for one in found if one.name != "test"}
+    shares: dict[str, dict[str, dict[str, float | None]]] = {}
+    for test, members in collect(rows, lambda row: str(row.settings.get("test", ""))).items():
+        for metric in METRICS:
+            having = [row for row in members if metric in row.metrics]
+            values = [row.metrics[metric] for row in having]
+            for name, of in factors.items():
+                labels = [str(of(row)) for row in having]
+                # As many groups as runs would explain all of anything.
+                if 1 < len(set(labels)) < len(labels):
+                    share = known(lambda values=values, labels=labels:  # type: ignore[misc]
+                                  variance_share(values, labels))
+                    if share is not None:
+                        shares.setdefault(test, {}).setdefault(metric, {})[name] = number(share)
+    return shares
+
+
+def _setting(name: str) -> Callable[[Row], object]:
+    return lambda row: row.settings.get(name)
+
+
+def known(function: Callable[[], Any]) -> Any:
+    """What the function gives; None where that isn't available."""
+    try:
+        return function()
+    except NotAvailable:
+        return None

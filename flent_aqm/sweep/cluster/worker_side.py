@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs in a worker. The asking side sends these functions by name."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from pathlib import Path
+
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import paths
+from flent_aqm.base.errors import LabError
+from flent_aqm.setup.kernel import locate
+from flent_aqm.setup.versions import tool_versions
+from flent_aqm.sweep.cluster.agreement import Found, Wanted
+from flent_aqm.sweep.made import Made, make
+from flent_aqm.testbed.package_copy import package_hash
+from flent_aqm.testbed.protocol import FlentRun
+from flent_aqm.testbed.virtual import Lab, VirtualTestbed
+
+_labs: dict[str, set[Lab]] = {}
+_stopped: set[str] = set()
+_lock = threading.Lock()
+_thread = threading.local()
+_counter = itertools.count()
+
+
+class _Watched(VirtualTestbed):
+    """Keeps in mind which labs a sweep has here, so that they can be stopped."""
+
+    def __init__(self, kernel: locate.Kernel, sweep: str) -> None:
+        super().__init__(kernel)
+        self._sweep = sweep
+
+    def place(self, scenario: Scenario, run: FlentRun) -> Lab:
+        lab = super().place(scenario, run)
+        with _lock:
+            _labs.setdefault(self._sweep, set()).add(lab)
+        return lab
+
+
+def describe(kernel: str) -> Found:
+    """What this worker has; kernel: hash of the one that is wanted."""
+    given = locate.find_kernel().hash if os.environ.get(locate.VARIABLE) else ""
+    return Found(socket.gethostname(), package_hash(), given,
+                 locate.kernel_of(kernel) is not None, tool_versions())
+
+
+def take_kernel(kernel: str, version: str, program: bytes) -> None:
+    """Keep a kernel that was sent. It appears whole or not at all."""
+    folder = paths.cache_to_write() / "kernels"
+    folder.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix="new-", dir=folder))
+    try:
+        (part / "linux").write_bytes(program)
+        (part / "linux").chmod(0o755)
+        (part / "kernel.json").write_text(json.dumps({"kernel_version": version}) + "\n")
+        part.chmod(0o755)
+        try:
+            part.rename(folder / kernel)
+        except OSError:
+            # Another worker of this machine was faster.
+            if locate.kernel_of(kernel) is None:
+                raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def run(cell: Cell, wanted: Wanted, sweep: str) -> Made:
+    """Make a run."""
+    _keep_to_core()
+    found = locate.kernel_of(wanted.kernel)
+    if found is None:
+        raise LabError(f"the lab kernel {wanted.kernel} is gone from {socket.gethostname()}")
+    if sweep in _stopped:
+        raise LabError("stopped")
+    try:
+        return make(cell, _Watched(found, sweep))
+    finally:
+        with _lock:
+            _labs[sweep] = {lab for lab in _labs.get(sweep, ()) if lab.is_open}
+
+
+def stop(sweep: str) -> None:
+    """End all runs of a sweep at once."""
+    with _lock:
+        _stopped.add(sweep)
+        labs = list(_labs.get(sweep, ()))
+    for lab in labs:
+        lab.kill()
+
+
+def _keep_to_core() -> None:
+    """As in a sweep's own pool: a lab never uses more than one core."""
+    if not hasattr(_thread, "cores"):
+        own = sorted(os.sched_getaffinity(os.getpid()))
+        _thread.cores = {own[next(_counter) % len(own)]}
+        os.sched_setaffinity(0, _thread.cores)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two data files of one run: the same, or where they begin to differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.sweep.replay.leave_out import LEFT_OUT, REDUCED, matches
+
+# In place of a value that one of the files doesn't have.
+NOTHING = "nothing"
+SHOWN_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference.
+
+    where: series and index, or key path; t_s: seconds since the run's start, None where
+    the value has no time; was, now: both values as text.
+    """
+
+    where: str
+    t_s: float | None
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        moment = "" if self.t_s is None else f" at {self.t_s:.6f} s"
+        return f"{self.where}{moment}: {_short(self.was)} in the file, {_short(self.now)} now"
+
+
+def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """Kernel, tools and packages that differ, by the metadata of both files.
+
+    Tools that one file doesn't name count, as a test may look for what is there.
+    """
+    was_all, now_all = _versions(was), _versions(now)
+    return [Difference(name, None, was_all.get(name, NOTHING), now_all.get(name, NOTHING))
+            for name in sorted(was_all.keys() | now_all.keys())
+            if was_all.get(name) != now_all.get(name)]
+
+
+def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
+    aqm = _object(metadata.get("AQM"))
+    found = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
+    found |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
+    found["flent"] = str(metadata.get("FLENT_VERSION"))
+    found["flent-aqm"] = str(aqm.get("flent_aqm"))
+    if "flent_aqm_hash" in aqm:
+        found["flent-aqm hash"] = str(aqm["flent_aqm_hash"])
+    return found
+
+
+def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """All differences but those of leave_out.py, in the order in which they arose.
+
+    Samples come first, by their time; then resampled results, counters of the router, and
+    other metadata. At most one of each series: what follows the first says nothing.
+    """
+    start_s = _first_time(was)
+    samples = sorted(_samples(was["raw_values"], now["raw_values"], start_s),
+                     key=lambda one: float("-inf") if one.t_s is None else one.t_s)
+    return [*samples, *_results(was, now),
+            *_metadata((), was["metadata"], now["metadata"])]
+
+
+def _first_time(data: Mapping[str, Any]) -> float:
+    times = [_time(series[0]) for series in data["raw_values"].values() if series]
+    return min((time_s for time_s in times if time_s is not None), default=0.0)
+
+
+def _time(sample: object) -> float | None:
+    time_s = sample.get("t") if isinstance(sample, dict) else None
+    return float(time_s) if isinstance(time_s, int | float) else None
+
+
+def _samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: float
+             ) -> Iterator[Difference]:
+    for name in sorted(was.keys() | now.keys()):
+        where = f"samples of {name}"
+        if name not in was or name not in now:
+            yield Difference(where, None, *(
+                f"{len(one[name])} of them" if name in one else NOTHING for one in (was, now)))
+            continue
+        found = _first(was[name], now[name])
+        if found is None:
+            continue
+        index, old, new = found
+        time_s = _time(old) or _time(new)
+        yield Difference(f"{where}, number {index}",
+                         None if time_s is None else time_s - start_s, *_what_differs(old, new))
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """The value, or an empty object where a file has something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _what_differs(was: object, now: object) -> tuple[str, str]:
+    """Both samples, reduced to the fields that differ."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        fields = [key for key in sorted(was.keys() | now.keys())
+                  if _text(was.get(key)) != _text(now.get(key))]
+        return (_text({key: was[key] for key in fields if key in was}),
+                _text({key: now[key] for key in fields if key in now}))
+    return _text(was), _text(now)
+
+
+def _first(was: Sequence[Any], now: Sequence[Any]) -> tuple[int, Any, Any] | None:
+    """Index and values of the first difference. As text: 1 and 1.0 and True are not the same."""
+    for index in range(max(len(was), len(now))):
+        old = was[index] if index < len(was) else NOTHING
+        new = now[index] if index < len(now) else NOTHING
+        if old != new or _text(old) != _text(new):
+            return index, old, new
+    return None
+
+
+def _results(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Difference]:
+    for name in sorted(was["results"].keys() | now["results"].keys()):
+        if name not in was["results"] or name not in now["results"]:
+            yield Difference(f"results of {name}", None, *(
+                "there" if name in one["results"] else NOTHING for one in (was, now)))
+            continue
+        found = _first(was["results"][name], now["results"][name])
+        if found:
+            index, old, new = found
+            times = was["x_values"]
+            time_s = _time({"t": times[index]}) if index < len(times) else None
+            yield Difference(f"results of {name}, number {index}", time_s,
+                             _text(old), _text(new))
+    found = _first(was["x_values"], now["x_values"])
+    if found:
+        yield Difference(f"x_values, number {found[0]}", None, _text(found[1]), _text(found[2]))
+
+
+def _metadata(path: tuple[str, ...], was: object, now: object) -> Iterator[Difference]:
+    if any(matches(path, pattern) for pattern in LEFT_OUT):
+        return
+    if isinstance(was, dict) and isinstance(now, dict):
+        for key in sorted(was.keys() | now.keys(), key=_counters_first):
+            yield from _metadata((*path, key), was.get(key, NOTHING), now.get(key, NOTHING))
+        return
+    for pattern, reduced in REDUCED.items():
+        if matches(path, pattern):
+            was, now = reduced.by(was), reduced.by(now)
+    if _text(was) != _text(now):
+        yield Difference(".".join(path), None, _text(was), _text(now))
+
+
+def _counters_first(key: str) -> tuple[bool, str]:
+    return key not in ("AQM", "before", "after", "counters"), key
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

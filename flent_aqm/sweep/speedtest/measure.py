@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs one of the tests speedtest_… by Flent, and gives its data file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.defaults import NETPERF_PASSPHRASE_VARIABLE
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
+
+# Pings begin so long before the load, and go on for as long after it was due to end.
+MARGIN_S = 2
+DOT_S = 1.0
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be measured. test: name of a test definition; streams: 0 on an idle line."""
+
+    test: str
+    host: str
+    ip_version: int
+    length_s: int
+    streams: int
+    ping_host: str
+    passphrase: str
+
+
+def measure(wish: Wish, dots: bool, keep: Path | None) -> DataFile:
+    """Run the test. dots: one a second on standard error; keep: where to copy the data file.
+
+    Raises BadResult, in one line, when a part of it failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
+        folder = Path(name)
+        said = _run(_words(wish, folder), {
+            # What the tools print goes there, and so is gone whatever happens.
+            "TMPDIR": name, "FLENT_AQM_WITHOUT_PLOTS": "1",
+            NETPERF_PASSPHRASE_VARIABLE: wish.passphrase}, dots)
+        files = list(folder.glob(f"*{SUFFIX}"))
+        if not files:
+            raise BadResult(_first_error(said))
+        data = read_data_file(files[0])
+        if keep is not None:
+            try:
+                shutil.copyfile(files[0], keep)
+            except OSError as error:
+                raise ConfigError(f"--output: can't write {keep}: {error.strerror}") from None
+    for about in data.series_meta.values():
+        if isinstance(about.get("ERROR"), list) and about["ERROR"]:
+            raise BadResult(str(about["ERROR"][0]))
+    return data
+
+
+def _words(wish: Wish, folder: Path) -> list[str]:
+    parameters = {"probes": "ping", "ping_host": wish.ping_host}
+    if wish.streams:
+        parameters["streams"] = str(wish.streams)
+    return [
+        # Whoever has settings of Flent's doesn't mean them for this.
+        sys.executable, "-P", "-m", "flent", wish.test, "--rcfile", os.devnull,
+        f"-{wish.ip_version}", f"--host={wish.host}", f"--length={wish.length_s}",
+        f"--delay={MARGIN_S if wish.streams else 0}", f"--data-dir={folder}",
+        *(f"--test-parameter={name}={value}" for name, value in parameters.items())]
+
+
+def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
+    """Gives what Flent said on standard error."""
+    environment = {**os.environ, **settings}
+    environment.pop("FLENT_AQM_DISABLE", None)
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        flent = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+            env=environment, start_new_session=True)
+        # A killed test must not go on loading the line.
+        before = {number: signal.signal(number, _interrupt)
+                  for number in (signal.SIGTERM, signal.SIGHUP)}
+        try:
+            while True:
+                try:
+                    flent.wait(DOT_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    if dots:
+                        print(".", end="", file=sys.stderr, flush=True)
+        finally:
+            _stop(flent)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if dots:
+                print(file=sys.stderr)
+        said.seek(0)
+        return said.read()
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _stop(flent: subprocess.Popen[bytes]) -> None:
+    """End it with all its tools, which are of its session. It has ended, unless we were
+    interrupted."""
+    if flent.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(flent.pid, signal.SIGKILL)
+        flent.wait()
+
+
+def _first_error(said: str) -> str:
+    for line in said.splitlines():
+        if "ERROR:" in line:
+            return line.split("ERROR:")[-1].strip()
+    last = said.strip().splitlines()[-1:]
+    return f"Flent wrote no data file; its last words: {last[0] if last else 'none'}"

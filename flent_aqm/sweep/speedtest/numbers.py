@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The numbers of the report, from a data file of the tests speedtest_….
+
+Definitions are those of speedtest-netperf.sh, so that its users can compare: percentiles of
+the pings that were answered, standard deviation of the samples (not of a population's guess),
+netperf's share of all processor time there was. Percentiles interpolate, where the script
+takes the next lower sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import DataFile, Numbers, a_number
+from flent_aqm.results.metrics.flows import Flow
+from flent_aqm.results.metrics.probes import Tool
+from flent_aqm.results.metrics.run import Run, Samples, Window
+
+# With fewer pings, percentiles are no more than the pings themselves.
+MIN_PINGS = 10
+
+
+@dataclass(frozen=True)
+class Latency:
+    """In ms; percentiles are None with fewer than 10 answers. count: of all pings."""
+
+    count: int
+    lost_pct: float
+    min_ms: float
+    p10_ms: float | None
+    median_ms: float | None
+    mean_ms: float
+    p90_ms: float | None
+    max_ms: float
+
+
+@dataclass(frozen=True)
+class Processor:
+    """busy_pct and its standard deviation over samples; mhz is None where nothing tells."""
+
+    name: str
+    busy_pct: float
+    deviation_pct: float
+    mhz: float | None
+
+
+@dataclass(frozen=True)
+class Load:
+    """Of this machine's processors. netperf_pct: of the time of all of them."""
+
+    samples: int
+    processors: Sequence[Processor]
+    netperf_pct: float
+
+
+def latency(samples: Samples) -> Latency:
+    """Raises NotAvailable when no ping was answered."""
+    answered = samples.answered_ms
+    enough = answered.size >= MIN_PINGS
+    low, middle, high = numpy.percentile(answered, (10, 50, 90))
+    return Latency(
+        count=int(samples.rtt_ms.size),
+        lost_pct=100 * (1 - answered.size / samples.rtt_ms.size),
+        min_ms=float(answered.min()), mean_ms=float(answered.mean()),
+        max_ms=float(answered.max()),
+        p10_ms=float(low) if enough else None, median_ms=float(middle) if enough else None,
+        p90_ms=float(high) if enough else None)
+
+
+def pings(run: Run, direction: str | None) -> Samples:
+    """Pings while streams of a direction were there (None: of any), or of a run without
+    streams all. Raises NotAvailable."""
+    probe = next((one for one in run.probes if one.tool is Tool.PING), None)
+    if probe is None:
+        raise NotAvailable("none of the pings was answered")
+    return run.loaded(direction, probe) if run.flows else run.idle(probe)
+
+
+def window(flows: Sequence[Flow]) -> Window | None:
+    """From the first stream's start to the last one's end; None without streams."""
+    if not flows:
+        return None
+    return Window(min(flow.start_s for flow in flows), max(flow.end_s for flow in flows))
+
+
+def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
+    """Processors while these streams were there; None where no sample was taken, as in the
+    virtual lab."""
+    span = window(flows)
+    inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, span)]
+    if not inside:
+        return None
+    names = [name for name in inside[0] if name.startswith("cpu") and name[3:].isdigit()]
+    used_s = sum(_cpu_s(data, flow) for flow in flows)
+    there_s = (span.length_s if span else 0.0) * len(names)
+    return Load(
+        samples=len(inside),
+        processors=[_processor(name, inside) for name in sorted(names, key=lambda n: int(n[3:]))],
+        netperf_pct=100 * used_s / there_s if there_s else 0.0)
+
+
+def _is_inside(sample: dict[str, object], span: Window | None) -> bool:
+    end_s, length_s = a_number(sample.get("t")), a_number(sample.get("dur"))
+    if end_s is None or length_s is None:
+        return False
+    return span is None or (end_s - length_s >= span.start_s and end_s <= span.end_s)
+
+
+def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
+    busy = _values(name, samples)
+    mhz = _values(f"{name}_mhz", samples)
+    return Processor(name, float(busy.mean()), float(busy.std()),
+                     float(mhz.mean()) if mhz.size else None)
+
+
+def _values(key: str, samples: Sequence[dict[str, object]]) -> Numbers:
+    found = (a_number(one.get(key)) for one in samples)
+    return numpy.array([value for value in found if value is not None])
+
+
+def _cpu_s(data: DataFile, flow: Flow) -> float:
+    about = data.series_meta[flow.name].get("NETPERF")
+    return (a_number(about.get("cpu_s")) if isinstance(about, dict) else None) or 0.0

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report, line by line as speedtest-netperf.sh prints it, so that what reads the one
+reads the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flent_aqm.results.data_file import DataFile
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.throughput import throughput_mbps
+from flent_aqm.sweep.speedtest.numbers import Latency, Load, latency, load, pings
+
+IN_LAB = "not measured: in the virtual lab computing takes no time"
+NO_SAMPLE = "not measured: the test was shorter than a sample"
+
+
+def report(data: DataFile, blocks: Sequence[Sequence[str]], in_lab: bool) -> str:
+    """blocks: directions whose streams ran together, in the order of the report; an empty
+    one for an idle line. Raises BadResult, NotAvailable."""
+    return "\n".join(_block(data, block, in_lab) for block in blocks)
+
+
+def _block(data: DataFile, directions: Sequence[str], in_lab: bool) -> str:
+    run = as_run(data)
+    lines = [f"{way.capitalize():>9}: {throughput_mbps(run, way):6.2f} Mbps"
+             for way in directions]
+    only = directions[0] if len(directions) == 1 else None
+    lines += _latency(latency(pings(run, only)))
+    flows = [flow for flow in run.speed_test if flow.direction in directions]
+    found = load(data, flows)
+    lines += _no_load(IN_LAB if in_lab else NO_SAMPLE) if found is None else _load(found)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _latency(found: Latency) -> list[str]:
+    return [
+        f"  Latency: [in msec, {found.count} pings, {found.lost_pct:4.2f}% packet loss]",
+        *(f"{name:>9}: {'-':>7}" if value is None else f"{name:>9}: {value:7.3f}"
+          for name, value in (
+              ("Min", found.min_ms), ("10pct", found.p10_ms), ("Median", found.median_ms),
+              ("Avg", found.mean_ms), ("90pct", found.p90_ms), ("Max", found.max_ms)))]
+
+
+def _load(found: Load) -> list[str]:
+    at = " @ avg frequency" if any(one.mhz is not None for one in found.processors) else ""
+    return [
+        f" CPU Load: [in % busy (avg +/- std dev){at}, {found.samples} samples]",
+        *(f"{one.name:>9}: {one.busy_pct:5.1f} +/- {one.deviation_pct:4.1f}"
+          + (f"  @ {one.mhz:4.0f} MHz" if one.mhz is not None else "")
+          for one in found.processors),
+        " Overhead: [in % used of total CPU available]",
+        f"{'netperf':>9}: {found.netperf_pct:5.1f}"]
+
+
+def _no_load(why: str) -> list[str]:
+    return [f" CPU Load: [{why}]", f" Overhead: [{why}]"]

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures of TCP headers, as tcpdump wrote them."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ParseError
+from flent_aqm.measure.parsers import pcap
+from flent_aqm.measure.parsers.pcap import Amount, Capture, FlowClasses
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "pcap"
+UPLOAD = GOLDEN / "upload-ipv4-snap54.pcap"
+DOWNLOAD = GOLDEN / "download-ipv6-snap128.pcap"
+IPERF3 = FlowClasses({5201: "test"}, segment_bytes=1460)
+
+
+def read(data: bytes, ip_version: int, classes: FlowClasses = IPERF3) -> Capture:
+    return pcap.read_capture(io.BytesIO(data), ip_version, classes)
+
+
+def total(capture: Capture, direction: str) -> Amount:
+    return sum((step.get(("test", direction), Amount()) for step in capture.steps), Amount())
+
+
+def wire_bytes(data: bytes) -> int:
+    """The sum of all original lengths, record by record."""
+    at, found = 24, 0
+    while at < len(data):
+        captured, original = struct.unpack_from("=8xII", data, at)
+        found += original
+        at += 16 + captured
+    return found
+
+
+@pytest.mark.parametrize(("file", "ip_version"), [(UPLOAD, 4), (DOWNLOAD, 6)])
+def test_capture_adds_up_to_every_byte_on_the_wire(file: Path, ip_version: int) -> None:
+    """Both directions together are what tcpdump saw, for equal and unequal records."""
+    data = file.read_bytes()
+    capture = read(data, ip_version)
+    both = total(capture, "upload") + total(capture, "download")
+    assert both.wire_bytes == wire_bytes(data)
+    assert capture.packets == pcap.parse_tcpdump_counts(
+        file.with_suffix(".pcap.stderr").read_text()).captured
+    assert (capture.foreign, capture.cut) == (0, False)
+
+
+def test_capture_payload_is_what_tcpdump_prints_for_the_same_file() -> None:
+    """The sum of tcpdump's own 'length' per direction."""
+    printed = subprocess.run(["tcpdump", "-n", "-r", DOWNLOAD], capture_output=True, text=True,
+                             check=True).stdout
+    lengths = {"upload": 0, "download": 0}
+    for line in printed.splitlines():
+        length = re.search(r"length (\d+)", line)
+        assert length, line
+        lengths["download" if ".5201 > " in line else "upload"] += int(length[1])
+    capture = read(DOWNLOAD.read_bytes(), 6)
+    assert {way: total(capture, way).payload_bytes for way in lengths} == lengths
+
+
+def test_capture_in_small_pieces_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that lie across the end of a piece are counted once."""
+    whole = [read(UPLOAD.read_bytes(), 4), read(DOWNLOAD.read_bytes(), 6)]
+    monkeypatch.setattr(pcap, "PIECE_BYTES", 1000)
+    assert [read(UPLOAD.read_bytes(), 4), read(DOWNLOAD.read_bytes(), 6)] == whole
+
+
+def test_capture_in_finer_steps_adds_up_to_the_same() -> None:
+    """Bytes of ten steps of 10 ms are those of one of 100 ms that begins with them."""
+    data = UPLOAD.read_bytes()
+    coarse = read(data, 4)
+    fine = pcap.read_capture(io.BytesIO(data), 4, IPERF3, step_s=0.01)
+    assert total(fine, "upload") == total(coarse, "upload")
+    assert len(fine.steps) > len(coarse.steps)
+    assert 0 <= fine.start_s - coarse.start_s < 0.1 + 1e-6
+
+
+def test_capture_of_other_ports_counts_all_as_foreign() -> None:
+    """No flow of a known port: steps without amounts."""
+    capture = read(UPLOAD.read_bytes(), 4, FlowClasses({443: "test"}))
+    assert capture.foreign == capture.packets > 0
+    assert not any(capture.steps)
+
+
+def test_joined_segments_count_a_header_each() -> None:
+    """A packet that the kernel joined from 3 segments had 3 headers on the wire."""
+    payload = 3 * 1448
+    frame = struct.pack(">12xHBxHxxxxxBxxIIHHIIBBxxxxxx", 0x800, 0x45, 52 + payload, 6, 1, 2,
+                        5201, 40000, 0, 0, 0x80, 0x10)
+    record = struct.pack("=IIII", 1, 0, len(frame), 66 + payload) + frame
+    header = UPLOAD.read_bytes()[:24]
+    assert total(read(header + record, 4), "download") == Amount(payload, payload + 3 * 66)
+
+
+def test_capture_cut_inside_a_record_says_so() -> None:
+    """The whole records before it count."""
+    capture = read(UPLOAD.read_bytes()[:-10], 4)
+    assert capture.cut
+    assert capture.packets == read(UPLOAD.read_bytes(), 4).packets - 1
+
+
+def test_capture_without_packets_has_no_steps() -> None:
+    """tcpdump saw nothing."""
+    assert read(UPLOAD.read_bytes()[:24], 4).steps == ()
+
+
+@pytest.mark.parametrize("data", [b"", b"no capture" * 10, b"\xd4\xc3\xb2\xa1"])
+def test_capture_that_is_no_pcap_is_refused(data: bytes) -> None:
+    """One line, no traceback of struct."""
+    with pytest.raises(ParseError, match=r"capture"):
+        read(data, 4)
+
+
+def test_tcpdump_without_counts_is_refused() -> None:
+    """It was killed, or never started."""
+    with pytest.raises(ParseError, match="Permission denied"):
+        pcap.parse_tcpdump_counts("tcpdump: eth0: Permission denied\n")

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools that end as they should, badly, or not at all, under our runners."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shlex
+import tempfile
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+
+SETTINGS = SimpleNamespace(IP_VERSION=4)
+
+
+class LineRunner(SupervisedRunner):
+    """Counts the lines that a tool prints."""
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        lines = text_of(output).splitlines()
+        if not lines:
+            raise BadResult("no line")
+        return [[0.0, float(len(lines))]], [{"t": 0.0, "val": len(lines)}], {"LINES": lines}
+
+
+def prepared(script: str, **keys: Any) -> LineRunner:
+    runner = LineRunner(name="lines", settings=SETTINGS, finish_event=threading.Event(),
+                        command=shlex.join(["sh", "-c", script]), **keys)
+    runner.check()
+    runner.fork()
+    return runner
+
+
+def result(runner: LineRunner) -> dict[str, Any]:
+    """Run to the end and parse, as Flent does in a process of its own."""
+    runner.start()
+    runner.join(60)
+    assert not runner.is_alive()
+    assert runner.finish_event.is_set()
+    runner.recv_result(runner.parse_output())
+    metadata: dict[str, Any] = runner.metadata
+    runner.close()
+    return metadata
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_tool_that_works_gives_its_series() -> None:
+    """Output, metadata, no error."""
+    runner = prepared("echo one; echo two")
+    metadata = result(runner)
+    assert metadata["LINES"] == ["one", "two"]
+    assert runner.result == [[0.0, 2.0]]
+    assert "ERROR" not in metadata
+
+
+def test_tool_with_an_error_status_is_a_failed_series() -> None:
+    """An empty series, and one line with the status and the tool's last words."""
+    runner = prepared("echo one; echo 'no such host' >&2; exit 3")
+    assert result(runner)["ERROR"] == ["sh ended with status 3: no such host"]
+    assert runner.result == []
+
+
+def test_tool_that_hangs_and_ignores_signals_is_killed() -> None:
+    """By the watchdog; nothing of it is left."""
+    runner = prepared("trap '' INT TERM; echo $$; while :; do sleep 0.1; done", watchdog_timer=0.3)
+    assert result(runner)["ERROR"] == ["sh still ran after 0.3 s and was killed"]
+    assert not alive(runner.pid)
+
+
+def test_tool_that_is_not_there_is_a_failed_series() -> None:
+    """It vanished between check() and start."""
+    runner = prepared("true")
+    runner.args = ["/nonexistent/tool"]
+    assert result(runner)["ERROR"] == [
+        "/nonexistent/tool could not be started: No such file or directory"]
+
+
+def test_tool_that_prints_any_bytes_is_read() -> None:
+    """Undecodable bytes reach the parser as replacement characters."""
+    runner = prepared(r"printf '\377\376\n'")
+    assert result(runner)["LINES"] == ["\ufffd\ufffd"]
+
+
+def test_defect_in_a_reader_marks_the_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flent would leave out the series and count no failure."""
+    runner = prepared("echo one")
+    monkeypatch.setattr(runner, "read", lambda output, error: dict[str, Parsed]()["missing"])
+    assert result(runner)["ERROR"] == ["defect in LineRunner: KeyError('missing')"]
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_tool_stopped_by_another_fails_unless_it_is_endless(endless: bool) -> None:
+    """Cross traffic ends with the speed test; a speed test that is stopped has failed."""
+    kill = threading.Event()
+    runner = prepared("trap 'exit 1' INT; echo one; while :; do sleep 0.1; done", kill_event=kill)
+    runner.endless = endless
+    threading.Timer(0.5, kill.set).start()
+    assert result(runner).get("ERROR") == (
+        None if endless else ["sh was stopped before its end"])
+
+
+def test_tool_starts_after_the_other_has_ended(tmp_path: Path) -> None:
+    """run_after, also when the other was killed."""
+    first = prepared(f"sleep 0.3; touch {tmp_path}/first; exec sleep 60", watchdog_timer=0.6)
+    second = prepared(f"ls {tmp_path}", start_event=first.finish_event)
+    second.start()
+    result(first)
+    assert result_of_started(second)["LINES"] == ["first"]
+
+
+def result_of_started(runner: LineRunner) -> dict[str, Any]:
+    runner.join(60)
+    runner.recv_result(runner.parse_output())
+    metadata: dict[str, Any] = runner.metadata
+    runner.close()
+    return metadata
+
+
+def test_outputs_are_gone_when_the_runner_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No temporary file stays."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    runner = prepared("echo one")
+    assert list(tmp_path.iterdir())
+    result(runner)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_state_that_parsing_needs_survives_the_way_to_flents_parser_process() -> None:
+    """Flent pickles a runner for it."""
+    runner = AqmIperf3Runner(name="up", settings=None, host="::1", length=1, direction="upload")
+    runner.stopped_by, runner.started_s = "killed", 12.5
+    state = runner.__getstate__()
+    copy = pickle.loads(pickle.dumps(state))
+    assert (copy["stopped_by"], copy["started_s"]) == ("killed", 12.5)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Exported tables, read back by the programs that people use for them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import polars
+import pyarrow.parquet
+import pytest
+
+from flent_aqm.cli import main
+from flent_aqm.results.export import runs, samples
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.table import METRICS, Unavailable, values
+
+ROOT = Path(__file__).resolve().parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "runs"
+NDT7 = GOLDEN / "ndt7.flent.gz"
+Rows = list[dict[str, Any]]
+
+READERS: dict[str, dict[str, Callable[[Path], Rows]]] = {
+    "pandas": {
+        ".parquet": lambda path: pandas.read_parquet(path).to_dict("records"),
+        ".csv": lambda path: pandas.read_csv(path).to_dict("records"),
+        ".json": lambda path: pandas.read_json(path).to_dict("records")},
+    "polars": {
+        ".parquet": lambda path: polars.read_parquet(path).to_dicts(),
+        ".csv": lambda path: polars.read_csv(path, infer_schema_length=None).to_dicts(),
+        ".json": lambda path: polars.read_json(path, infer_schema_length=None).to_dicts()},
+    "duckdb": dict.fromkeys((".parquet", ".csv", ".json"), lambda path: [
+        dict(zip(found.columns, row, strict=True))
+        for found in [duckdb.sql(f"select * from '{path}'")] for row in found.fetchall()]),
+}
+
+
+def is_nothing(value: object) -> bool:
+    """An empty cell, as any of the readers has it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+@pytest.fixture(scope="module", params=[".parquet", ".csv", ".json"])
+def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All golden runs as one file."""
+    path: Path = tmp_path_factory.mktemp("export") / f"runs{request.param}"
+    assert main(["export", str(GOLDEN), "-o", str(path)]) == 0
+    return path
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_table_read_back_has_each_run_with_each_metric(table: Path, reader: str) -> None:
+    """Every number is that of the metrics' table, or empty where there is none."""
+    rows = {row["file"]: row for row in READERS[reader][table.suffix](table)}
+    assert set(rows) == {str(path) for path in GOLDEN.glob("*.flent.gz")}
+    for file, row in rows.items():
+        run = load_run(Path(file))
+        assert row["schema"] == 1
+        assert row["test"] == run.test
+        for name, value in values(run).items():
+            if isinstance(value, Unavailable):
+                assert is_nothing(row[name]), name
+            else:
+                assert row[name] == pytest.approx(value), name
+
+
+def test_row_has_the_runs_arguments_and_metadata(tmp_path: Path) -> None:
+    """What was asked, what the kernel reported, versions, and all else as JSON."""
+    path = tmp_path / "runs.parquet"
+    assert main(["export", str(NDT7), "-o", str(path)]) == 0
+    (row,) = pyarrow.parquet.read_table(path).to_pylist()
+    metadata = json.loads(gzip.decompress(NDT7.read_bytes()))["metadata"]
+    requested = metadata["AQM"]["requested"]
+    assert {name: row[name] for name in requested if name in row} == {
+        name: value for name, value in requested.items() if name in row}
+    assert {"aqm", "rate_up_mbps", "cross_traffic", "seed"} <= requested.keys() & row.keys()
+    assert row["applied_down_qdisc"] == metadata["AQM"]["after"]["applied"]["down"]["qdisc"]
+    assert row["time"] == metadata["TIME"]
+    assert json.loads(row["metadata"])["SERIES_META"] == metadata["SERIES_META"]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
+def test_samples_are_those_of_the_file(suffix: str, tmp_path: Path) -> None:
+    """Each raw sample is a row, with its value to the last digit."""
+    path = tmp_path / f"samples{suffix}"
+    assert main(["export", "--samples", str(NDT7), "-o", str(path)]) == 0
+    found = READERS["polars"][suffix](path)
+    raw = json.loads(gzip.decompress(NDT7.read_bytes()))["raw_values"]
+    assert [(row["series"], row["t"], row["val"]) for row in found] == [
+        (name, one["t"], one.get("val")) for name, series in raw.items() for one in series]
+
+
+def test_fields_of_samples_that_are_documented_have_a_column() -> None:
+    """In golden runs of our own tests, nothing but `streams` goes into `more`."""
+    more: set[str] = set()
+    for path in GOLDEN.glob("[!s]*.flent.gz"):
+        for series in json.loads(gzip.decompress(path.read_bytes()))["raw_values"].values():
+            more |= {key for one in series for key in one} - set(samples.SCHEMA.names)
+    assert more <= {"streams"}
+
+
+def test_damaged_files_are_named_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 1, a line each, and the table has the others."""
+    shutil.copy(NDT7, tmp_path)
+    (tmp_path / "bad.flent.gz").write_bytes(NDT7.read_bytes()[:5000])
+    assert main(["export", str(tmp_path), "-o", str(tmp_path / "runs.json")]) == 1
+    assert "skipped" in capsys.readouterr().err
+    assert len(json.loads((tmp_path / "runs.json").read_text())) == 1
+
+
+def test_strange_values_leave_a_cell_empty(tmp_path: Path) -> None:
+    """Wrong types, huge numbers and halves of characters in metadata neither stop the export
+    nor become something else."""
+    whole = json.loads(gzip.decompress(NDT7.read_bytes()))
+    metadata = whole["metadata"]
+    metadata |= {"TITLE": "\ud800<script>", "LENGTH": "60", "IP_VERSION": 10**30}
+    metadata["AQM"]["requested"] |= {"burst_shaping": "yes", "rate_up_mbps": [1], "seed": True}
+    file = tmp_path / "strange.flent.gz"
+    file.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    for suffix in (".parquet", ".csv", ".json"):
+        path = tmp_path / f"runs{suffix}"
+        assert main(["export", str(file), "-o", str(path)]) == 0
+        (row,) = READERS["polars"][suffix](path)
+        assert row["title"] == "?<script>"
+        assert all(is_nothing(row[name]) for name in (
+            "length_s", "ip_version", "burst_shaping", "rate_up_mbps", "seed"))
+
+
+def test_unknown_suffix_and_missing_folder_are_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing is left behind."""
+    for name in ("runs.xls", "none/runs.csv"):
+        assert main(["export", str(NDT7), "-o", str(tmp_path / name)]) == 1
+        assert capsys.readouterr().err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_columns_are_all_in_the_documentation() -> None:
+    """docs/export.md names each column but the metrics, which docs/metrics.md has."""
+    text = (ROOT / "docs" / "export.md").read_text()
+    columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - set(METRICS)
+    assert [name for name in sorted(columns) if f"`{name}`" not in text] == []

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Data files of others: damaged, enormous, or made to do harm."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import load_run
+
+RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
+GOOD = (RUNS / "stock_ping.flent.gz").read_bytes()
+TEXT = gzip.decompress(GOOD)
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+    """The good file with something else in it."""
+    whole = json.loads(TEXT)
+    change(whole)
+    return gzip.compress(json.dumps(whole).encode())
+
+
+def samples(whole: dict[str, Any], name: str = "Ping (ms) ICMP") -> list[dict[str, Any]]:
+    """Raw values of a series."""
+    found: list[dict[str, Any]] = whole["raw_values"][name]
+    return found
+
+
+@pytest.mark.parametrize(("content", "why"), [
+    (b"", "damaged"),
+    (b"not gzip", "damaged"),
+    (GOOD[:2000], "damaged"),
+    (GOOD[:-9] + b"12345" + GOOD[-4:], "damaged"),
+    (gzip.compress(b"[]"), "the file is of type list"),
+    (gzip.compress(b"\xff{}"), "damaged"),
+    (gzip.compress(b"[" * 100_000), "nested too deeply"),
+    (gzip.compress(b'{"version": 4, "x": ' + b"9" * 5000 + b"}"), "damaged"),
+    (gzip.compress(TEXT.replace(b'"val": 20', b'"val": NaN', 1)), "NaN stands in place"),
+    (gzip.compress(TEXT.replace(b'"val": 20.0', b'"val": 1e999', 1)), "not finite"),
+    (changed(lambda whole: whole.update(version=5)), "known: 1 to 4"),
+    (changed(lambda whole: whole.update(version="4")), "known: 1 to 4"),
+    (changed(lambda whole: whole.pop("metadata")), "metadata is missing"),
+    (changed(lambda whole: whole.pop("raw_values")), "raw_values is missing"),
+    (changed(lambda whole: whole["metadata"].update(SERIES_META=[])), "SERIES_META is of type"),
+    (changed(lambda whole: whole["raw_values"].update(x=[1])), "not a list of objects"),
+    (changed(lambda whole: samples(whole)[3].update(val="20")), "no number (str)"),
+    (changed(lambda whole: samples(whole)[3].update(val=True)), "no number (bool)"),
+    (changed(lambda whole: samples(whole)[3].update(t=None)), "no number (NoneType)"),
+    (changed(lambda whole: samples(whole)[3].update(val=-1)), "latencies below 0"),
+    (changed(lambda whole: samples(whole)[3].update(t=1e300)), "a month apart"),
+    (changed(lambda whole: samples(whole)[3].update(val=10**400)), "not finite"),
+    (changed(lambda whole: [one.update(t=samples(whole)[0]["t"] + place * 5e-7, seq=None)
+                            for place, one in enumerate(samples(whole))]), "a gap of 4 s"),
+])
+def test_bad_file_is_refused_in_one_line_with_its_name(
+    content: bytes, why: str, tmp_path: Path
+) -> None:
+    """Whatever is in it, the reader says what is wrong and raises nothing else."""
+    path = tmp_path / "bad.flent.gz"
+    path.write_bytes(content)
+    with pytest.raises(BadResult) as caught:
+        load_run(path)
+    assert str(path) in str(caught.value)
+    assert why in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    """A megabyte of zeros, packed into a kilobyte, is over a limit of 100 kB."""
+    path = tmp_path / "bomb.flent.gz"
+    path.write_bytes(gzip.compress(b" " * 1_000_000 + TEXT))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(BadResult, match="when unpacked"):
+        read_data_file(path, max_bytes=100_000)
+    assert load_run(path).test == "ping"
+
+
+def test_other_packings_of_flent_are_read(tmp_path: Path) -> None:
+    """Plain and bzip2 files have the same content."""
+    (tmp_path / "run.flent").write_bytes(TEXT)
+    (tmp_path / "run.flent.bz2").write_bytes(bz2.compress(TEXT))
+    for path in tmp_path.iterdir():
+        assert read_data_file(path).whole == json.loads(TEXT)
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    """No traceback for a name that leads nowhere."""
+    with pytest.raises(BadResult, match="No such file"):
+        load_run(tmp_path / "none.flent.gz")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Percentiles: when they are known, and where lost probes stand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+from scipy import stats
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.percentiles import percentile, percentile_or_lost
+from flent_aqm.results.metrics.trimmed import trimmed_mean
+
+
+@pytest.mark.parametrize(("count", "percent"), [
+    (1000, 99), (10_000, 99.9), (20, 50), (1000, 1),
+])
+def test_percentile_with_ten_samples_beyond_is_known(count: int, percent: float) -> None:
+    """Ten samples beyond it make a percentile known."""
+    assert percentile(range(count), percent) == pytest.approx((count - 1) * percent / 100)
+
+
+@pytest.mark.parametrize(("count", "percent"), [
+    (900, 99), (9_000, 99.9), (15, 50), (0, 50), (500, 1),
+])
+def test_percentile_with_too_few_samples_beyond_is_refused(count: int, percent: float) -> None:
+    """The refusal says how many there are."""
+    with pytest.raises(NotAvailable, match=f"of {count} samples .* 10 are needed"):
+        percentile(range(count), percent)
+
+
+def test_percentile_interpolates() -> None:
+    """Between two samples, the value lies in between."""
+    assert percentile(range(101), 50) == 50
+    assert percentile(range(100), 50) == 49.5
+
+
+def test_lost_probes_are_slower_than_all_others() -> None:
+    """With 2 % lost, the 99th percentile is a lost probe and the median moves up."""
+    samples = [*range(980), *[math.inf] * 20]
+    assert percentile(samples, 50) == 499.5
+    with pytest.raises(NotAvailable, match=r"0\.02 of the probes were lost"):
+        percentile(samples, 99)
+    assert math.isinf(percentile_or_lost(samples, 99))
+
+
+@pytest.mark.parametrize("size", [1, 7, 19, 20, 41, 1000])
+def test_trimmed_means_are_scipys(size: int) -> None:
+    """One-sided as RPM has it, and the interquartile mean; shares that don't fit whole values."""
+    values = numpy.random.default_rng(1).exponential(20.0, size)
+    assert trimmed_mean(values, highest=0.05) == pytest.approx(
+        stats.trim1(values, 0.05, tail="right").mean())
+    assert trimmed_mean(values, lowest=0.25, highest=0.25) == pytest.approx(
+        stats.trim_mean(values, 0.25))

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each formula against numbers of its source, or worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from flent_aqm.results.metrics import aim, dslreports, libreqos, qoo, rpm
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.throughput import jain
+
+MakeRun = Callable[..., Run]
+
+
+def value(run: Run, name: str) -> float:
+    """A metric that has to be available."""
+    found = METRICS[name].of(run)
+    assert not isinstance(found, Unavailable), (name, found)
+    return found
+
+
+def reason(run: Run, name: str) -> str:
+    """Why a metric isn't available."""
+    found = METRICS[name].of(run)
+    assert isinstance(found, Unavailable), (name, found)
+    return found.because
+
+
+def stalled_trace() -> list[float]:
+    """10 s, a probe every 10 ms, 20 to 22 ms, and three stalls of 150 ms that add 500 ms.
+
+    A few more probes at 20 than at 22 ms: their mean without the slowest 5 % is 20.97.
+    """
+    trace = [20.0 if step % 20 == 3 else 22.0 if step % 20 == 13 and step % 100 != 13 else 21.0
+             for step in range(1000)]
+    for start in (200, 500, 800):
+        trace[start:start + 15] = [520.0] * 15
+    return trace
+
+
+def test_rpm_when_foreign_is_20_and_self_200_ms_is_1650_and_545() -> None:
+    """The draft's example, and what goresponsiveness makes of the same times."""
+    assert rpm.ietf_rpm(20, 200) == 1650
+    assert rpm.goresponsiveness_rpm(20, 200) == pytest.approx(545.45, abs=0.01)
+
+
+def test_rpm_of_a_run_with_foreign_20_and_self_200_ms(make_run: MakeRun) -> None:
+    """The estimates take probes for foreign and TCP_INFO for self times."""
+    run = make_run([20.0] * 1000, tcp_rtt_ms=[200.0] * 1000)
+    assert value(run, "rpm_ietf_estimate") == pytest.approx(1650)
+    assert value(run, "rpm_foreign_estimate") == pytest.approx(3000)
+    assert value(run, "rpm_loaded_estimate") == pytest.approx(300)
+    assert value(run, "rpm_goresponsiveness_estimate") == pytest.approx(545.45, abs=0.01)
+    assert value(run, "rpm_goresponsiveness_p90_estimate") == pytest.approx(545.45, abs=0.01)
+
+
+def test_three_stalls_hide_from_all_but_tails_and_glitches(make_run: MakeRun) -> None:
+    """Ten seconds with three stalls: averages and grades see nothing of them."""
+    trace = stalled_trace()
+    run = make_run(trace, tcp_rtt_ms=trace)
+    assert value(run, "latency_loaded_min_ms") == 20
+    assert value(run, "latency_idle_median_ms") == 21
+    assert round(value(run, "ookla_style_iqm_download_ms")) == 21
+    assert round(value(run, "aim_loaded_latency_download_ms")) == 21
+    assert dslreports.grade(value(run, "dslreports_rise_ms")) == "A"
+    assert libreqos.grade(value(run, "libreqos_rise_ms")) == "A"
+    assert round(value(run, "rpm_ietf_estimate")) == pytest.approx(2861, abs=2)
+    assert value(run, "latency_loaded_p99_ms") == 520
+    assert value(run, "glitches_per_minute_100ms") == pytest.approx(18)
+    assert value(run, "longest_glitch_100ms_ms") == pytest.approx(150)
+    assert value(run, "glitch_time_100ms_pct") == pytest.approx(4.5)
+
+
+@pytest.mark.parametrize(("number", "word"), [
+    (299, "poor"), (300, "fair"), (999, "fair"), (1000, "good"), (5999, "good"),
+    (6000, "excellent")])
+def test_rpm_class_at_its_thresholds(number: float, word: str) -> None:
+    """A class begins at its threshold."""
+    assert rpm.rpm_class(number) == word
+
+
+@pytest.mark.parametrize(("rise_ms", "grade"), [
+    (-1, "A+"), (4.99, "A+"), (5, "A"), (29.9, "A"), (30, "B"), (60, "C"), (199, "C"),
+    (200, "D"), (399, "D"), (400, "F")])
+def test_dslreports_grade_at_its_thresholds(rise_ms: float, grade: str) -> None:
+    """A grade ends below its threshold."""
+    assert dslreports.grade(rise_ms) == grade
+
+
+@pytest.mark.parametrize(("rise_ms", "grade"), [
+    (0, "A+"), (4.99, "A+"), (5, "A"), (25, "B"), (50, "C"), (75, "D"), (99.9, "D"), (100, "F")])
+def test_libreqos_grade_at_its_thresholds(rise_ms: float, grade: str) -> None:
+    """A grade ends below its threshold."""
+    assert libreqos.grade(rise_ms) == grade
+
+
+@pytest.mark.parametrize(("experience", "points", "word"), [
+    ("streaming", 14, "bad"), ("streaming", 15, "poor"), ("streaming", 60, "great"),
+    ("gaming", 5, "poor"), ("gaming", 25, "good"), ("gaming", 30, "great"),
+    ("rtc", 15, "average"), ("rtc", 39, "good"), ("rtc", 40, "great")])
+def test_aim_word_at_its_thresholds(experience: str, points: float, word: str) -> None:
+    """A word begins at its threshold."""
+    assert aim.word(experience, points) == word
+
+
+@pytest.mark.parametrize(("loaded_ms", "idle_ms", "gaming", "rtc", "streaming"), [
+    # latency 20 + increase 20 + loss 10; jitter 10; 90 Mbit/s 20
+    (14.0, 5.0, 50, 60, 70),
+    # latency 10 (10 <= 15 < 20), increase 5 (20 <= 30 < 50)
+    (45.0, 15.0, 25, 35, 45),
+    # latency 5, increase -20, loss 10: the sum is floored at 0
+    (600.0, 30.0, 0, 5, 15),
+])
+def test_aim_points_of_a_steady_run(
+    make_run: MakeRun, loaded_ms: float, idle_ms: float, gaming: float, rtc: float,
+    streaming: float,
+) -> None:
+    """Sums of points by Cloudflare's tables."""
+    run = make_run([loaded_ms] * 1000, [idle_ms] * 300)
+    assert value(run, "aim_gaming") == gaming
+    assert value(run, "aim_rtc") == rtc
+    assert value(run, "aim_streaming") == streaming
+
+
+def test_qoo_of_the_drafts_example_is_50() -> None:
+    """Latency 50, loss 75, throughput enough: the least of them."""
+    assert qoo.score(qoo.EXAMPLE, {99: 350, 99.9: 375}, 2, 28) == pytest.approx(50)
+    assert qoo.score(qoo.EXAMPLE, {99: 350, 99.9: 375}, 2, 3.9) == 0
+
+
+def test_jain_index_of_equal_and_of_starved_flows() -> None:
+    """1 when all get the same, 1/n when one gets all."""
+    assert jain([5, 5, 5, 5]) == 1
+    assert jain([10, 0, 0, 0]) == 0.25
+
+
+def test_jitter_of_alternating_latencies(make_run: MakeRun) -> None:
+    """10 and 14 ms in turn differ by 4; RFC 3550's comes near it from below."""
+    run = make_run([10.0, 14.0] * 500)
+    assert value(run, "jitter_loaded_ms") == pytest.approx(4)
+    assert value(run, "jitter_rfc3550_loaded_ms") == pytest.approx(4, rel=1e-6)
+
+
+def test_utilisation_of_full_packets_is_100_percent(make_run: MakeRun) -> None:
+    """1448 of 1514 bytes at 100 Mbit/s."""
+    run = make_run([20.0] * 1000, mbps=100 * 1448 / 1514)
+    assert value(run, "utilisation_upload_pct") == pytest.approx(100)
+
+
+def test_glitches_less_than_100_ms_apart_are_one(make_run: MakeRun) -> None:
+    """A pause of 90 ms joins two glitches, one of 110 ms doesn't; lost probes are glitches."""
+    trace: list[float | None] = [20.0] * 6000
+    trace[1000:1005] = [500.0] * 5
+    trace[1014:1016] = [None] * 2  # 90 ms after the end of the one before
+    trace[3000:3001] = [500.0]
+    trace[3012:3013] = [500.0]  # 110 ms after
+    run = make_run(trace)
+    assert value(run, "glitches_per_minute_100ms") == pytest.approx(3)
+    assert value(run, "longest_glitch_100ms_ms") == pytest.approx(160)
+
+
+@pytest.mark.parametrize(("name", "options", "why"), [
+    ("latency_loaded_p99_9_ms", {}, "of 1000 samples 1 lie beyond the 99.9th percentile"),
+    ("glitches_per_minute_100ms", {"spacing_s": 0.05}, "probes are 50 ms apart"),
+    ("latency_idle_median_ms", {"idle_ms": ()}, "no probe was sent before the load"),
+    ("dslreports_rise_ms", {"directions": ("upload",)}, "the test has no download"),
+    ("aim_gaming", {"directions": ("download",)}, "the test has no upload"),
+    ("latency_loaded_mean_ms", {"directions": ()}, "the test doesn't load the link"),
+    ("rpm_ietf_estimate", {}, "no TCP_INFO"),
+    ("ndt7_latency_upload_ms", {}, "not NDT7's"),
+    ("fairness_upload", {}, "one flow of upload"),
+    ("synchronisation_upload", {}, "one flow of upload"),
+    ("queue_drops_upload", {}, "no such counter"),
+])
+def test_missing_input_is_told_as_the_reason(
+    make_run: MakeRun, name: str, options: dict[str, object], why: str
+) -> None:
+    """A number that can't be known is neither 0 nor NaN, but says what is missing."""
+    assert why in reason(make_run([20.0] * 1000, **options), name)

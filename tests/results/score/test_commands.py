@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands score and assert, on real data files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.cli import main
+from flent_aqm.results.metrics.table import METRICS
+
+RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
+Capture = pytest.CaptureFixture[str]
+
+
+def test_score_of_one_file_tells_every_metric_or_why_not(capsys: Capture) -> None:
+    """A line per metric, with the reasons of those that are missing."""
+    assert main(["score", str(RUNS / "iperf3_upload.flent.gz")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines} >= set(METRICS)
+    p99, = (line for line in lines if line.startswith("latency_loaded_p99_ms"))
+    assert "not available, because of 300 samples 3 lie beyond the 99th percentile" in p99
+
+
+def test_score_of_a_folder_has_a_line_per_file(capsys: Capture) -> None:
+    """All golden runs, ours and Flent's."""
+    assert main(["score", str(RUNS)]) == 0
+    out = capsys.readouterr().out
+    for file in RUNS.glob("*.flent.gz"):
+        assert file.name.removesuffix(".flent.gz") in out
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_score_as_json_doesnt_depend_on_the_order_of_files(
+    turned: bool, capsys: Capture
+) -> None:
+    """Each file's metrics stand under its name; grades are there as words."""
+    files = sorted(map(str, RUNS.glob("*.flent.gz")), reverse=turned)
+    assert main(["score", "--format", "json", *files]) == 0
+    found = {one["file"]: one for one in json.loads(capsys.readouterr().out)}
+    assert list(found) == files
+    run = found[str(RUNS / "iperf3_upload.flent.gz")]
+    assert run["settings"]["aqm"] == "no_aqm"
+    assert run["metrics"]["throughput_upload_mbps"] == pytest.approx(47.746, abs=0.001)
+    assert run["words"]["libreqos_rise_ms"] == "D"
+    assert run["metrics"]["latency_loaded_p99_ms"] is None
+    assert "10 are needed" in run["not_available"]["latency_loaded_p99_ms"]
+
+
+def test_score_as_csv_has_every_metric(capsys: Capture) -> None:
+    """Settings and metrics are columns; what isn't known is empty."""
+    assert main(["score", "--format", "csv", str(RUNS)]) == 0
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(lines) == len(list(RUNS.glob("*.flent.gz")))
+    assert set(METRICS) <= set(lines[0])
+    assert {line["aqm"] for line in lines} >= {"no_aqm", "fq_codel", "codel", "sfq"}
+
+
+def test_score_skips_and_counts_damaged_files(tmp_path: Path, capsys: Capture) -> None:
+    """The good ones are shown; the bad ones are named, and the exit status tells."""
+    shutil.copy(RUNS / "ndt7.flent.gz", tmp_path)
+    for name in ("a", "z"):
+        (tmp_path / f"{name}.flent.gz").write_bytes(b"no data")
+    assert main(["score", "--format", "csv", str(tmp_path)]) == 1
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert str(tmp_path / "a.flent.gz") in err
+    assert "2 of 3 files are damaged" in err
+
+
+def test_score_of_many_files_on_all_cores(tmp_path: Path, capsys: Capture) -> None:
+    """Forty files and a damaged one go through other processes and come back in order."""
+    for number in range(40):
+        shutil.copy(RUNS / "iperf3_upload.flent.gz", tmp_path / f"{number:02}.flent.gz")
+    (tmp_path / "20.flent.gz").write_bytes(b"")
+    assert main(["score", "--format", "csv", str(tmp_path)]) == 1
+    out, err = capsys.readouterr()
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert [Path(line["file"]).name[:2] for line in lines] == [
+        f"{number:02}" for number in range(40) if number != 20]
+    assert len({line["latency_loaded_median_ms"] for line in lines}) == 1
+    assert "1 of 40 files" in err
+
+
+def test_score_by_groups_tells_what_differs(capsys: Capture) -> None:
+    """Medians per queue, a rank test and Cliff's delta."""
+    assert main(["score", "--by", "aqm", "--metrics", "latency_loaded_mean_ms",
+                 *(str(RUNS / f"{name}.flent.gz") for name in
+                   ("iperf3_upload", "iperf3_download", "ndt7", "ndt7_upload"))]) == 0
+    out = capsys.readouterr().out
+    for text in ("Kruskal-Wallis over aqm", "share of variance: aqm 100%",
+                 "codel and fq_codel +1.00"):
+        assert text in out
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    ([], "which files?"), (["nowhere"], "nowhere: not found"),
+    (["--metrics", "x", str(RUNS)], "unknown metric 'x'"),
+    (["--by", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
+    (["--by", "aqm", "--format", "csv", str(RUNS)], "--by makes a table"),
+])
+def test_score_names_a_mistake_in_one_line(words: list[str], why: str, capsys: Capture) -> None:
+    """What is wrong with the command is said."""
+    assert main(["score", *words]) == 1
+    err = capsys.readouterr().err
+    assert why in err
+    assert err.count("\n") == 1
+
+
+def test_score_list_has_all_names(capsys: Capture) -> None:
+    """The list that assert's errors point to."""
+    assert main(["score", "--list"]) == 0
+    assert set(METRICS) <= {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+
+
+def test_assert_holds_and_fails_with_the_numbers(capsys: Capture) -> None:
+    """fq_codel keeps the probe fast and drop-tail doesn't; the table says by how much."""
+    good, bad = str(RUNS / "ndt7.flent.gz"), str(RUNS / "iperf3_upload.flent.gz")
+    condition = "median(latency_loaded) < 20ms"
+    assert main(["assert", condition, good]) == 0
+    assert "holds for 1 file" in capsys.readouterr().out
+    assert main(["assert", condition, good, bad]) == 1
+    out = capsys.readouterr().out
+    assert "iperf3_upload.flent.gz" in out
+    assert "median(latency_loaded) = 77.7" in out
+    assert "fails for 1 of 2 files" in out
+    assert "ndt7.flent.gz" not in out
+
+
+def test_assert_of_medians_by_group(capsys: Capture) -> None:
+    """One line per queue that fails, with the count of its runs."""
+    files = [str(RUNS / f"{name}.flent.gz")
+             for name in ("iperf3_upload", "ndt7_download", "iperf3_download")]
+    assert main(["assert", "latency_loaded_mean_ms < 20ms", *files, "--median-by",
+                 "aqm,rate"]) == 1
+    out = capsys.readouterr().out
+    assert "aqm no_aqm, rate_mbps 50 (2)" in out
+    assert "aqm sfq, rate_mbps 50" not in out
+
+
+def test_assert_fails_for_what_is_not_known_and_for_damage(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Neither passes for a success."""
+    assert main(["assert", "p99(latency_loaded) < 1s", str(RUNS / "iperf3_upload.flent.gz")]) == 1
+    assert "not available, because of 300 samples" in capsys.readouterr().out
+    (tmp_path / "bad.flent.gz").write_bytes(b"")
+    assert main(["assert", "1 < 2", str(tmp_path)]) == 1
+    assert "damaged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (["p99(latency_loaded) < 20", str(RUNS)], "give the number a unit"),
+    (["latency_loaded_p99_ms", str(RUNS)], "not a condition"),
+    (["1 < 2", "nowhere"], "nowhere: not found"),
+    (["1 < 2", str(RUNS), "--median-by", "colour"], "no run has the setting 'colour'"),
+])
+def test_assert_ends_with_2_for_a_mistake(words: list[str], why: str, capsys: Capture) -> None:
+    """Scripts can tell a wrong condition from a failed one."""
+    assert main(["assert", *words]) == 2
+    err = capsys.readouterr().err
+    assert why in err
+    assert err.count("\n") == 1
+
+
+def test_setting_of_a_strangers_file_cant_steer_the_terminal(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Control characters in a data file are shown as question marks."""
+    whole = json.loads(gzip.decompress((RUNS / "ndt7.flent.gz").read_bytes()))
+    whole["metadata"]["AQM"]["requested"]["aqm"] = "\x1b[2J[red]x"
+    (tmp_path / "run.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode()))
+    assert main(["score", "--by", "aqm", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "?[2J[red]x" in out

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Conditions: what they mean, what is refused, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.score.evaluate import medians, truth
+from flent_aqm.results.score.expression import leaves, parse
+from flent_aqm.results.score.leaves import Leaf
+
+P99, LOSS = "latency_loaded_p99_ms", "loss_loaded_pct"
+
+
+def holds(text: str, **numbers: float | Unavailable) -> bool:
+    """The truth of a condition with these numbers for its names."""
+    node = parse(text)
+    return truth(node, {leaf: numbers[leaf.text] for leaf in leaves(node)})
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("1 < 2", True), ("2 < 1", False), ("2 <= 2", True), ("1 != 1", False), ("1 == 1.0", True),
+    ("1 + 2 * 3 == 7", True), ("(1 + 2) * 3 == 9", True), ("-2 + 3 == 1", True),
+    ("7 - 2 - 1 == 4", True), ("8 / 2 / 2 == 2", True), ("--1 == 1", True),
+    ("1 < 2 < 3", True), ("1 < 3 < 2", False),
+    ("1s == 1000ms", True), ("1ms == 1000us", True), ("20 ms < 0.1 s", True),
+    ("1Gbit/s == 1000Mbit/s", True), ("1000kbit/s == 1Mbit/s", True),
+    ("90% * 50Mbit/s == 45Mbit/s", True), ("50Mbit/s * 10% == 5Mbit/s", True),
+    ("10ms / 4ms == 2.5", True), ("2 * 10ms == 20ms", True), ("1e3 == 1000", True),
+    ("1 > 2 or 2 > 1 and 3 > 4", False), ("(1 > 2 or 2 > 1) and 4 > 3", True),
+    ("not 1 > 2", True), ("not 1 > 2 and not 2 > 1", False),
+])
+def test_condition_of_numbers_alone(text: str, expected: bool) -> None:
+    """Precedence, units and logic are those of arithmetic."""
+    assert holds(text) is expected
+
+
+def test_names_take_their_numbers() -> None:
+    """A metric's number is in the metric's unit."""
+    assert holds(f"{P99} < 20ms and {LOSS} < 1%", **{P99: 19.0, LOSS: 0.5})
+    assert not holds(f"{P99} < 0.02s", **{P99: 20.0})
+
+
+@pytest.mark.parametrize("text", [
+    "", " ", "1", "20ms", P99, "1 <", "< 1", "(1 < 2", "1 < 2)", "1 < 2 3", "1 <> 2",
+    f"{P99} < 20", f"{P99} < 20%", f"{P99} + 1 < 2ms", "1ms * 1ms == 1", "1 / 1ms == 1",
+    "nothing < 1", "p99(nothing) < 1ms", "p99(20ms) < 1ms", "p100(latency_loaded) < 1ms",
+    "latency_loaded < 1ms", "glitches_per_minute < 1", "glitches_per_minute(100) < 1",
+    "glitches_per_minute(latency_loaded) < 1", "loss(tcp_rtt) < 1%", "p99() < 1ms",
+    "1 < 2 and 3", "not 3", "not not 1 < 2", "(1 < 2) < 3", "(1 < 2) + 1 == 2",
+    "__import__('os').system('true') == 0", "(lambda: 1)() == 1", "[1][0] == 1", "1 if 1 else 2",
+    "exec(latency_loaded) < 1", "p99.latency_loaded < 1", "$x < 1", "1;1 < 2", "2 ** 3 == 8",
+    "(" * 500 + "1" + ")" * 500 + " == 1", "-" * 500 + "1 == 1", "1 < 2 " * 500,
+])
+def test_what_is_no_condition_is_refused(text: str) -> None:
+    """Wrong grammar, unknown names, mixed kinds, and anything like code."""
+    with pytest.raises(ConfigError) as caught:
+        parse(text)
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(alphabet="p9latencyods_()<>=!+-*/%. 0123msMbit/$'\"[]", max_size=40))
+def test_any_text_is_parsed_or_refused(text: str) -> None:
+    """Nothing but a condition or a ConfigError comes out."""
+    try:
+        assert leaves(parse(text)) is not None
+    except ConfigError:
+        pass
+
+
+def test_misspelt_name_gets_a_suggestion() -> None:
+    """The nearest name is offered."""
+    with pytest.raises(ConfigError, match="did you mean 'latency_loaded_p99_ms'"):
+        parse("latency_loadd_p99_ms < 1ms")
+
+
+def test_unknown_number_fails_unless_the_rest_decides() -> None:
+    """An unavailable number has a reason; "or" and "and" need it only where it matters."""
+    gone: dict[str, float | Unavailable] = {
+        P99: Unavailable("of 299 samples 3 lie beyond"), LOSS: 0.5}
+    assert holds(f"{P99} < 1ms or {LOSS} < 1%", **gone)
+    assert not holds(f"{P99} < 1ms and {LOSS} > 1%", **gone)
+    for text in (f"{P99} < 1ms", f"not {P99} < 1ms", f"{P99} < 1ms and {LOSS} < 1%",
+                 f"{P99} < 1ms or {LOSS} > 1%"):
+        with pytest.raises(NotAvailable, match="because of 299 samples"):
+            holds(text, **gone)
+
+
+def test_division_by_zero_is_no_crash() -> None:
+    """It has no result, so the condition isn't known."""
+    with pytest.raises(NotAvailable, match="divided by 0"):
+        holds("1 / 0 > 1")
+
+
+def test_functions_of_traces_agree_with_metrics(make_run: Callable[..., Run]) -> None:
+    """The same numbers by both ways of asking."""
+    run = make_run([20.0 + step % 50 for step in range(2000)], tcp_rtt_ms=[30.0] * 2000)
+    for text, name in (
+        ("p99(latency_loaded)", P99), ("median(latency_idle)", "latency_idle_median_ms"),
+        ("mean(latency_loaded)", "latency_loaded_mean_ms"), ("loss(latency_loaded)", LOSS),
+        ("jitter(latency_loaded)", "jitter_loaded_ms"),
+        ("glitches_per_minute(30ms)", "glitches_per_minute_30ms"),
+        ("longest_glitch(30ms)", "longest_glitch_30ms_ms"),
+    ):
+        leaf, = leaves(parse(f"{text} == {text}"))
+        assert leaf.of(run) == METRICS[name].of(run), text
+    known = {leaf: leaf.of(run) for leaf in leaves(parse(
+        "mean(tcp_rtt) == 30ms and max(throughput_upload) == 90Mbit/s and count(tcp_rtt) > 1"))}
+    assert [value for value in known.values() if isinstance(value, Unavailable)] == []
+
+
+def test_medians_of_a_group_need_every_run() -> None:
+    """The median in any order; with one run that doesn't tell, its reason."""
+    leaf: Leaf = leaves(parse(f"{P99} < 1ms"))[0]
+    assert medians([{leaf: 1.0}, {leaf: 30.0}, {leaf: 2.0}]) == {leaf: 2.0}
+    found = medians([{leaf: 1.0}, {leaf: Unavailable("why")}])[leaf]
+    assert found == Unavailable("why (in 1 of 2 runs)")

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The local page: follows files that appear, and gives away nothing else."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.results import status
+
+from ..report.conftest import Browser, browser, write_run
+
+__all__ = ["browser"]
+
+
+@contextmanager
+def browsing(*arguments: object) -> Iterator[int]:
+    """`flent-aqm browse` on a free port, which is what this gives."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flent_aqm.cli", "browse", "--port", "0", "--jobs", "1",
+         *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.search(r":(\d+)/", line)
+        assert found, line
+        yield int(found[1])
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def ask(port: int, path: str, host: str | None = None, method: str = "GET"
+        ) -> tuple[int, str, dict[str, str]]:
+    """Status, body and headers of an answer; the path goes out as it is."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.putrequest(method, path, skip_host=True)
+        connection.putheader("Host", host if host is not None else f"127.0.0.1:{port}")
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), dict(answer.headers)
+    finally:
+        connection.close()
+
+
+def data(port: int, runs: int) -> Any:
+    """The page's data, once it has that many runs."""
+    until = time.monotonic() + 120
+    while True:
+        found = json.loads(ask(port, "/data")[1])
+        if len(found["data"]["runs"]) == runs:
+            return found
+        assert time.monotonic() < until, f"{len(found['data']['runs'])} runs, not {runs}"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder beside the results: a data file and a text that nobody may read."""
+    folder = tmp_path_factory.mktemp("secret")
+    write_run(folder / "secret.flent.gz", "ndt7", aqm="secret_queue")
+    (folder / "secret.txt").write_text("secret words")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, secret: Path) -> Iterator[tuple[int, Path]]:
+    """Port and folder of a server over one run, and links that lead out of the folder."""
+    folder = tmp_path_factory.mktemp("served")
+    write_run(folder / "one.flent.gz")
+    (folder / "link.flent.gz").symlink_to(secret / "secret.flent.gz")
+    (folder / "linked").symlink_to(secret)
+    (folder / status.NAME).symlink_to(secret / "secret.txt")
+    with browsing(folder) as port:
+        data(port, 1)
+        yield port, folder
+
+
+@pytest.mark.parametrize("path", [
+    "/../secret/secret.txt", "/..%2f..%2fetc/passwd", "//etc/passwd", "/one.flent.gz",
+    "/linked/secret.txt", "/link.flent.gz", "/%2e%2e/secret.txt", "/sweep.json",
+    "/data/../../etc/passwd", "/?file=/etc/passwd", "/data?", "http://127.0.0.1/etc/passwd",
+    "*"])
+def test_no_path_leads_to_a_file(served: tuple[int, Path], path: str) -> None:
+    """There are three addresses, and none of them takes a name."""
+    code, body, _ = ask(served[0], path)
+    assert code == 404
+    assert "root:" not in body
+    assert "secret words" not in body
+
+
+def test_links_that_lead_out_of_the_folder_are_not_followed(served: tuple[int, Path]) -> None:
+    """Neither to a file nor to a folder."""
+    found = data(served[0], 1)
+    assert [run["file"] for run in found["data"]["runs"]] == ["one.flent.gz"]
+    assert "secret" not in json.dumps(found["data"])
+    assert "secret words" not in ask(served[0], "/")[1]
+
+
+@pytest.mark.parametrize(("host", "code"), [
+    ("127.0.0.1", 200), ("localhost:8642", 200), ("LOCALHOST", 200), ("[::1]:80", 200),
+    ("evil.example", 421), ("127.0.0.1.evil.example", 421), ("localhost.evil.example:80", 421),
+    ("", 421), ("[", 421)])
+def test_names_that_are_not_this_machine_get_no_answer(
+    served: tuple[int, Path], host: str, code: int
+) -> None:
+    """So a page of somebody's can't read it by a name that resolves to here."""
+    status_code, body, _ = ask(served[0], "/state", host)
+    assert status_code == code
+    assert ("version" in body) == (code == 200)
+
+
+def test_answers_are_for_this_page_alone(served: tuple[int, Path]) -> None:
+    """No other site may read or frame them; nothing can be posted."""
+    code, body, headers = ask(served[0], "/")
+    assert code == 200
+    assert body.startswith("<!doctype html>")
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["X-Frame-Options"] == "DENY"
+    assert "Access-Control-Allow-Origin" not in headers
+    assert ask(served[0], "/", method="POST")[0] == 501
+    assert ask(served[0], "/", method="HEAD")[1] == ""
+
+
+def test_server_listens_on_this_machine_alone(served: tuple[int, Path]) -> None:
+    """Another of the machine's addresses is refused."""
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", served[0]), 5).close()
+
+
+def test_runs_appear_as_they_finish(tmp_path: Path) -> None:
+    """With progress and time left; damaged files are named, temporary ones passed over."""
+    begun = status.Status(["flent"], 4, 0, time.time() - 100)
+    status.write(tmp_path, begun)
+    with browsing(tmp_path) as port:
+        state = json.loads(ask(port, "/state")[1])
+        assert "0 of 4 runs done" in state["progress"]
+        assert "left" not in state["progress"]
+        write_run(tmp_path / "a.flent.gz", aqm="no_aqm")
+        (tmp_path / ".b.flent.gz.1.part").write_bytes(b"half")
+        assert data(port, 1)["version"] > state["version"]
+        state = json.loads(ask(port, "/state")[1])
+        assert re.search(r"1 of 4 runs done, \d+ (s|min) left", state["progress"])
+        (tmp_path / "bad.flent.gz").write_bytes(b"no gzip")
+        write_run(tmp_path / "sub" / "b.flent.gz", aqm="fq_codel")
+        status.write(tmp_path, begun.with_failed("c.flent.gz", "router said no"))
+        found = data(port, 2)
+        assert {run["queue"] for run in found["data"]["runs"]} == {"no_aqm", "fq_codel"}
+        (tmp_path / "sub" / "b.flent.gz").unlink()
+        found = data(port, 1)
+        assert "router said no" in found["top"]
+        assert "bad.flent.gz" in found["top"]
+
+
+def test_page_takes_over_new_runs_by_itself(tmp_path: Path, browser: Browser) -> None:
+    """Without a reload and a complaint, keeping what the reader has chosen; text of files
+    stays text."""
+    write_run(tmp_path / "a.flent.gz", aqm="no_aqm")
+    rows = "document.querySelectorAll('#table-runs tbody tr').length"
+    with browsing(tmp_path) as port:
+        data(port, 1)
+        browser.open(f"http://127.0.0.1:{port}/")
+        browser("window.still = 1; document.getElementById('tails-as').value = 'cdf'")
+        write_run(tmp_path / "b.flent.gz", aqm="<img src=x onerror=window.hacked=1>",
+                  router_model="</script><script>window.hacked=1</script>")
+        browser.until(f"{rows} === 2")
+        assert browser("return [window.still, window.hacked]") == [1, None]
+        assert browser("return document.getElementById('tails-as').value") == "cdf"
+        assert browser.complaints() == []
+    browser.until("!document.getElementById('lost').hidden")
+    browser.driver.get("about:blank")
+
+
+def test_faults_are_said_in_one_line(tmp_path: Path) -> None:
+    """A folder that isn't there, a port that is taken, an address of somebody else."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for words in ([str(tmp_path / "no")], [str(tmp_path), "--port",
+                      str(taken.getsockname()[1])], [str(tmp_path), "--host", "192.0.2.1"],
+                      [str(tmp_path), "--port", "70000"]):
+            ended = subprocess.run([sys.executable, "-m", "flent_aqm.cli", "browse", *words],
+                                   capture_output=True, text=True, check=False, timeout=60)
+            assert ended.returncode == 1
+            assert len(ended.stderr.splitlines()) == 1

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plots drawn by Flent in this process, so that tests can look at what was drawn."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RUNS = Path(__file__).resolve().parents[3] / "tests" / "golden" / "runs"
+
+
+def stock_run(name: str) -> Path:
+    """A data file of a stock test, that Flent brings for its own tests."""
+    found = find_spec("flent")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parents[1] / "unittests" / "test_data" / f"test-{name}.flent.gz"
+
+
+def environment(home: Path) -> dict[str, str]:
+    """For a Flent of its own that draws: another home, and the list of fonts that is known.
+
+    matplotlib makes that list in each new home, and says so where it takes long.
+    """
+    import matplotlib
+    import matplotlib.font_manager  # makes it, if it has to be made at all
+
+    return {**os.environ, "HOME": str(home), "MPLCONFIGDIR": matplotlib.get_cachedir()}
+
+
+@pytest.fixture
+def draw(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """draw(plot, files, *options): the plotter after Flent has drawn and saved it."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from flent import plotters, resultset, settings
+    from matplotlib import pyplot
+
+    def draw_one(plot: str, files: list[Path], *options: str) -> Any:
+        results = [resultset.ResultSet.load_file(str(path)) for path in files]
+        picture = str(tmp_path / f"{plot}.png")
+        loaded = settings.load([str(files[0]), "-p", plot, "-o", picture, *options])
+        loaded.update(results[0].meta())
+        loaded.load_test(informational=True)
+        loaded.PLOT, loaded.OUTPUT = plot, picture
+        plotters.init_matplotlib(picture, False, True)
+        plotter = plotters.draw_worker(loaded, results)
+        plotter.figure.canvas.draw()
+        assert Path(picture).stat().st_size > 5000
+        return plotter
+
+    with matplotlib.rc_context():
+        yield draw_one
+    pyplot.close("all")
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture
+def variant(tmp_path: Path) -> Callable[..., Path]:
+    """variant(name, test, aqm, rate_mbps, change): a real run with other settings said."""
+    (tmp_path / "runs").mkdir()
+    loaded: dict[str, Any] = {}
+
+    def make(name: str, test: str = "iperf3_upload", aqm: str = "", rate_mbps: float = 0,
+             change: Change | None = None, title: str = "", **settings: Any) -> Path:
+        if test not in loaded:
+            loaded[test] = json.loads(gzip.decompress((RUNS / f"{test}.flent.gz").read_bytes()))
+        data = copy.deepcopy(loaded[test]) if change else dict(loaded[test])
+        asked = dict(data["metadata"]["AQM"]["requested"])
+        if aqm:
+            asked["aqm"] = aqm
+        if rate_mbps:
+            asked["rate_up_mbps"] = asked["rate_down_mbps"] = rate_mbps
+        asked |= settings
+        data["metadata"] = data["metadata"] | {
+            "AQM": data["metadata"]["AQM"] | {"requested": asked}, "TITLE": title or name}
+        if change:
+            change(data)
+        path = tmp_path / "runs" / f"{name}.flent.gz"
+        path.write_bytes(gzip.compress(json.dumps(data).encode(), 1))
+        return path
+
+    return make
+
+
+def said(plotter: Any) -> str:
+    """All words in a plot, without the line breaks of its caption."""
+    from matplotlib.text import Text
+
+    texts = plotter.figure.findobj(Text)
+    return "\n".join(" ".join(text.get_text().split()) for text in texts if text.get_visible())
+
+
+def labels(plotter: Any) -> list[str]:
+    """What the legend names."""
+    return [handle.get_label() for handle in plotter.handles]

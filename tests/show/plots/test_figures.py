@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The study's figures by the command, from a partial sweep of real runs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.cli import main
+
+Variant = Callable[..., Path]
+
+
+@pytest.fixture
+def sweep(variant: Variant) -> Path:
+    """NDT7 at two rates with three of four queues, baseline only; and an upload by iperf3."""
+    for aqm in ("no_aqm", "codel", "fq_codel"):
+        for rate in (100, 900):
+            path = variant(f"ndt7-{aqm}-{rate}", test="ndt7", aqm=aqm, rate_mbps=rate,
+                           burst_shaping=False, cross_traffic=False)
+    variant("iperf3", test="iperf3_upload", aqm="no_aqm", rate_mbps=100, burst_shaping=False,
+            cross_traffic=False)
+    return path.parent
+
+
+def numbers(folder: Path, figure: str) -> list[dict[str, str]]:
+    with (folder / f"{figure}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_partial_sweep_gives_all_ten_with_missing_cells_counted(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each as SVG, PNG, PDF and CSV, even those that no run belongs to."""
+    (sweep / "broken.flent.gz").write_bytes(b"\x1f\x8bnothing")
+    out = tmp_path / "out"
+    assert main(["figures", str(sweep), "-o", str(out), "--jobs", "1"]) == 0
+    told = capsys.readouterr()
+    assert sorted(path.suffix for path in out.iterdir()) == sorted(
+        [".svg", ".png", ".pdf", ".csv"] * 10)
+    assert all(path.stat().st_size > 0 for path in out.iterdir())
+    assert told.err.startswith(f"left out: {sweep / 'broken.flent.gz'}: ")
+    assert "10 figures of 7 runs" in told.out
+    assert "; 1 left out" in told.out
+    # sfq is missing at two rates and two directions, with cross traffic everything is.
+    assert "figure  1: 6 runs; 4 cells without a run" in told.out
+    assert "figure  5: 0 runs; 16 cells without a run" in told.out
+    throughput = numbers(out, "figure01-throughput")
+    assert {(row["rate_mbps"], row["aqm"], row["direction"]) for row in throughput} == {
+        (rate, aqm, way) for rate in ("100", "900") for way in ("download", "upload")
+        for aqm in ("no_aqm", "codel", "fq_codel")}
+    assert {row["runs"] for row in throughput} == {"1"}
+    drawn = (out / "figure01-throughput.svg").read_text()
+    for text in ("Figure 1: Throughput, without burst shaping, without cross traffic",
+                 "link rate (Mbit/s)", "upload (Mbit/s)", "sfq"):
+        assert text in drawn
+
+
+def test_numbers_are_those_of_the_runs(sweep: Path, tmp_path: Path) -> None:
+    """The latency table has the probes' own percentiles, the verdicts the metrics' values."""
+    import numpy
+
+    from flent_aqm.results.metrics.run import load_run
+    from flent_aqm.results.metrics.table import METRICS
+
+    out = tmp_path / "out"
+    assert main(["figures", str(sweep), "-o", str(out), "--figure", "2", "--figure", "7",
+                 "--figure", "10"]) == 0
+    run = load_run(sweep / "ndt7-codel-900.flent.gz")
+    row, = [row for row in numbers(out, "figure02-latency")
+            if (row["rate_mbps"], row["aqm"], row["direction"]) == ("900", "codel", "upload")]
+    answered = run.loaded("upload").answered_ms
+    assert float(row["median_ms"]) == pytest.approx(numpy.median(answered), rel=1e-4)
+    assert float(row["p99_ms"]) == pytest.approx(numpy.percentile(answered, 99), rel=1e-4)
+    assert int(row["values"]) == answered.size
+    assert float(row["tool_latency_median_ms"]) == pytest.approx(
+        run.way("upload")[0].ndt7["latency_ms"], rel=1e-4)
+    verdict, = [row for row in numbers(out, "figure10-verdicts")
+                if (row["metric"], row["aqm"]) == ("dslreports_rise_ms", "fq_codel")]
+    value = METRICS["dslreports_rise_ms"].of(load_run(sweep / "ndt7-fq_codel-100.flent.gz"))
+    assert float(verdict["value"]) == pytest.approx(value, rel=1e-4)
+    assert verdict["in_words"].split()[0] in ("A+", "A", "B", "C", "D", "F")
+    instant = numbers(out, "figure07-instant")
+    assert {row["rate_mbps"] for row in instant} == {"100", "900"}
+    assert len({row["file"] for row in instant}) == 6
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (["--figure", "11"], "--figure 11: known are 1 to 10"),
+    (["--test", "rrul"], "no run of test 'rrul'; there are: iperf3_upload, ndt7"),
+    (["--where", "aqm"], "--where aqm: expected KEY=VALUE"),
+    (["--where", "router_model=omnia"], "none of 7 files has a run to draw"),
+])
+def test_what_makes_no_sense_is_one_line(
+    words: list[str], told: str, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written."""
+    assert main(["figures", str(sweep), "-o", str(tmp_path / "out"), *words]) == 1
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_runs_of_two_router_models_are_refused_and_can_be_chosen_from(
+    sweep: Path, tmp_path: Path, variant: Variant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A picture of both would compare what can't be compared."""
+    variant("omnia", test="ndt7", aqm="codel", rate_mbps=900, router_model="omnia")
+    out = tmp_path / "out"
+    assert main(["figures", str(sweep), "-o", str(out)]) == 1
+    assert "--where router_model=NAME" in capsys.readouterr().err
+    assert main(["figures", str(sweep), "-o", str(out), "--where", "router_model=omnia",
+                 "--figure", "1"]) == 0
+    assert "figure  1: 1 runs" in capsys.readouterr().out

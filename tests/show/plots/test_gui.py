@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Our plots in the real flent-gui, whose pictures are drawn in another process and sent."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.show.plots.catalogue import LATENCY, OURS, THROUGHPUT
+
+from ...gui_window import WINDOW
+from .conftest import RUNS, environment
+
+pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
+
+Variant = Callable[..., Path]
+ALL = [*LATENCY, *THROUGHPUT, *OURS]
+
+# Flent's errors are in its log, and the picture stays what it was.
+DRIVE = WINDOW + """
+import json, logging
+from flent.loggers import add_log_handler
+
+chosen, files = json.loads(sys.argv[1]), sys.argv[2:]
+load(files)
+tab = window.viewArea.widget(0)
+window.viewArea.setCurrentIndex(0)
+until(lambda: tab.async_fig is None)
+with tab.updates_disabled():
+    for number in range(1, len(files)):
+        tab.add_extra(window.viewArea.widget(number).results)
+told = {"listed": list(tab.settings.PLOTS), "plots": {}}
+
+class Log(logging.Handler):
+    def emit(self, record):
+        lines.append(record.getMessage())
+
+lines = []
+add_log_handler(Log(level=logging.WARNING))
+for name in chosen:
+    before = tab.plotter
+    plot, _, options = name.partition(" ")
+    # What the fields under "Plot settings" give.
+    tab.settings.update(dict(OVERRIDE_GROUP_BY=None, METRIC=None))
+    tab.settings.update(dict(one.split("=") for one in options.split()))
+    tab.change_plot(plot)
+    tab.dirty = True
+    tab.redraw()
+    until(lambda: tab.async_fig is None)
+    tab.canvas.draw()
+    axes = tab.canvas.figure.axes
+    told["plots"][name] = {
+        "new": tab.plotter is not before, "kind": type(tab.plotter).__name__,
+        "texts": [text.get_text() for axis in axes for text in axis.texts],
+        "shapes": sum(len(axis.lines) + len(axis.patches) + len(axis.images) for axis in axes),
+        "labels": [handle.get_label() for handle in getattr(tab.plotter, "handles", [])],
+        "log": lines[:]}
+    lines.clear()
+print(json.dumps(told))
+sys.stdout.flush()
+window.worker_pool.terminate()
+os._exit(0)
+"""
+
+
+def gui(files: Sequence[Path], plots: Sequence[str], folder: Path) -> Any:
+    """What flent-gui lists, and what it shows of each plot over all files.
+
+    plots: "NAME", or "NAME SETTING=VALUE …" with names of Flent's settings.
+    """
+    told, errors = folder / "told.json", folder / "errors.txt"
+    # Into files: the processes that draw have their output where the window has it, and
+    # would keep a pipe open if it died.
+    with told.open("w") as out, errors.open("w") as err:
+        ended = subprocess.run(
+            [sys.executable, "-c", DRIVE, json.dumps(plots), *files], cwd=folder, stdout=out,
+            stderr=err, check=False, timeout=300,
+            env={**environment(folder), "QT_QPA_PLATFORM": "offscreen"})
+    assert ended.returncode == 0, errors.read_text()
+    return json.loads(told.read_text().splitlines()[-1])
+
+
+def test_gui_lists_and_shows_every_plot_of_ours(tmp_path: Path) -> None:
+    """Each picture comes over from the other process, and Flent logs nothing."""
+    told = gui([RUNS / "ndt7.flent.gz"], ALL, tmp_path)
+    assert set(ALL) <= set(told["listed"])
+    assert set(told["plots"]) == set(ALL)
+    for name, shown in told["plots"].items():
+        assert (name, shown["new"], shown["log"]) == (name, True, [])
+        assert shown["kind"].startswith("Aqm")
+        refused = any("can't be given" in text for text in shown["texts"])
+        # That run is older than the sampling of queues.
+        assert refused == (name == "qdisc_over_time")
+        assert shown["shapes"] or refused
+
+
+def test_gui_shows_plots_over_many_runs_grouped(tmp_path: Path, variant: Variant) -> None:
+    """Twenty files are four groups, whatever their seeds and starts were."""
+    files = [variant(f"{aqm}-{rate}-{seed}", aqm=aqm, rate_mbps=rate, seed=seed,
+                     start_jitter_ms=f"{seed * 10.5}")
+             for aqm in ("no_aqm", "fq_codel") for rate in (100, 900) for seed in range(5)]
+    by_aqm = "compare_throughput_box OVERRIDE_GROUP_BY=aqm,rate_mbps"
+    heat = "heat_map METRIC=latency_loaded_p90_ms"
+    told = gui(files, ["compare_throughput_box", "latency_tail", "overlay_latency", by_aqm, heat],
+               tmp_path)
+    shown = told["plots"]
+    assert [one["log"] for one in shown.values()] == [[]] * 5
+    assert shown[by_aqm]["labels"] == ["100 Mbit/s", "900 Mbit/s"]
+    assert len(shown[heat]["texts"]) == 4
+    assert shown["compare_throughput_box"]["labels"] == ["no_aqm", "fq_codel"]
+    assert shown["latency_tail"]["labels"] == [
+        "no_aqm, 100 Mbit/s", "no_aqm, 900 Mbit/s", "fq_codel, 100 Mbit/s",
+        "fq_codel, 900 Mbit/s"]

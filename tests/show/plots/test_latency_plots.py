@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plots of latency that every test gets: what is drawn, from real runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from flent_aqm.results.metrics.run import load_run
+
+from .conftest import RUNS, labels, said, stock_run
+
+Draw = Callable[..., Any]
+Variant = Callable[..., Path]
+
+UPLOAD, NDT7 = RUNS / "iperf3_upload.flent.gz", RUNS / "ndt7.flent.gz"
+LATENCY_PLOTS = ("glitches_per_minute", "latency_tail", "latency_percentiles_over_time",
+                 "latency_ecdf_idle_vs_loaded")
+
+
+def with_stalls(data: dict[str, Any]) -> None:
+    """Three stalls of 150 ms that make replies 500 ms late, from 0.5 s after the load's start;
+    all other replies take 1 ms."""
+    start_s = data["metadata"]["SERIES_META"]["TCP upload"]["LOAD_START"]
+    for sample in data["raw_values"]["Ping (ms) UDP irtt"]:
+        if "val" not in sample:
+            continue
+        sent_s = sample["t"] - sample["val"] / 1000
+        late = any(0 <= sent_s - start_s - at < 0.15 for at in (0.5, 1.2, 2.0))
+        sample["val"] = 500.0 if late else 1.0
+        sample["t"] = sent_s + sample["val"] / 1000
+
+
+def test_glitches_of_three_stalls_are_three_bars_with_the_longest(
+    draw: Draw, variant: Variant
+) -> None:
+    """Three in 3 s are 60 a minute at every threshold; each lasts 150 ms."""
+    path = variant("stalls", change=with_stalls)
+    window = load_run(path).load_window
+    assert window is not None
+    plotter = draw("glitches_per_minute", [path])
+    axis, = plotter.figure.axes
+    heights = [bar.get_height() for bar in axis.patches]
+    assert heights == pytest.approx([3 * 60 / window.length_s] * 4)
+    assert [text.get_text() for text in axis.get_xticklabels()] == [
+        "30 ms", "60 ms", "100 ms", "200 ms"]
+    longest = [text.get_text() for text in axis.texts]
+    assert all(140 <= float(text.split()[1]) <= 160 for text in longest)
+    # The probe that is too slow for it is said, too.
+    assert "ICMP: probes are 200 ms apart, and glitches need 20 ms at most" in said(plotter)
+
+
+def test_tail_follows_the_samples_and_marks_known_percentiles(draw: Draw) -> None:
+    """At every latency the line has the share of probes that took longer."""
+    run = load_run(UPLOAD)
+    latencies = run.loaded().rtt_ms
+    plotter = draw("latency_tail", [UPLOAD])
+    axis = plotter.figure.axes[0]
+    line, marks = axis.get_lines()[0], axis.get_lines()[1]
+    for at_ms, share in list(zip(*line.get_data(), strict=True))[::20]:
+        assert share == pytest.approx((latencies > at_ms).mean())
+    # 300 samples have 10 beyond p90, and not beyond p99.
+    assert list(marks.get_xdata()) == pytest.approx(numpy.percentile(latencies, (50, 90)))
+    assert "UDP irtt: too few samples for p99, p99.9" in said(plotter)
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+
+
+def test_percentiles_over_time_shade_the_load_and_know_their_spans(draw: Draw) -> None:
+    """The slowest of all spans is the slowest of all probes."""
+    run = load_run(NDT7)
+    plotter = draw("latency_percentiles_over_time", [NDT7])
+    axis, = plotter.figure.axes
+    slowest = next(line for line in axis.get_lines() if "UDP irtt, slowest" in line.get_label())
+    assert numpy.nanmax(slowest.get_ydata()) == pytest.approx(run.probe.rtt_ms.max())
+    assert "load" in said(plotter)
+    assert "spans of" in said(plotter)
+    assert labels(plotter)[:2] == ["UDP irtt", "ICMP"]
+
+
+def test_idle_and_loaded_are_two_lines_each_up_to_all_probes(draw: Draw) -> None:
+    """NDT7 loads one direction after the other, so these have lines of their own."""
+    plotter = draw("latency_ecdf_idle_vs_loaded", [NDT7])
+    assert labels(plotter) == ["UDP irtt, idle", "UDP irtt, loaded", "UDP irtt, download",
+                               "UDP irtt, upload", "ICMP, idle", "ICMP, loaded"]
+    assert [line.get_ydata()[-1] for line in plotter.figure.axes[0].get_lines()] == [1] * 6
+
+
+@pytest.mark.parametrize("plot", LATENCY_PLOTS)
+def test_several_queues_have_their_colours_and_names(
+    plot: str, draw: Draw, variant: Variant
+) -> None:
+    """Labels are what the runs differ in; colours those of the queues in every plot."""
+    from flent_aqm.show.looks import AQM_LOOKS
+
+    runs = [variant(aqm, aqm=aqm) for aqm in ("fq_codel", "no_aqm", "codel")]
+    plotter = draw(plot, runs)
+    assert labels(plotter)[:3] == ["no_aqm", "codel", "fq_codel"]
+    colours = [handle[0].get_facecolor() if hasattr(handle, "patches") else handle.get_color()
+               for handle in plotter.handles[:3]]
+    from matplotlib.colors import to_hex
+
+    assert [to_hex(one).upper() for one in colours] == [
+        AQM_LOOKS[aqm].colour for aqm in ("no_aqm", "codel", "fq_codel")]
+    assert "3 runs" in said(plotter)
+    assert "router model ideal, testbed virtual" in said(plotter)
+
+
+@pytest.mark.parametrize("plot", LATENCY_PLOTS)
+@pytest.mark.parametrize("name", ["rrul", "rrul-icmp", "tcp_nup"])
+def test_stock_tests_have_these_plots_too(name: str, plot: str, draw: Draw) -> None:
+    """Probes 200 ms apart can't tell glitches, and the plot says so; the others draw."""
+    plotter = draw(plot, [stock_run(name)])
+    if plot == "glitches_per_minute":
+        assert "This plot can't be given" in said(plotter)
+        assert "ms apart, and glitches need 20 ms at most" in said(plotter)
+    else:
+        assert "can't be given" not in said(plotter)
+        assert len(plotter.figure.axes[0].get_lines()) >= 2
+
+
+def test_test_without_latency_is_not_offered_them(draw: Draw) -> None:
+    """A stock test that only loads has no plot of ours in its list."""
+    from flent import settings
+
+    loaded = settings.load(["-p", "totals"])
+    loaded.load_test("tcp_1up_noping", informational=True)
+    assert not set(LATENCY_PLOTS) & set(loaded.PLOTS)
+
+
+@pytest.mark.parametrize("plot", LATENCY_PLOTS)
+def test_run_whose_probes_all_failed_says_why(plot: str, draw: Draw, variant: Variant) -> None:
+    """No picture of nothing."""
+    def without_probes(data: dict[str, Any]) -> None:
+        data["raw_values"]["Ping (ms) UDP irtt"] = []
+        data["raw_values"]["Ping (ms) ICMP"] = []
+
+    plotter = draw(plot, [variant("none", change=without_probes)])
+    assert "This plot can't be given: the run has no latency series" in said(plotter)
+
+
+def test_damaged_run_among_good_ones_is_named_and_counted(draw: Draw, variant: Variant) -> None:
+    """The others are drawn."""
+    def damage(data: dict[str, Any]) -> None:
+        data["raw_values"]["Ping (ms) UDP irtt"][5]["val"] = "soon"
+
+    files = [variant("good", aqm="codel"), variant("bad", aqm="sfq", change=damage),
+             variant("other", aqm="fq_codel")]
+    plotter = draw("latency_tail", files)
+    assert labels(plotter) == ["codel", "fq_codel"]
+    assert "1 of 3 files left out" in said(plotter)
+    assert "bad.flent.gz" in said(plotter)
+
+
+def test_options_for_titles_labels_and_bounds_hold(draw: Draw) -> None:
+    """Flent's own options work on our plots."""
+    plotter = draw("latency_tail", [UPLOAD], "--override-title", "My title", "--label-x", "mine",
+                   "--bounds-x", "1,200", "--figure-note", "a note", "--no-annotation")
+    axis = plotter.figure.axes[0]
+    assert "My title" in said(plotter)
+    assert axis.get_xlabel() == "mine"
+    assert axis.get_xlim() == (1, 200)
+    assert "a note" in said(plotter)
+    assert "Tail of latency" not in said(plotter)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every plot of every test definition, drawn by the real Flent from data files of real runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from .conftest import environment
+
+ROOT = Path(__file__).resolve().parents[3]
+RUNS = ROOT / "tests" / "golden" / "runs"
+TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
+
+# One Flent after the other in one process: its start costs more than its plots. What goes
+# wrong ends the process (an error), or is printed (Flent's log, Python's warnings).
+DRAW_ALL = """\
+import os, sys
+import flent
+from flent import batch, resultset, settings
+import matplotlib
+matplotlib.use("svg")
+import matplotlib.backends.backend_svg, matplotlib.pyplot
+
+folder, *files = sys.argv[1:]
+loaded = settings.load([files[0]])
+loaded.update(resultset.ResultSet.load_file(files[0]).meta())
+loaded.load_test(informational=True)
+for plot in loaded.PLOTS:
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
+        status = flent.run_flent()
+        sys.stdout.flush()
+        os._exit(status or 0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"plot {plot} failed")
+print("plots:", *loaded.PLOTS)
+"""
+SVG = "{http://www.w3.org/2000/svg}"
+
+# Plots that a run can't give. Those of tests that aren't listed are older than the sampling of
+# queues. There is no capture beside netperf, iperf3 of several kinds, and pings alone; and two
+# seconds are too short for glitches by a ping every 0.2 s.
+_NO_CAPTURE = ["overlay_throughput"]
+_NO_GLITCHES = ["glitches_per_minute"]
+REFUSED = {
+    "aqm_flows": _NO_CAPTURE,
+    "ping_exp": _NO_GLITCHES,
+    "rrul_compete": _NO_GLITCHES,
+    "tcp_compete": _NO_GLITCHES,
+    "speedtest_concurrent": _NO_CAPTURE,
+    "speedtest_sequential": _NO_CAPTURE,
+    # no load at all
+    "speedtest_idle": [*_NO_CAPTURE, *_NO_GLITCHES, "latency_ecdf_idle_vs_loaded",
+                       "compare_latency_box", "compare_latency_ecdf", "compare_latency_violin"],
+}
+# Plots without a curve: computing takes no time in the lab, and Flent's own plots of `ss` are
+# empty unless it is asked to run.
+EMPTY = {
+    "rrul_compete": ["tcp_cwnd", "tcp_pacing", "tcp_rtt", "tcp_rtt_box_combine", "tcp_rtt_cdf"],
+    "speedtest_concurrent": ["cpu"],
+    "speedtest_sequential": ["cpu"],
+    "speedtest_idle": ["cpu", "throughput"],
+}
+
+
+def draw_all(files: list[Path], folder: Path) -> list[Path]:
+    """Draw every plot that the files' test has; gives the pictures."""
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-W", "default", "-c", DRAW_ALL, folder, *files], cwd=folder,
+        capture_output=True, text=True, check=False, timeout=300,
+        env=environment(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    names = done.stdout.splitlines()[-1].split()[1:]
+    assert len(names) > 2
+    return [folder / f"{name}.svg" for name in names]
+
+
+def refused(picture: Path) -> bool:
+    """Whether a plot of ours says in words why it can't be given."""
+    return "This plot can't be given" in picture.read_text()
+
+
+def curves(picture: Path) -> int:
+    """How many curves, bars and boxes of data a picture has."""
+    axes = [group for group in ET.parse(picture).iter(f"{SVG}g")
+            if group.get("id", "").startswith("axes_")]
+    return sum(part.get("id", "").startswith(("line2d_", "patch_"))
+               and any("clip-path" in piece.attrib for piece in part.iter())
+               for group in axes for part in group)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_every_plot_of_one_file_draws(test: str, tmp_path: Path) -> None:
+    """Each plot has curves, and neither Flent nor matplotlib complains."""
+    pictures = draw_all([RUNS / f"{test}.flent.gz"], tmp_path / "plots")
+    # A heat map of one run may be refused, or be one colour.
+    assert {path.stem for path in pictures if refused(path)} - {"heat_map"} == set(
+        REFUSED.get(test, ["qdisc_over_time"]))
+    # Where there was no glitch there is no bar.
+    assert ({path.stem for path in pictures if not curves(path) and not refused(path)}
+            - {"glitches_per_minute", "heat_map"}) == set(EMPTY.get(test, []))
+
+
+@pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
+def test_every_plot_of_two_files_draws(test: str, tmp_path: Path) -> None:
+    """With a second file there are more curves, except in those that say less of more."""
+    run = RUNS / f"{test}.flent.gz"
+    one = draw_all([run], tmp_path / "one")
+    two = draw_all([run, run], tmp_path / "two")
+    assert [path.name for path in two if not curves(path) and not refused(path)
+            and path.stem not in ("glitches_per_minute", "heat_map")] == []
+    grown = {a.stem for a, b in zip(one, two, strict=True) if curves(b) > curves(a)}
+    assert {"totals", "throughput", "ping", "ping_cdf", "ping_cdf_log", "box_totals",
+            "tcp_rtt", "all"} <= grown
+
+
+def test_two_value_axes_when_saved_cover_each_other(tmp_path: Path) -> None:
+    """What is drawn against the right axis stands at its time on the axis below."""
+    code = """\
+import sys
+import flent
+from flent import plotters, resultset, settings
+loaded = settings.load([sys.argv[1], "-p", "totals", "-o", "totals.png"])
+results = resultset.ResultSet.load_file(sys.argv[1])
+loaded.update(results.meta())
+loaded.load_test(informational=True)
+plotters.init_matplotlib("totals.png", False, True)
+plotter = plotters.draw_worker(loaded, [results])
+for axes in plotter.config["axes"]:
+    print(axes.get_position().bounds)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, RUNS / "ndt7_upload.flent.gz"], cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=60,
+        env=environment(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    left, right = [line for line in done.stdout.splitlines() if line.startswith("(")]
+    assert left == right

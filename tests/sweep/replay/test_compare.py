@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Comparison of two data files: what counts, and what is named first."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from flent_aqm.sweep.replay.compare import differences, other_versions
+
+RUN: dict[str, Any] = {
+    "x_values": [0.0, 0.2],
+    "results": {"TCP upload": [None, 95.5]},
+    "raw_values": {"TCP upload": [{"t": 100.0, "val": 95.5}, {"t": 100.2, "val": 95.6}],
+                   "Ping": [{"t": 99.5, "val": 1.0}, {"t": 100.1, "val": 2.0}]},
+    "metadata": {
+        "TITLE": "mine", "BATCH_TIME": "2026-01-01", "LENGTH": 10, "FLENT_VERSION": "2.3.0",
+        "SERIES_META": {"Ping": {"COMMAND": "/usr/bin/fping -c 3 server"}},
+        "AQM": {"wall_s": 3.1, "kernel": {"version": "7.3.4", "hash": "0"},
+                "tools": {"irtt": "0.9.1"}, "flent_aqm": "0.1.0",
+                "after": {"counters": {"up": {"qdisc": {"drops": 7}}}}},
+    },
+}
+
+
+def changed(change: Callable[[Any], object]) -> dict[str, Any]:
+    """RUN with one change."""
+    data = copy.deepcopy(RUN)
+    change(data)
+    return data
+
+
+@pytest.mark.parametrize("change", [
+    lambda data: data["metadata"].update(TITLE="yours", BATCH_TIME="2027-01-01"),
+    lambda data: data["metadata"]["AQM"].update(wall_s=9, finished_at="now"),
+    lambda data: data["metadata"]["SERIES_META"]["Ping"].update(
+        COMMAND="/opt/bin/fping -c 3 server"),
+])
+def test_what_a_host_or_a_batch_adds_is_left_out(change: Callable[[Any], object]) -> None:
+    """Names, the host's clock, and folders of programs are no part of the result."""
+    assert differences(RUN, changed(change)) == []
+
+
+@pytest.mark.parametrize(("change", "line"), [
+    (lambda data: data["raw_values"]["TCP upload"][1].update(val=95.7),
+     ('samples of TCP upload, number 1 at 0.700000 s: {"val": 95.6} in the file, '
+      '{"val": 95.7} now')),
+    (lambda data: data["raw_values"]["Ping"].pop(),
+     'samples of Ping, number 1 at 0.600000 s: {"t": 100.1, "val": 2.0} in the file, nothing now'),
+    (lambda data: data["raw_values"]["Ping"][0].update(val=1),
+     'samples of Ping, number 0 at 0.000000 s: {"val": 1.0} in the file, {"val": 1} now'),
+    (lambda data: data["raw_values"].pop("Ping"),
+     "samples of Ping: 2 of them in the file, nothing now"),
+    (lambda data: data["results"]["TCP upload"].append(1),
+     "results of TCP upload, number 2: nothing in the file, 1 now"),
+    (lambda data: data["metadata"]["AQM"]["after"]["counters"]["up"]["qdisc"].update(drops=8),
+     "AQM.after.counters.up.qdisc.drops: 7 in the file, 8 now"),
+    (lambda data: data["metadata"]["SERIES_META"]["Ping"].update(COMMAND="/usr/bin/fping -c 4"),
+     "SERIES_META.Ping.COMMAND: fping -c 3 server in the file, fping -c 4 now"),
+    (lambda data: data["metadata"].update(LENGTH=11), "LENGTH: 10 in the file, 11 now"),
+])
+def test_one_change_is_found_with_its_place(change: Callable[[Any], object], line: str) -> None:
+    """Series, index, time and both values, or the key path."""
+    assert [str(one) for one in differences(RUN, changed(change))] == [line]
+
+
+def test_first_difference_is_the_earliest_sample() -> None:
+    """Samples come in the order of time, whatever their series; counters after them."""
+    def change(data: Any) -> None:
+        data["metadata"]["AQM"]["after"]["counters"]["up"]["qdisc"]["drops"] = 0
+        data["raw_values"]["Ping"][1]["val"] = 3.0
+        data["raw_values"]["TCP upload"][0]["val"] = 0.0
+
+    found = [one.where for one in differences(RUN, changed(change))]
+    assert found == ["samples of TCP upload, number 0", "samples of Ping, number 1",
+                     "AQM.after.counters.up.qdisc.drops"]
+
+
+def test_versions_are_named_and_no_difference() -> None:
+    """Kernel, tools and this package, also where one file lacks them."""
+    def change(data: Any) -> None:
+        data["metadata"]["AQM"] |= {"kernel": {"version": "7.3.4", "hash": "1"},
+                                    "tools": {"irtt": "0.9.2", "fping": "5"}}
+
+    other = changed(change)
+    assert differences(RUN, other) == []
+    assert [str(one) for one in other_versions(RUN["metadata"], other["metadata"])] == [
+        "fping: nothing in the file, 5 now", "irtt: 0.9.1 in the file, 0.9.2 now",
+        "kernel hash: 0 in the file, 1 now"]

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm replay` on files of a real run, and on files that must not be believed."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.asked.flent_settings import TEST_PARAMETERS
+from flent_aqm.base.paths import resource_dir
+
+pytestmark = pytest.mark.lab
+
+FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
+FLENT = Path(sys.executable).with_name("flent")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data file of a run of one second."""
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copy(resource_dir("batches") / "base.batch", folder)
+    (folder / "try.batch").write_text(
+        "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = iperf3_upload\n"
+        "length = 1\ndelay = 1\nrate_mbps = 10\naqm = codel\nnote = a note\n")
+    done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    file, = folder.glob("results/*.flent.gz")
+    return file
+
+
+def replay(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `flent-aqm replay WORDS`."""
+    return subprocess.run([FLENT_AQM, "replay", *words], capture_output=True, text=True,
+                          check=False, timeout=300)
+
+
+def written(made: Path, folder: Path, change: Callable[[Any], object]) -> Path:
+    """A copy of a data file with a change."""
+    data = copy.deepcopy(json.loads(gzip.decompress(made.read_bytes())))
+    change(data)
+    path = folder / "changed.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(data).encode()))
+    return path
+
+
+def test_replay_is_identical_and_kept_file_has_the_same_samples(made: Path, tmp_path: Path
+                                                                 ) -> None:
+    """Status 0 and one word; --keep writes the new file, and never over an old one."""
+    done = replay(made, "--keep", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "identical\n"), done.stderr
+    assert done.stderr.startswith("replaying iperf3_upload, codel, 10 Mbit/s down")
+    was, now = (json.loads(gzip.decompress(path.read_bytes()))
+                for path in (made, tmp_path / made.name))
+    assert was["raw_values"] == now["raw_values"]
+    assert (now["metadata"]["NOTE"], now["metadata"]["BATCH_NAME"]) == ("a note", "try")
+    again = replay(made, "--keep", tmp_path)
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+
+
+def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path: Path) -> None:
+    """Status 1, with the first difference by time; versions that differ stand above."""
+    def change(data: Any) -> None:
+        data["raw_values"]["TCP upload"][2]["val"] += 1
+        data["metadata"]["AQM"]["tools"]["fping"] = "1.0"
+        data["metadata"]["AQM"]["kernel"]["hash"] = "of another build"
+
+    done = replay(written(made, tmp_path, change))
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("other version: fping: 1.0 in the file, ")
+    assert lines[1].startswith("other version: kernel hash: of another build in the file, ")
+    assert re.match(r"different: samples of TCP upload, number 2 at \d\.\d+ s: ", lines[2])
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda data: data["metadata"].pop("AQM"), "not made by flent-aqm"),
+    (lambda data: data["metadata"]["AQM"].update(schema=99), "its schema is 99, this version"),
+    (lambda data: data["metadata"]["AQM"].update(testbed="ssh://root@router"),
+     "measured on 'ssh://root@router'; only runs of the virtual lab"),
+    (lambda data: data["metadata"]["AQM"].pop("run"), "it doesn't say how it was run"),
+    (lambda data: data["metadata"]["AQM"]["run"].update(test="../../evil"),
+     "unknown test '../../evil'"),
+    (lambda data: data["metadata"]["AQM"]["run"].update(test=["ndt7"]), "unknown test"),
+    (lambda data: data["metadata"]["AQM"]["run"].update(commands="others"),
+     "its batch ran commands of its own"),
+    (lambda data: data["metadata"]["AQM"]["requested"].update(aqm="; reboot"),
+     "aqm: unknown value '; reboot'"),
+    (lambda data: data["metadata"]["AQM"]["requested"].update(seed=None), "it has no seed"),
+    (lambda data: data["metadata"]["AQM"]["requested"].update(testbed="netns"),
+     "it asks for the testbed 'netns'"),
+    (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(HOSTS=["example.org"]),
+     "HOSTS: \"['example.org']\" is not taken from a data file"),
+    (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(DATA_DIR="/etc"),
+     "unknown setting 'DATA_DIR'"),
+    (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(TEST_PAYLOAD="/etc/shadow"),
+     "TEST_PAYLOAD: '/etc/shadow' is not taken"),
+    (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(LENGTH="1; reboot"),
+     "LENGTH: '1; reboot' is not taken"),
+    (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(
+        TEST_PARAMETERS={"command": "reboot"}), "test parameter 'command': 'reboot' is not taken"),
+    (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(
+        TEST_PARAMETERS={"streams": "2 --logfile x"}), "test parameter 'streams'"),
+    (lambda data: data.update(x_values=None), "x_values or results are missing"),
+    (lambda data: data.update(raw_values={"a": 1}), "raw values of 'a' are not a list"),
+])
+def test_file_not_to_be_replayed_is_refused_in_one_line(
+    made: Path, tmp_path: Path, change: Callable[[Any], object], message: str
+) -> None:
+    """Status 2, the reason, and nothing runs."""
+    done = replay(written(made, tmp_path, change))
+    assert (done.returncode, done.stdout) == (2, "")
+    line, = done.stderr.splitlines()
+    assert message in line
+
+
+@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"[")[:-4],
+                                     gzip.compress(b"[]"), gzip.compress(b"{} NaN")])
+def test_damaged_file_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    """Status 2, no traceback."""
+    path = tmp_path / "damaged.flent.gz"
+    path.write_bytes(content)
+    done = replay(path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_every_parameter_of_our_tests_can_be_replayed() -> None:
+    """What a definition asks for stands in the table of what a data file may give."""
+    asked = set()
+    for path in resource_dir("tests_defs").iterdir():
+        asked |= set(re.findall(r"\b(?:get_test_parameter|flag|port|jitter)\(\s*'(\w+)'",
+                                path.read_text()))
+    assert "cross_traffic" in asked
+    assert asked <= set(TEST_PARAMETERS)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm speedtest` and its tests in the virtual lab."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.throughput import throughput_mbps
+
+pytestmark = pytest.mark.lab
+
+FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
+# A limit on the payload: 10 Mbit/s x 1448 / 1514, over IPv6 x 1428 / 1514.
+PAYLOAD_MBPS = {4: 9.56, 6: 9.43}
+
+
+def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
+    """Over both IP versions the speed is the link's payload rate; a deep drop-tail queue shows
+    in the latency; the processors have a reason in place of numbers. Flent's test of the same
+    name gives a file in which no part has failed."""
+    commands = ("flent-aqm speedtest -H server -t 10",
+                "flent-aqm speedtest -6 -H server -c 10 -n 2",
+                "flent speedtest_concurrent -H server -l 5 >/dev/null")
+    done = subprocess.run(
+        [FLENT_AQM, "lab", "--rate", "10", "--", "sh", "-ec", "; ".join(commands)],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    one, two = done.stdout.split("(IPv6)")
+    for text, version in ((one, 4), (two, 6)):
+        for way in ("Download", "Upload"):
+            found = re.search(rf"{way}: +([0-9.]+) Mbps", text)
+            assert found, text
+            # netperf divides each stream's bytes by its own time, until its last one has left
+            # the queue: some tenths of a second before the last stream's, of ten to twelve.
+            assert 0.85 < float(found[1]) / PAYLOAD_MBPS[version] < 1.04
+        reason = "[not measured: in the virtual lab computing takes no time]"
+        assert f" CPU Load: {reason}" in text
+        assert f" Overhead: {reason}" in text
+        assert "cpu0" not in text
+    assert max(map(float, re.findall(r"Max: +([0-9.]+)", one))) > 100
+    data = read_data_file(next(tmp_path.glob("speedtest_concurrent*.flent.gz")))
+    assert data.metadata["FAILED_RUNNERS"] == 0
+    run = as_run(data)
+    assert len(run.way("download")) == len(run.way("upload")) == 5
+    assert throughput_mbps(run, "download") > 8
+    assert {"Queues", "Ping (ms) UDP irtt", "Ping (ms) ICMP"} <= data.raw_values.keys()
+
+
+def test_cross_traffic_beside_an_idle_test_ends_by_itself(tmp_path: Path) -> None:
+    """There is no load whose end it could wait for: it is there when the load would be, and
+    gone in the last five seconds."""
+    done = subprocess.run(
+        [FLENT_AQM, "lab", "--rate", "10", "--", "flent", "speedtest_idle", "-H", "server",
+         "-l", "2", "--test-parameter", "cross_traffic=1"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    data = read_data_file(next(tmp_path.glob("speedtest_idle*.flent.gz")))
+    cross = data.metadata["SERIES_META"]["Cross upload"]
+    assert cross["LOAD_END"] - cross["LOAD_START"] == pytest.approx(7, abs=0.1)
+    last = data.raw_values["Ping (ms) UDP irtt"][-1]["t"]
+    assert last - cross["LOAD_END"] == pytest.approx(5, abs=0.3)

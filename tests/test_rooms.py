@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The package's folders are rooms along the way of a measurement; imports go one way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "flent_aqm"
+
+# A room imports itself and the rooms before it. CONTRIBUTING.md says what each one is.
+ROOMS = ("base", "asked", "router", "setup", "testbed", "measure", "results", "sweep", "show",
+         "bridge", "commands", "cli")
+
+
+def _imported(source: str) -> Iterator[str]:
+    """The dotted names that a module imports, those inside of functions too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _back_arrows(room: str, source: str) -> list[str]:
+    """What a module of that room imports and must not: rooms after its own."""
+    later = ROOMS[ROOMS.index(room) + 1:]
+    return [name for name in _imported(source)
+            if name.startswith("flent_aqm.") and name.split(".")[1] in later]
+
+
+def test_rooms_as_listed_are_the_folders_there_are() -> None:
+    """A new folder needs its place in the order."""
+    there = {path.name for path in PACKAGE.iterdir()
+             if path.is_dir() and path.name != "__pycache__"}
+    assert there == set(ROOMS) - {"cli"}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_room_imports_only_rooms_before_it(room: str) -> None:
+    """So that each one can be read, and changed, without those that come after."""
+    files = [PACKAGE / "cli.py"] if room == "cli" else sorted((PACKAGE / room).rglob("*.py"))
+    assert files
+    found = {str(file.relative_to(ROOT)): back for file in files
+             if (back := _back_arrows(room, file.read_text()))}
+    assert not found
+
+
+def test_back_arrow_when_inside_a_function_is_found() -> None:
+    """The check can fail."""
+    source = "def late():\n    from flent_aqm.sweep.pool import Pool\n"
+    assert _back_arrows("testbed", source) == ["flent_aqm.sweep.pool.Pool"]
+    assert not _back_arrows("show", source)
+
+
+def test_rooms_stand_in_contributing_in_the_same_order() -> None:
+    """The drawing that a newcomer reads first."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    places = [text.index(f"| `flent_aqm/{room}/`") for room in ROOMS if room != "cli"]
+    assert places == sorted(places)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The test aqm_flows: groups of flows, and a router whose rate changes while they run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.asked import flow_groups
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.paths import resource_dir
+
+FLENT = Path(sys.executable).with_name("flent")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A run of 9 s: two TCP flows all the time, UDP in the middle of it, and a router that
+    has 10 and 5 Mbit/s in turn."""
+    folder = tmp_path_factory.mktemp("flows")
+    shutil.copy(resource_dir("batches") / "base.batch", folder)
+    (folder / "try.batch").write_text(
+        "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = aqm_flows\n"
+        "length = 9\ndelay = 1\nrate_mbps = 10\nbase_delay_ms = 10\naqm = fq_codel\n"
+        "test_parameters = cross_traffic=0; flows=2xreno+1xudp8@3-6; "
+        "rates_mbps=10,5,10; rate_step_s=3; start_jitter_ms=0\n")
+    done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    file, = folder.glob("results/*.flent.gz")
+    content: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+    return content
+
+
+def rate(data: dict[str, Any], series: str, start_s: float, stop_s: float) -> float:
+    """Mean of a series between two moments of the load."""
+    load_s = data["metadata"]["SERIES_META"]["TCP upload 2xreno"]["LOAD_START"]
+    return statistics.fmean(one["val"] for one in data["raw_values"][series]
+                            if "val" in one and start_s <= one["t"] - load_s <= stop_s)
+
+
+@pytest.mark.lab
+def test_flows_run_when_asked_and_share_the_link(data: dict[str, Any]) -> None:
+    """FQ-CoDel gives each of three flows its share; alone, TCP has the link."""
+    whole = 10 * 1448 / 1514
+    assert rate(data, "TCP upload 2xreno", 2, 3) == pytest.approx(whole, rel=0.1)
+    assert rate(data, "UDP upload 1xudp8@3-6", 4, 6) == pytest.approx(5 / 3, rel=0.1)
+    assert rate(data, "TCP upload 2xreno", 4, 6) == pytest.approx(10 / 3, rel=0.15)
+    udp = [one["t"] for one in data["raw_values"]["UDP upload 1xudp8@3-6"]]
+    assert udp[-1] - udp[0] == pytest.approx(2.8, abs=0.3)
+
+
+@pytest.mark.lab
+def test_rate_changes_are_recorded_and_taken_back(data: dict[str, Any]) -> None:
+    """One sample a change; after the run the router has what was asked for."""
+    changes = data["raw_values"]["Rate of the router"]
+    assert [one["val"] for one in changes] == [10, 5, 10]
+    assert changes[1]["t"] - changes[0]["t"] == pytest.approx(3, abs=0.01)
+    for device in ("down", "up"):
+        assert data["metadata"]["AQM"]["after"]["applied"][device]["rate_mbps"] == 10
+
+
+def test_groups_are_read_as_written() -> None:
+    """Count, kind, time and host."""
+    first, second, third = flow_groups.groups_from("12xcubic+1xudp0.5@2-4.5+2xbbr/dest2", 10, fail)
+    assert (first.count, first.congestion_control, first.start_s, first.stop_s) == (
+        12, "cubic", 0, 10)
+    assert (second.udp_mbps, second.start_s, second.stop_s) == (0.5, 2, 4.5)
+    assert (third.host, third.congestion_control) == ("dest2", "bbr")
+
+
+@pytest.mark.parametrize("text", [
+    "", "reno", "0xreno", "2xreno@5-3", "2xreno@0-11", "999xreno", "1xudp", "1xreno/elsewhere",
+    "1xreno; rm -r", "+".join(["1xreno"] * 9)])
+def test_groups_that_mean_nothing_are_refused(text: str) -> None:
+    """One line, with what was given."""
+    said: list[str] = []
+    groups = flow_groups.groups_from(text, 10, said.append)
+    assert len(said) == 1
+    assert repr(text) in said[0]
+    assert [group.text for group in groups] == ["1xcubic"]
+
+
+@pytest.mark.parametrize(("scenario", "rates", "step", "message"), [
+    (None, "1,2", "1", "network namespace"),
+    (Scenario(shaper="tbf"), "1,2", "1", "shaper=htb"),
+    (Scenario(), "1,x", "1", "'1,x'"),
+    (Scenario(), "0", "1", "'0'"),
+    (Scenario(), "1,2", "0.001", "'0.001'")])
+def test_rates_that_cannot_be_are_refused(scenario: Scenario | None, rates: str, step: str,
+                                          message: str) -> None:
+    """One line, with the cause."""
+    said: list[str] = []
+    assert flow_groups.rates_from(rates, step, scenario, said.append) == ([], 0.0)
+    assert len(said) == 1
+    assert message in said[0]
+
+
+def test_form_for_data_files_is_what_the_test_understands() -> None:
+    """A file of a stranger may bring what the test takes, and nothing else."""
+    assert re.fullmatch(flow_groups.FLOWS, "2xreno+1xudp8@20-40+1xcubic/dest2")
+    assert not re.fullmatch(flow_groups.FLOWS, "2xreno; reboot")
+
+
+def fail(text: str) -> None:
+    pytest.fail(text)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is made of a router's answers, without a router."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.asked.queues.units import parse_psched
+from flent_aqm.base.errors import TestbedError
+from flent_aqm.router.expected import burst_bytes, old_ticks
+from flent_aqm.router.printed import size_text
+from flent_aqm.router.restore.bursts import bursts
+from flent_aqm.testbed.ssh.probe import check_devices, parse_probe
+
+CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
+ANSWER = """format 1
+route management mgmt
+link down up 1000 - no -
+link mgmt up 1000 - no -
+link up up 1000 - no -
+end
+"""
+
+
+def test_router_that_does_not_tell_which_device_carries_ssh_is_refused() -> None:
+    """Any of them might be it; with it told, the others are taken."""
+    devices = {"dev_down": "down", "dev_up": "up"}
+    check_devices(parse_probe(ANSWER), devices)
+    with pytest.raises(TestbedError, match="doesn't tell which of its devices carries the ssh"):
+        check_devices(parse_probe(ANSWER.replace("route management mgmt\n", "")), devices)
+
+
+@pytest.mark.parametrize("kbit", [64, 999, 3333, 8419, 13_000, 100_700, 940_000, 9_999_999])
+def test_burst_that_old_tc_shows_rounded_is_told_so_that_it_comes_back(kbit: int) -> None:
+    """Shown with its ticks, as HTB's, and without, as TBF's."""
+    rate = kbit * 125
+    burst = bursts("tc utility, iproute2-5.15.0", CLOCK)
+    for size_bytes in (1600, 15 * 1024, 30 * 1024 + 7):
+        ticks = old_ticks(size_bytes, rate, CLOCK)
+        shown = size_text(burst_bytes(ticks, rate, CLOCK))
+        by_ticks, by_size = (int(burst(f"{shown}/1", f"{kbit}Kbit", known).removesuffix("b"))
+                             for known in (f"{ticks:08x}", ""))
+        assert old_ticks(by_ticks, rate, CLOCK) == ticks
+        assert size_text(burst_bytes(old_ticks(by_size, rate, CLOCK), rate, CLOCK)) == shown
+
+
+@pytest.mark.parametrize("told", [
+    ("many", "1Mbit", ""), ("1600b/1", "fast", "0f"), ("1600b/1", "0bit", "0f"),
+    ("1600b/1", "1Mbit", "xyz"), ("9" * 40 + "b", "1Mbit", ""), ("1600b", "9" * 40 + "Gbit", "")])
+def test_burst_of_another_form_stays_as_it_is(told: tuple[str, str, str]) -> None:
+    """Whatever the router says, at once and without a fault."""
+    assert bursts("whatever", CLOCK)(*told) == told[0].partition("/")[0]

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flent's own machine, where the router is another one: nothing is mounted there."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.testbed.protocol import FlentRun
+from flent_aqm.testbed.ssh.testbed import ThisHost
+
+
+@dataclass(frozen=True)
+class Look(FlentRun):
+    """In place of Flent with a batch: shows what it would find."""
+
+    def argv(self, folder: str, results: str) -> list[str]:
+        """Lines of output, and a file among the results."""
+        return ["sh", "-c", f"""
+            echo "$FLENT_AQM_HOOKS"; echo "$PYTHON"; flent --version | grep -o "^Flent v[0-9]"
+            echo "$FLENT_AQM_ROUTER_SETTINGS"; echo x >{results}/f"""]
+
+
+def test_command_on_this_machine_finds_flent_and_hooks_where_they_are() -> None:
+    """Programs, hooks and settings, as a run's Flent and its hooks look for them."""
+    scenario = Scenario.from_settings({
+        "testbed": "ssh://root@192.0.2.1", "aqm": "codel", "aqm_target": "10ms", "shaper": "tbf"})
+    with ThisHost(scenario, Look("", "none", (), (), 1.0), {}) as place:
+        outcome = place.run()
+        assert (outcome.status, place.stderr.read_text()) == (0, "")
+        assert place.stdout.read_text().splitlines() == [
+            str(resource_dir("router_hooks")), sys.executable, "Flent v2",
+            "shaper=tbf aqm_target=10000us"]
+        assert (place.results / "f").read_text() == "x\n"
