@@ -95,7 +95,7 @@ def data_sets(groups: Sequence[Group], direction: str, host: str,
             "delay": load_start_s + group.start_s, "length": group.stop_s - group.start_s,
             "direction": direction, "streams": group.count,
             "congestion_control": group.congestion_control or None,
-            "udp_mbps": group.udp_mbps, "as_received": True, "units": "Mbits/s"}
+            "udp_mbps": group.udp_mbps, "units": "Mbits/s"}
     return found
 
 

@@ -66,6 +66,10 @@ class NotAvailable(BadResult):
     """A number that a run doesn't tell. The text completes "not available, because …"."""
 
 
+class LostProbe(NotAvailable):
+    """A percentile that is a lost probe: no number, but worse than any."""
+
+
 class TestbedError(AqmError):
     """A host of the testbed can't be reached, is in use, or can't do what is needed."""
 

@@ -18,9 +18,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
-from flent_aqm.results.grouping import Setting, grouped, parse_keys, shown
+from flent_aqm.results.grouping import check_known, grouped, parse_keys, shown, unpooled
 from flent_aqm.results.many_files import each_run, find_files
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.results.score.evaluate import Known, medians, truth
 from flent_aqm.results.score.expression import Node, leaves, parse
@@ -46,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="data file, or folder with some")
     parser.add_argument("--median-by", metavar="SETTING,...",
                         help="compare the medians of groups of runs; for example aqm,rate")
+    parser.add_argument("--pool", metavar="SETTING,...",
+                        help="with --median-by: make one group of runs that differ in these "
+                             "settings; 'all' for any. Without, such runs stay apart")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -60,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
                 failures.append(Failure(path.name, str(result)))
             else:
                 known.append((path, *result))
-        subjects = _groups(known, args.median_by) if args.median_by else [
+        subjects = _groups(known, args.median_by, args.pool or "") if args.median_by else [
             (path.name, numbers) for path, _, numbers in known]
     except ConfigError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
@@ -78,8 +82,11 @@ def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Known]:
 
 
 def _groups(known: Sequence[tuple[Path, Mapping[str, Setting], Known]],
-            by: str) -> list[tuple[str, Known]]:
-    keys = parse_keys(by)
+            by: str, pool: str) -> list[tuple[str, Known]]:
+    everything = [settings for _, settings, _ in known]
+    asked, pooled = parse_keys(by), parse_keys(pool)
+    check_known(everything, [*asked, *(name for name in pooled if name != "all")])
+    keys, _ = unpooled(everything, asked, pooled)
     groups = grouped([(settings, numbers) for _, settings, numbers in known], keys)
     return [(", ".join(f"{key} {shown(value)}" for key, value in zip(keys, values, strict=True))
              + f" ({len(members)})", medians(members)) for values, members in groups.items()]

@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="SETTING,...",
                         help="groups of runs in place of files: medians, quartiles, and what "
                              "tells groups apart; for example aqm,rate")
+    parser.add_argument("--pool", metavar="SETTING,...",
+                        help="with --by: make one line of runs that differ in these settings; "
+                             "'all' for any. Without, such runs stay apart")
     parser.add_argument("--list", action="store_true", help="list all metrics and end")
 
 
@@ -44,6 +47,8 @@ def main(args: argparse.Namespace) -> int:
     if args.by and args.format != "table":
         raise ConfigError("--by makes a table; without it, --format has every run")
     names = _names(args.metrics)
+    if args.pool and not args.by:
+        raise ConfigError("--pool: goes with --by, which makes groups")
     scored: list[Scored] = []
     damaged = 0
     for _, result in each_run(find_files(args.files), score):
@@ -53,7 +58,8 @@ def main(args: argparse.Namespace) -> int:
         else:
             scored.append(result)
     if scored and args.by:
-        show_groups(console, scored, parse_keys(args.by), names or USUAL)
+        show_groups(console, scored, parse_keys(args.by), parse_keys(args.pool or ""),
+                    names or USUAL)
     elif scored:
         FORMATS[args.format](console, scored, names or _usual(args.format, len(scored)))
     if damaged:

@@ -1,20 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs in groups by their settings."""
+"""Runs in groups by their settings: the one place that decides which runs are one line.
+
+Runs that differ in any setting are never one group unless somebody asked for that, and then
+pooled_over() tells in what they differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.metrics.settings import Setting
 
-Setting = str | float | bool
+Settings = Mapping[str, Setting]
 Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+AQM = "aqm"
+RATE = "rate_mbps"
+TITLE = "title"
+# By these, in this order, runs are told apart; by any other setting after them.
+KNOWN = ("test", AQM, RATE, "burst_shaping", "cross_traffic", "base_delay_ms", "router_model",
+         "testbed")
+# Differs between runs that repeat each other, or is said by others.
+NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "start_jitter_ms",
+         "cross_jitter_ms")
 
 LONGEST_SHOWN = 60
 
 # Short names of settings that people type often.
-ALIASES = {"rate": "rate_mbps", "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
+ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
            "burst": "burst_shaping", "cross": "cross_traffic", "delay": "base_delay_ms",
            "router": "router_model", "tool": "test"}
 
@@ -25,20 +41,75 @@ def parse_keys(text: str) -> tuple[str, ...]:
     return tuple(ALIASES.get(name, name) for name in names)
 
 
-def grouped(items: Iterable[tuple[Mapping[str, Setting], Item]],
-            keys: Sequence[str]) -> dict[tuple[Setting, ...], list[Item]]:
+def factors(runs: Sequence[Settings], given: Sequence[str] = ()) -> list[str]:
+    """Settings that tell all different runs apart, the most telling first, beyond given ones.
+
+    A setting that says no more than those before it is left out. Files of tests that know no
+    settings differ by their titles.
+    """
+    names = dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
+    chosen = list(given)
+    found = []
+    count = len({_values(run, chosen) for run in runs})
+    for name in names:
+        if name in NEVER or name in chosen:
+            continue
+        finer = len({_values(run, [*chosen, name]) for run in runs})
+        if finer > count:
+            count = finer
+            chosen.append(name)
+            found.append(name)
+    if not chosen and len({run.get(TITLE) for run in runs}) > 1:
+        return [TITLE]
+    return found
+
+
+def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
+    """In what runs of one group differ when they are grouped by the settings in used."""
+    return [name for name in factors(runs, used) if name != TITLE]
+
+
+def unpooled(runs: Sequence[Settings], asked: Sequence[str], pool: Sequence[str] = ()
+             ) -> tuple[tuple[str, ...], list[str]]:
+    """The settings to group by where some are asked for: those, and all others in which runs
+    differ, but for those in pool ("all" for any). Also what the groups then pool."""
+    if "all" in pool:
+        return tuple(asked), pooled_over(runs, asked)
+    rest = [name for name in factors(runs, asked) if name not in pool and name != TITLE]
+    keys = (*asked, *rest)
+    # Without a pooled setting, others may tell the same runs apart.
+    more = [name for name in factors(runs, keys) if name not in pool and name != TITLE]
+    keys = (*keys, *more)
+    return keys, pooled_over(runs, keys)
+
+
+def check_known(runs: Sequence[Settings], names: Sequence[str]) -> None:
+    """Refuse settings that no run has. Raises ConfigError that lists the known ones."""
+    known = sorted({name for settings in runs for name in settings})
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"no run has the setting {harmless(name)!r}; "
+                              f"known: {', '.join(map(harmless, known))}")
+
+
+def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
+            ) -> dict[tuple[Setting, ...], list[Item]]:
     """Items by their settings' values, in order: numbers by size. A run that lacks a setting
     has "" there. Raises ConfigError for a setting that no run has."""
     everything = list(items)
-    known = sorted({name for settings, _ in everything for name in settings})
-    for key in keys:
-        if key not in known:
-            raise ConfigError(f"no run has the setting {key!r}; "
-                              f"known: {', '.join(map(harmless, known))}")
-    groups: dict[tuple[Setting, ...], list[Item]] = {}
-    for settings, item in everything:
-        groups.setdefault(tuple(settings.get(key, "") for key in keys), []).append(item)
-    return dict(sorted(groups.items(), key=lambda group: [_order(one) for one in group[0]]))
+    check_known([settings for settings, _ in everything], keys)
+    groups = collect([(_values(settings, keys), item) for settings, item in everything],
+                     lambda pair: pair[0])
+    ordered = sorted(groups, key=lambda key: [_order(one) for one in key])
+    return {key: [item for _, item in groups[key]] for key in ordered}
+
+
+def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Members by key, in the order in which keys are first met."""
+    found: dict[Key, list[Item]] = {}
+    for member in members:
+        found.setdefault(key(member), []).append(member)
+    return found
 
 
 def shown(value: Setting) -> str:
@@ -51,6 +122,10 @@ def shown(value: Setting) -> str:
 def harmless(text: str) -> str:
     """Text out of a data file, without what a terminal would obey, and not too long."""
     return "".join(one if one.isprintable() else "?" for one in text[:LONGEST_SHOWN])
+
+
+def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
+    return tuple(settings.get(key, "") for key in keys)
 
 
 def _order(value: Setting) -> tuple[bool, float, str]:

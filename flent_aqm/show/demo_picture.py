@@ -24,7 +24,8 @@ PICTURE = "demo.png"
 
 @dataclass(frozen=True)
 class Run:
-    """What the picture needs of one data file: rates in Mbit/s, latencies in ms."""
+    """What the picture needs of one data file: rates in Mbit/s, latencies in ms, infinite for
+    a lost probe; throughput_mbps: mean of the directions that were tested."""
 
     test: str
     aqm: str
@@ -78,19 +79,22 @@ def load_run(path: Path) -> Run:
     from flent_aqm.base.errors import NotAvailable
     from flent_aqm.results.metrics import run as measured
     from flent_aqm.results.metrics.scores import scores
+    from flent_aqm.results.metrics.table import Unavailable
 
     run = measured.load_run(path)
-    throughput = scores(run).throughput_mbps
+    found = scores(run)
+    told = [mbps for mbps in (found.download_mbps, found.upload_mbps)
+            if not isinstance(mbps, Unavailable)]
     rates = (run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps"))
     try:
-        latencies = run.loaded().answered_ms
+        latencies = run.loaded().rtt_ms
     except NotAvailable as error:
         raise BadResult(f"{path}: {error}; nothing can be drawn of it") from None
-    if throughput is None or not all(isinstance(rate, (int, float)) for rate in rates):
+    if not told or not all(isinstance(rate, (int, float)) for rate in rates):
         raise BadResult(f"{path}: not a run of ours; expected one of a speed test in the "
                         "lab, with its queue, its throughput and a latency probe")
     return Run(run.test, str(run.settings.get("aqm")), (float(rates[0] or 0), float(rates[1] or 0)),
-               throughput, latencies.tolist())
+               sum(told) / len(told), latencies.tolist())
 
 
 def draw(runs: Sequence[Run], picture: Path) -> None:
@@ -141,7 +145,8 @@ def draw_latencies(
                                      strict=True):
         samples = numpy.sort(numpy.concatenate([run.latencies_ms for run in members]))
         share = numpy.arange(1, samples.size + 1) / samples.size
-        axis.step(samples, share, where="post", color=looks[aqm].colour,
+        came = numpy.isfinite(samples)  # a line ends below 1 where probes were lost
+        axis.step(samples[came], share[came], where="post", color=looks[aqm].colour,
                   linestyle=looks[aqm].line, label=aqm,
                   linewidth=width)
     axis.set_xscale("log")
@@ -158,7 +163,7 @@ def draw_throughput(
 ) -> None:
     """One bar per queue: the mean over its runs of what the tool reported. Beside it, where
     the line on the left ends."""
-    from flent_aqm.base.errors import NotAvailable
+    from flent_aqm.base.errors import LostProbe, NotAvailable
     from flent_aqm.results.metrics.percentiles import percentile
 
     labels = []
@@ -167,6 +172,8 @@ def draw_throughput(
         try:
             tail = percentile([ms for run in members for ms in run.latencies_ms], 99)
             labels.append(f"{aqm}\np99 {tail:.3g} ms")
+        except LostProbe:
+            labels.append(f"{aqm}\np99 lost")
         except NotAvailable:
             labels.append(aqm)
         axis.barh(place, mean, color=looks[aqm].colour, height=0.7)

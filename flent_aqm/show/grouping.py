@@ -7,26 +7,20 @@ test parameters. What is the same in all runs of a plot is left out of labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from flent_aqm.results import grouping
+from flent_aqm.results.grouping import AQM, RATE, collect
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for
 
-AQM = "aqm"
-RATE = "rate_mbps"
-# By these, in this order, runs are told apart; by any other setting after them.
-KNOWN = ("test", AQM, RATE, "burst_shaping", "cross_traffic", "base_delay_ms", "router_model",
-         "testbed")
-# Differs between runs that repeat each other, or is said by others.
-NEVER = ("seed", "batch", "title", "rate_up_mbps", "rate_down_mbps", "start_jitter_ms",
-         "cross_jitter_ms")
 MISSING = "not told"
+# In this order settings are chosen for an axis.
+ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "router_model")
 
-Value = str | float | bool
-Member = TypeVar("Member")
-Key = TypeVar("Key", bound=Hashable)
+Value = Setting
 
 
 @dataclass(frozen=True)
@@ -39,26 +33,14 @@ class Group:
     key: Sequence[Value | None] = ()
 
 
-def factors(runs: Sequence[Run]) -> list[str]:
-    """The settings in which some of the runs differ, the most telling first.
-
-    Files of tests that know no settings differ by their titles.
-    """
-    names = dict.fromkeys((*KNOWN, *(name for run in runs for name in run.settings)))
-    differing = [name for name in names if name not in NEVER
-                 and len({run.settings.get(name) for run in runs}) > 1]
-    if not differing and len({run.title for run in runs}) > 1:
-        return ["title"]
-    return differing
+def factors(runs: Sequence[Run], given: Sequence[str] = ()) -> list[str]:
+    """The settings that tell runs apart, beyond given ones: see metrics/grouping.py."""
+    return grouping.factors([run.settings for run in runs], given)
 
 
-def check_factors(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """Why runs can't be grouped by these names; empty if they can."""
-    known = sorted({name for run in runs for name in run.settings})
-    unknown = [name for name in names if name not in known]
-    if not unknown:
-        return ""
-    return f"can't group by {', '.join(map(repr, unknown))}; known: {', '.join(known)}"
+def pooled_over(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
+    """In what runs differ that are one where only the settings in used are looked at."""
+    return grouping.pooled_over([run.settings for run in runs], used)
 
 
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
@@ -76,13 +58,12 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
 
 
 def by_run(runs: Sequence[Run], most: int) -> list[Group]:
-    """A group for each run, or for all that share their settings if that were too many."""
+    """A group for each run; where that were too many, for all that repeat each other. Runs
+    that differ in a setting are never one: who draws fewer groups says so."""
     names = factors(runs)
-    if len(runs) > most:
-        while names and len(groups(runs, names)) > most:
-            names = names[:-1]
-        return groups(runs, names)
     found = groups(runs, names)
+    if len(runs) > most:
+        return found
     alone = []
     for group in found:
         for number, run in enumerate(group.runs, 1):
@@ -92,6 +73,39 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
             alone.append(Group(label, group.look.lined(LINES[(number - 1) % len(LINES)])
                                if len(group.runs) > 1 else group.look, [run], group.key))
     return alone
+
+
+def axes_of(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], str]:
+    """The settings along an axis, and the one side by side or down.
+
+    Those asked for: the first along, the second beside. Else queues stand beside, and along
+    stands all else in which the runs differ, so that nothing is pooled.
+    """
+    differing = factors(runs)
+    if asked:
+        along = [asked[0]]
+        rest = [*asked[1:], AQM, *differing]
+    else:
+        beside = AQM if AQM in differing and len(differing) > 1 else ""
+        along = [name for name in ALONG if name in differing and name != beside]
+        along += [name for name in differing if name not in (*along, beside)]
+        along = along or [RATE if any(RATE in run.settings for run in runs) else "test"]
+        rest = [AQM]
+    beside = next((name for name in rest if name not in along and name in differing), "")
+    if not beside:
+        beside = AQM if AQM not in along and any(AQM in run.settings for run in runs) else "test"
+    return along, beside
+
+
+def key_of(run: Run, names: Sequence[str]) -> tuple[Value | None, ...]:
+    """A run's values of some settings."""
+    return tuple(run.settings.get(name) for name in names)
+
+
+def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Value | None, ...]]:
+    """The different values of some settings together, in the order of an axis."""
+    return sorted({key_of(run, names) for run in runs}, key=lambda key: [
+        _rank(name, value) for name, value in zip(names, key, strict=True)])
 
 
 def title_of(run: Run) -> str:
@@ -115,14 +129,6 @@ def word(name: str, value: Value | None) -> str:
     if name in ("test", AQM, "title", "router_model", "testbed"):
         return str(value)
     return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-
-
-def collect(members: Sequence[Member], key: Callable[[Member], Key]) -> dict[Key, list[Member]]:
-    """Members by key, in the order in which keys are first met."""
-    found: dict[Key, list[Member]] = {}
-    for member in members:
-        found.setdefault(key(member), []).append(member)
-    return found
 
 
 def sorted_values(name: str, values: Sequence[Value | None]) -> list[Value | None]:

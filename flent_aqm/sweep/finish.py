@@ -50,6 +50,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
     refuse_incomplete(metadata)
     metadata.update(cell.metadata)
     metadata["DATA_FILENAME"] = cell.data_file.name
+    _name_capture(metadata, cell.capture_file.name)
     metadata["AQM"] = {
         "schema": SCHEMA_VERSION,
         **metadata.get("AQM", {}),
@@ -67,6 +68,14 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
     }
     write_whole(cell.data_file, data)
     return scores(as_run(file))
+
+
+def _name_capture(metadata: Mapping[str, Any], name: str) -> None:
+    """A kept capture comes out of the guest under the run's own name."""
+    for meta in metadata["SERIES_META"].values():
+        capture = meta.get("CAPTURE") if isinstance(meta, dict) else None
+        if isinstance(capture, dict) and "file" in capture:
+            capture["file"] = name
 
 
 def refuse_incomplete(metadata: Mapping[str, Any]) -> None:

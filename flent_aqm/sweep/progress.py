@@ -67,12 +67,15 @@ class SweepProgress:
         self._progress.stop()
 
     def announce(self, total: int, there: int, jobs: int, where: str,
-                 warnings: Sequence[str]) -> None:
-        """Say what is about to be done, on what testbed, and what to beware of."""
+                 warnings: Sequence[str], needs_s: float | None = None) -> None:
+        """Say what is about to be done, on what testbed, and what to beware of. needs_s: how
+        long that takes, where it is known before."""
         old = f", {there} of them there already" if there else ""
         side = f", {jobs} side by side" if jobs > 1 else ""
         runs = "1 run" if total == 1 else f"{total} runs"
-        self.console.print(f"{runs} in {where}{old}{side}.", markup=False)
+        needs = ("" if needs_s is None else
+                 f", about {datetime.timedelta(seconds=round(needs_s))}")
+        self.console.print(f"{runs} in {where}{old}{side}{needs}.", markup=False)
         for warning in warnings:
             self.console.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 

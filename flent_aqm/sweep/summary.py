@@ -4,42 +4,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from statistics import median
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.grouping import AQM, factors, grouped, parse_keys, pooled_over, shown
 from flent_aqm.results.metrics.run import load_run
-from flent_aqm.results.metrics.scores import Scores, scores
+from flent_aqm.results.metrics.scores import Scores, Value, scores
+from flent_aqm.results.metrics.settings import Setting, settings_of
+from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
 
-# What cells can be grouped by: batch key -> heading, and the value's text.
-_KEYS: dict[str, tuple[str, Callable[[Cell], str]]] = {
-    "test_name": ("test", lambda cell: cell.test_name),
-    "aqm": ("AQM", lambda cell: cell.scenario.aqm),
-    "rate_mbps": ("Mbit/s", lambda cell: _rates(cell)),
-    "burst_shaping": ("burst", lambda cell: _switch(cell.scenario.burst_shaping)),
-    "cross_traffic": ("cross", lambda cell: _switch(cell.scenario.cross_traffic)),
-    "base_delay_ms": ("delay ms", lambda cell: f"{cell.scenario.base_delay_ms:g}"),
-    "testbed": ("testbed", lambda cell: cell.scenario.testbed),
-    "router_model": ("router", lambda cell: cell.scenario.router_model),
-}
-DEFAULT_GROUP_BY = ("test_name", "cross_traffic", "rate_mbps", "aqm")
+_HEADINGS = {"rate_mbps": "Mbit/s", AQM: "AQM", "cross_traffic": "cross",
+             "burst_shaping": "burst", "base_delay_ms": "delay ms", "router_model": "router"}
+# What a line is of where nothing else is asked for, if it differs; all else that differs
+# stands before the queue.
+USUAL = ("test", "cross_traffic", "rate_mbps")
+COLUMNS = {"download": ("down", "download_mbps"), "upload": ("up", "upload_mbps")}
+# Terminals no wider get columns closer together.
+NARROW = 100
 
 
 def parse_group_by(value: object) -> tuple[str, ...]:
-    """The batch key `summary_by`: names of keys, separated by commas. Raises ConfigError."""
-    if value is None or value == "":
-        return DEFAULT_GROUP_BY
-    names = tuple(name.strip() for name in str(value).split(","))
+    """The batch key `summary_by`: names of settings, separated by commas; empty for all in
+    which runs differ. Raises ConfigError."""
+    names = parse_keys("" if value is None else str(value))
+    known = ("test", *(field.name for field in fields(Scenario)), "rate_mbps")
     for name in names:
-        if name not in _KEYS:
-            raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(_KEYS)}")
-    return names
+        name = _OLD_NAMES.get(name, name)
+        if name not in known and not name.startswith(("aqm_", "up_aqm_")):
+            raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(known)}")
+    return tuple(_OLD_NAMES.get(name, name) for name in names)
+
+
+# As Flent's batch keys have it.
+_OLD_NAMES = {"test_name": "test"}
 
 
 def show(
@@ -52,30 +57,69 @@ def show(
     """Print the table, the failed runs with their causes, and how to look at the rest.
 
     known: scores by data file; those of other files, from before a resumed sweep, are
-    read from them.
+    read from them. group_by: the settings that a line is of; empty for all in which runs
+    differ, so that a line has only runs that repeat each other.
     """
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: _sort_key(cell, group_by)):
-        groups.setdefault(tuple(_KEYS[key][1](cell) for key in group_by), []).append(cell)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for key in group_by:
-        table.add_column("\n" + _KEYS[key][0], no_wrap=True,
+    settings = [_settings(cell) for cell in cells]
+    differing = factors(settings)
+    keys = list(group_by)
+    if not keys:
+        keys = [name for name in USUAL if name in differing]
+        keys += [name for name in differing if name not in (*keys, AQM)]
+        keys += [AQM] if any(AQM in one for one in settings) else []
+    failed = bool(failures)
+    ways = [way for way, (_, field) in COLUMNS.items()
+            if any(_told(getattr(_scores(cell, known), field)) for cell in cells
+                   if cell.data_file.exists())]
+    table = Table(box=None, pad_edge=False, header_style="bold",
+                  collapse_padding=console.width < NARROW)
+    for key in keys:
+        table.add_column("\n" + _HEADINGS.get(key, key.replace("_", " ")), no_wrap=True,
                          justify="right" if key == "rate_mbps" else "left")
-    for heading in ("\nruns", "\nfailed", "throughput\nMbit/s", "loaded RTT\nmedian ms",
-                    "\np99 ms"):
+    headings = ["\nruns", *(["\nfailed"] if failed else []),
+                *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[way][0]}"
+                  for number, way in enumerate(ways)), "RTT under\nmedian", "load, ms\np99"]
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
+    groups = grouped(zip(settings, cells, strict=True), keys)
     for values, members in groups.items():
         done = [_scores(cell, known) for cell in members if cell.data_file.exists()]
-        failed = sum(cell.data_file in failures for cell in members)
+        lost = sum(cell.data_file in failures for cell in members)
         table.add_row(
-            *values, str(len(done)), f"[red]{failed}[/]" if failed else "0",
-            _middle([one.throughput_mbps for one in done], 1),
-            _middle([one.latency_median_ms for one in done], 2),
-            _middle([one.latency_p99_ms for one in done], 2),
-        )
+            *map(shown, values), str(len(done)),
+            *([f"[red]{lost}[/]" if lost else "0"] if failed else []),
+            *(_middle([getattr(one, COLUMNS[way][1]) for one in done]) for way in ways),
+            _middle([one.latency_median_ms for one in done]),
+            _middle([one.latency_p99_ms for one in done]))
     console.print(table)
+    _say_what_lines_are(console, settings, keys, groups)
     _say_failures(console, failures)
     _say_how_to_open(console, cells)
+
+
+def _say_what_lines_are(
+    console: Console, settings: Sequence[Mapping[str, Setting]], keys: Sequence[str],
+    groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
+) -> None:
+    """What all runs have in common, and what a line of several runs is."""
+    same = [f"{_HEADINGS.get(name, name)} {shown(settings[0][name])}" for name in USUAL
+            if name not in keys and name in settings[0]]
+    if same:
+        console.print(f"All runs: {', '.join(same)}.", markup=False, highlight=False,
+                      soft_wrap=True)
+    pooled = pooled_over(settings, keys)
+    if pooled:
+        console.print(f"Medians over the runs of each line, pooled over {', '.join(pooled)}.",
+                      markup=False, highlight=False, soft_wrap=True)
+    elif any(len(members) > 1 for members in groups.values()):
+        console.print("Medians over the runs of each line.", highlight=False)
+
+
+def _settings(cell: Cell) -> dict[str, Setting]:
+    """What the run's data file will have, or has."""
+    parameters = cell.settings.get("TEST_PARAMETERS")
+    return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
+                       cell.scenario.as_dict())
 
 
 def _say_failures(console: Console, failures: Mapping[Path, str]) -> None:
@@ -96,7 +140,7 @@ def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:
     if not there:
         return
     folder = there[0].folder
-    console.print(f"Medians over the runs of each line. To look at them:\n"
+    console.print(f"To look at them:\n"
                   f"  flent-gui {folder}/*.flent.gz", markup=False, soft_wrap=True)
     aqm = there[0].scenario.aqm
     if any(cell.scenario.aqm != aqm for cell in there):
@@ -109,26 +153,17 @@ def _scores(cell: Cell, known: Mapping[Path, Scores]) -> Scores:
         return known[cell.data_file]
     try:
         return scores(load_run(cell.data_file))
-    except BadResult:
-        return Scores(None, None, None)  # a damaged file counts as a run that doesn't tell
+    except BadResult as fault:
+        nothing = Unavailable(str(fault))  # a damaged file counts as a run that doesn't tell
+        return Scores(nothing, nothing, nothing, nothing)
 
 
-def _middle(values: Sequence[float | None], digits: int) -> str:
-    numbers = [value for value in values if value is not None]
-    return f"{median(numbers):.{digits}f}" if numbers else "-"
+def _middle(values: Sequence[Value]) -> str:
+    found = middle(values)
+    if isinstance(found, Unavailable):
+        return LOST if found.lost else "-"
+    return digits(found)
 
 
-def _rates(cell: Cell) -> str:
-    up, down = cell.scenario.rate_up_mbps, cell.scenario.rate_down_mbps
-    return f"{up:g}" if up == down else f"{up:g} up, {down:g} down"
-
-
-def _switch(value: bool) -> str:
-    return "on" if value else "off"
-
-
-def _sort_key(cell: Cell, group_by: Sequence[str]) -> tuple[object, ...]:
-    scenario = cell.scenario
-    numeric = {"rate_mbps": (scenario.rate_down_mbps, scenario.rate_up_mbps),
-               "base_delay_ms": (scenario.base_delay_ms,)}
-    return tuple(numeric.get(key, (_KEYS[key][1](cell),)) for key in group_by)
+def _told(value: Value) -> bool:
+    return not isinstance(value, Unavailable)

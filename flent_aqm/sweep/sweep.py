@@ -123,7 +123,11 @@ class Sweep:
         where = " and ".join(testbed.title for testbed in self._testbeds.values())
         if self._scheduler:
             where += f", by the workers of {self._scheduler}"
-        self._progress.announce(len(cells), there, 1 if self._scheduler else jobs, where, warnings)
+        # The virtual lab's clock says nothing of ours.
+        needs_s = sum(cell.length_s for cell in cells
+                      if not (resume and cell.data_file.exists())) / max(jobs, 1)
+        self._progress.announce(len(cells), there, 1 if self._scheduler else jobs, where, warnings,
+                                needs_s if self._real_time else None)
         for testbed in self._testbeds.values():
             testbed.prepare()
         facts = {name: SweepFacts(testbed.facts(), tools)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bytes per time step and flow class, out of a capture of TCP headers.
+"""Bytes per time step and flow class, out of a capture of TCP and UDP headers.
 
 The capture is read in pieces, so that memory stays small, and without numpy, whose
 import costs more than reading a capture does. Packets that were all cut to one
@@ -32,15 +32,16 @@ _TICKS_PER_S = {0xA1B2C3D4: 1_000_000, 0xA1B23C4D: 1_000_000_000}
 # loopback), raw IP twice, Linux "cooked" captures of both versions.
 _LINK_HEADER_BYTES = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
 
-# IP version -> (bytes of its header, where its length field stands, bytes of the
-# header that this field leaves out).
-_IP = {4: (20, 2, 0), 6: (40, 4, 40)}
+# IP version -> (bytes of its header, where its length field stands, where the protocol's
+# number does, bytes of the header that the length leaves out).
+_IP = {4: (20, 2, 9, 0), 6: (40, 4, 6, 40)}
+_UDP, _UDP_HEADER_BYTES = 17, 8
 
 # What is counted of a packet: captured length and length on the wire (8 bytes of the
-# record's header), first byte of the IP header, IP length field, both ports, the byte
-# with the TCP header's length. Few, large fields: most of the time goes into making
+# record's header), first byte of the IP header, IP length field, protocol, both ports, the
+# byte with the TCP header's length. Few, large fields: most of the time goes into making
 # these numbers.
-_Key = tuple[int, int, int, int, int]
+_Key = tuple[int, int, int, int, int, int]
 
 _NO_IP_OPTIONS = {0x45, *range(0x60, 0x70)}
 
@@ -60,7 +61,7 @@ class FlowClasses:
 
 @dataclass(frozen=True)
 class Amount:
-    """Bytes of TCP payload, and of whole frames without their check sum."""
+    """Bytes of TCP's or UDP's payload, and of whole frames without their check sum."""
 
     payload_bytes: int = 0
     wire_bytes: int = 0
@@ -132,8 +133,9 @@ def _read_file_header(header: bytes) -> tuple[int, int]:
 
 def _key_layout(ip_version: int, link_bytes: int) -> str:
     """Format of a _Key at the start of a record, its 16 bytes of header included."""
-    ip_bytes, length_at, _ = _IP[ip_version]
-    return f">8xQ{link_bytes}xB{length_at - 1}xH{ip_bytes - length_at - 2}xI8xB"
+    ip_bytes, length_at, protocol_at, _ = _IP[ip_version]
+    return (f">8xQ{link_bytes}xB{length_at - 1}xH{protocol_at - length_at - 2}xB"
+            f"{ip_bytes - protocol_at - 1}xI8xB")
 
 
 class _Records:
@@ -210,7 +212,7 @@ class _Tally:
     """Turns counted keys into amounts per class and direction."""
 
     def __init__(self, ip_version: int, link_bytes: int, classes: FlowClasses) -> None:
-        self.ip_bytes, _, self.left_out_bytes = _IP[ip_version]
+        self.ip_bytes, _, _, self.left_out_bytes = _IP[ip_version]
         self.link_bytes = link_bytes
         self.classes = classes
         self.foreign = 0
@@ -228,7 +230,7 @@ class _Tally:
         return amounts
 
     def _flow(self, key: _Key) -> tuple[str, str] | None:
-        _, first_byte, _, both_ports, _ = key
+        _, first_byte, _, _, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None
         source, destination = divmod(both_ports, 1 << 16)
@@ -240,8 +242,11 @@ class _Tally:
         return None
 
     def _amount(self, key: _Key) -> Amount:
-        _, _, ip_length, _, offset = key
+        _, _, ip_length, protocol, _, offset = key
         on_wire = _lengths(key)[1]
+        if protocol == _UDP:
+            headers = self.link_bytes + self.ip_bytes + _UDP_HEADER_BYTES
+            return Amount(max(0, on_wire - headers), on_wire)
         tcp_bytes = (offset >> 4) * 4
         headers = self.link_bytes + self.ip_bytes + tcp_bytes
         # The field is 0 in joined packets of more than 64 KiB.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Captures TCP headers on the client, for throughput over time per direction."""
+"""Captures TCP and UDP headers on the client, for throughput over time per direction."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -42,20 +43,22 @@ KEPT_SNAP_BYTES = 128
 class AqmCaptureRunner(SupervisedRunner):
     """tcpdump on the device towards the host, for length seconds.
 
-    Keys of the data set: host, length (s), port (the test's server port), cross_port,
+    Keys of the data set: host, more_hosts (servers besides it, on the same device), length
+    (s), ports (of the test's servers), cross_port,
     keep (True: the capture stays beside the data file).
-    Series, each in Mbit/s every 100 ms: upload, download (TCP payload of the test),
+    Series, each in Mbit/s every 100 ms: upload, download (payload of the test),
     upload_wire, download_wire (its whole frames), and the same with "cross_" in front.
     Raw samples have all of them by these names; 'val' is upload + download.
     """
 
-    def __init__(self, *, host: str, length: float, port: int, keep: bool = False,
+    def __init__(self, *, host: str, length: float, ports: Sequence[int],
+                 more_hosts: Sequence[str] = (), keep: bool = False,
                  cross_port: int = defaults.IPERF3_CROSS_PORT, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.host = host
+        self.hosts = [host, *more_hosts]
         self.run_for_s = length
         self.keep = keep
-        self.ports = {port: "", cross_port: "cross_"}
+        self.ports = {**dict.fromkeys(ports, ""), cross_port: "cross_"}
         self.device = ""
         self.ip_version = 4
         self.segment_bytes = 0
@@ -65,7 +68,9 @@ class AqmCaptureRunner(SupervisedRunner):
         program = find_program("tcpdump")
         if program is None:
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
-        address = str(lookup_host(self.host, self.settings.IP_VERSION)[4][0])
+        addresses = [str(lookup_host(host, self.settings.IP_VERSION)[4][0])
+                     for host in self.hosts]
+        address = addresses[0]
         self.ip_version = ipaddress.ip_address(address).version
         self.device = _egress_device(address)
         headers = 40 if self.ip_version == 4 else 60
@@ -75,10 +80,11 @@ class AqmCaptureRunner(SupervisedRunner):
         room = min(MAX_CAPTURE_BYTES, int(free * SHARE_OF_FREE_ROOM))
         self.max_packets = (room - FILE_HEADER_BYTES) // (RECORD_HEADER_BYTES + snap)
         ports = " or ".join(f"port {port}" for port in self.ports)
+        hosts = " or ".join(f"host {one}" for one in addresses)
         self.command = shlex.join([
             str(program), "-i", self.device, "-n", "-p", "-s", str(snap),
             "-B", str(KERNEL_BUFFER_KIB), "-c", str(self.max_packets), "-w", "-",
-            f"tcp and host {address} and ({ports})"])
+            f"(tcp or udp) and ({hosts}) and ({ports})"])
         super().check()
 
     def fork(self) -> int:

@@ -25,13 +25,14 @@ class AqmIperf3Runner(SupervisedRunner):
 
     Keys of the data set: host, length (s), direction ("upload", "download" or "both"),
     port, streams, congestion_control (None: the system's default), udp_mbps (0: TCP; else
-    what each stream sends), as_received (True: throughput is the receiver's, which over UDP
-    is the only one; the server has to run with -J), endless (True: it runs until kill_after
-    stops it).
-    Series: throughput of all streams as the client sees it, Mbit/s; of the upload where
-    both directions run. Raw samples have 'val' and 'dur' (s), and where the sender's end is
-    known retransmits, tcp_rtt, tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts it);
-    with several streams these are means and 'streams' has each one.
+    what each stream sends), endless (True: it runs until kill_after stops it).
+    Series: throughput of all streams as the receiver sees it, Mbit/s; of the upload where
+    both directions run. The receiver of an upload is the server, whose words the client has
+    when the server runs with -J and nothing stopped the client; else the series is what the
+    client wrote to its socket, and IPERF3.intervals of the metadata says "sender". Raw
+    samples have 'val' and 'dur' (s); others have what the sender tells: retransmits, tcp_rtt,
+    tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts it); with several streams these are
+    means and 'streams' has each one.
     """
 
     # Series name -> what the other direction of a test in both gave. It is taken from
@@ -41,7 +42,7 @@ class AqmIperf3Runner(SupervisedRunner):
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
                  congestion_control: str | None = None, udp_mbps: float = 0,
-                 as_received: bool = False, endless: bool = False, **kwargs: Any) -> None:
+                 endless: bool = False, **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
         self.host = host
@@ -51,7 +52,6 @@ class AqmIperf3Runner(SupervisedRunner):
         self.streams = streams
         self.congestion_control = congestion_control
         self.udp_mbps = udp_mbps
-        self.as_received = as_received
         self.endless = endless
 
     def check(self) -> None:
@@ -77,8 +77,9 @@ class AqmIperf3Runner(SupervisedRunner):
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
         shown = "upload" if self.direction == "both" else self.direction
-        if self.as_received:
-            return _as_received(report, shown, self.started_s)
+        if self.udp_mbps and not report.server_intervals:
+            raise BadResult("iperf3's server told no intervals, and over UDP only a receiver "
+                            "knows throughput; start it with: iperf3 -s -J -i 0.2")
         parsed = _one_direction(report, shown, self.started_s)
         if self.direction == "both":
             # Only what is returned reaches the process that Flent goes on in.
@@ -117,19 +118,21 @@ class AqmIperf3ReverseRunner(NullRunner):
 
 
 def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
-    intervals = [one for one in report.intervals if one.direction == direction]
-    if not intervals:
+    """Throughput of one direction at its receiver, with the sender's TCP state."""
+    client, server = ([one for one in end if one.direction == direction]
+                      for end in (report.intervals, report.server_intervals))
+    received, sent = (client, server) if direction == "download" else (server, client)
+    rates_of = received or sent
+    if not rates_of:
         raise BadResult(f"iperf3 reported no interval of the {direction}")
-    seen_by_client = [_raw_value(one, start_s, report.mss_bytes) for one in intervals]
-    seen_by_server = [
-        _raw_value(one, start_s, report.mss_bytes, rate=False)
-        for one in report.server_intervals
-        if one.direction == direction and one.streams[0].rtt_ms is not None]
-    raw = sorted(seen_by_client + seen_by_server, key=lambda one: one["t"])
+    rates = [_raw_value(one, start_s, None) for one in rates_of]
+    state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sent
+             if one.streams[0].rtt_ms is not None]
     metadata: dict[str, Any] = {
         "LOAD_START": start_s,
-        "LOAD_END": start_s + intervals[-1].end_s,
+        "LOAD_END": start_s + rates_of[-1].end_s,
         "IPERF3": {"version": report.version,
+                   "intervals": "receiver" if received else "sender",
                    "sender_congestion_control": report.sender_congestion_control,
                    "cpu_client_pct": report.cpu_client_pct,
                    "cpu_server_pct": report.cpu_server_pct},
@@ -141,26 +144,10 @@ def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
             "sent_mbps": total.sent_mbps, "received_mbps": total.received_mbps,
             "sent_bytes": total.sent_bytes, "received_bytes": total.received_bytes,
             "retransmits": total.retransmits}
-    metadata["MEAN_VALUE"] = total.received_mbps if total else (
-        sum(one["val"] * one["dur"] for one in seen_by_client)
-        / sum(one["dur"] for one in seen_by_client))
-    return [[one["t"], one["val"]] for one in seen_by_client], raw, metadata
-
-
-def _as_received(report: Report, direction: str, start_s: float) -> Parsed:
-    """Throughput of one direction as its receiver sees it, with the sender's TCP state."""
-    ends = report.intervals, report.server_intervals
-    received, sent = ends if direction == "download" else reversed(ends)
-    rates = [_raw_value(one, start_s, None) for one in received if one.direction == direction]
-    if not rates:
-        raise BadResult(f"iperf3's receiver reported no interval of the {direction}; "
-                        "the server has to run with -J")
-    state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sent
-             if one.direction == direction and one.streams[0].rtt_ms is not None]
-    mean_mbps = sum(one["val"] * one["dur"] for one in rates) / sum(one["dur"] for one in rates)
-    metadata = {"LOAD_START": start_s, "LOAD_END": rates[-1]["t"], "MEAN_VALUE": mean_mbps,
-                "IPERF3": {"version": report.version,
-                           "sender_congestion_control": report.sender_congestion_control}}
+    # Of UDP the totals are what was sent.
+    metadata["MEAN_VALUE"] = (
+        total.received_mbps if total and sent and sent[0].streams[0].rtt_ms is not None
+        else sum(one["val"] * one["dur"] for one in rates) / sum(one["dur"] for one in rates))
     return ([[one["t"], one["val"]] for one in rates],
             sorted(rates + state, key=lambda one: one["t"]), metadata)
 

@@ -15,10 +15,13 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.percentiles import of_any
 
 # Fewer say nothing about where the median of others would be.
 FEWEST_FOR_INTERVAL = 5
 RESAMPLES = 2000
+# Kruskal and Wallis give exact tables for groups of up to five; below, chi-square is rough.
+FEWEST_FOR_P = 6
 # The same runs give the same interval.
 SEED = 1
 
@@ -26,7 +29,7 @@ SEED = 1
 @dataclass(frozen=True)
 class Summary:
     """A group's runs: count, median, quartiles, and the 95 % interval of the median, None
-    where there are too few runs."""
+    where there are too few runs. Infinite is a lost probe."""
 
     count: int
     median: float
@@ -48,8 +51,8 @@ def summarise(values: Sequence[float]) -> Summary:
     if not values:
         raise NotAvailable("the group has no run")
     array = numpy.asarray(values, dtype=float)
-    lower, median, upper = numpy.percentile(array, (25, 50, 75))
-    return Summary(array.size, float(median), float(lower), float(upper), _interval(array))
+    lower, median, upper = (of_any(array, percent) for percent in (25, 50, 75))
+    return Summary(array.size, median, lower, upper, _interval(array))
 
 
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
@@ -66,6 +69,21 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
 
     found = stats.kruskal(*filled)
     return RankTest(float(found.statistic), float(found.pvalue))
+
+
+def how_far_to_trust(tests: int, fewest: int) -> str:
+    """What to think of when reading p-values: how many there are, and of how few runs.
+
+    tests: how many p-values stand together; fewest: runs of the smallest group.
+    """
+    words = []
+    if tests > 1:
+        words.append(f"{tests} p-values: by chance alone one in 20 is below 0.05; divided among "
+                     f"them that limit is {0.05 / tests:.2g} (Bonferroni)")
+    if fewest < FEWEST_FOR_P:
+        words.append(f"p is the chi-square approximation, rough with {fewest} "
+                     f"run{'s' * (fewest != 1)} in a group")
+    return "; ".join(words) or "p is the chi-square approximation"
 
 
 def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
@@ -98,6 +116,8 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     NotAvailable when all numbers are the same.
     """
     array = numpy.asarray(values, dtype=float)
+    if not numpy.isfinite(array).all():
+        raise NotAvailable("some runs' number is a lost probe, which has no distance to others")
     centre = array.mean() if array.size else 0.0
     whole = float(((array - centre) ** 2).sum())
     if not whole > 0:
@@ -111,7 +131,7 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
 
 
 def _interval(array: Numbers) -> tuple[float, float] | None:
-    if array.size < FEWEST_FOR_INTERVAL:
+    if array.size < FEWEST_FOR_INTERVAL or not numpy.isfinite(array).all():
         return None
     # Percentiles of resampled medians: the corrected kinds fail where runs are alike.
     from scipy import stats

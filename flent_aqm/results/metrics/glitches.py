@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy
 
-from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
 
 THRESHOLDS_MS = (30, 60, 100, 200)
@@ -52,7 +53,16 @@ def find_glitches(samples: Samples, idle_median_ms: float,
 
 def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
     """Glitches while the test loaded the link. Raises NotAvailable."""
-    return find_glitches(run.loaded(), percentile(run.idle().rtt_ms, 50), threshold_ms)
+    return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
+
+
+def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
+    """What glitches are measured from. Raises NotAvailable, also where half of the probes
+    before the load were lost."""
+    try:
+        return percentile(run.idle(probe).rtt_ms, 50)
+    except LostProbe as lost:
+        raise NotAvailable(f"before the load {lost}") from None
 
 
 def glitches_per_minute(run: Run, threshold_ms: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run, Samples
 
@@ -37,6 +38,11 @@ def loaded_ms(run: Run, statistic: str) -> float:
 def increase_ms(run: Run, statistic: str) -> float:
     """Latency under load: statistic(loaded) - statistic(idle).
 
-    Source: no standard; so the statistic is part of the name. Raises NotAvailable.
+    Source: no standard; so the statistic is part of the name. Raises NotAvailable, and
+    LostProbe where that of the load is one.
     """
-    return loaded_ms(run, statistic) - idle_ms(run, statistic)
+    try:
+        before_ms = idle_ms(run, statistic)
+    except LostProbe as lost:
+        raise NotAvailable(f"before the load {lost}") from None
+    return loaded_ms(run, statistic) - before_ms

@@ -1,25 +1,90 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LibreQoS' grade of buffer bloat.
+"""LibreQoS' grade of buffer bloat, for a single user.
 
-Source: LibreQoE/bufferbloat_test, the test for a single user.
+Source: LibreQoE/bufferbloat_test at commit 4bb15b5 (June 2025): client/results.js and
+client/shared/gradeCalculations.js for what is computed. Its grades' limits are those of its
+README, of the test's page "Bufferbloat & QoO Test" and of gradeCalculations.js; a settings
+file of that commit still has the older 25, 50, 75 and 100 ms.
+
+Phases are graded apart: download, upload, and both at once, each where the test has it. In the
+total each phase weighs alike, and a slow idle link bounds it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from statistics import fmean
+
 import numpy
 
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.percentiles import of_answered
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import SHORTEST_S
 from flent_aqm.results.metrics.steps import step
 
-_CUTS, _GRADES = (5, 25, 50, 75, 100), ("A+", "A", "B", "C", "D", "F")
+BOTH = "bidirectional"
+PHASES = (*DIRECTIONS, BOTH)
+_CUTS, _GRADES = (5, 30, 60, 200, 400), ("A+", "A", "B", "C", "D", "F")
+_IDLE_CUTS = (75, 100, 125, 150, 175)
+_POINTS = dict(zip(_GRADES, (6.0, 5.0, 4.0, 3.0, 2.0, 1.0), strict=True))
+_POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
+
+
+def phase_rise_ms(run: Run, phase: str) -> float:
+    """Mean of a phase less the lower quartile of idle. phase: one of PHASES. Raises
+    NotAvailable, also where the test has no such phase."""
+    found = _rises_ms(run)
+    if phase not in found:
+        raise NotAvailable("the test never loads both directions at once" if phase == BOTH
+                           else f"the test never loads {phase} alone")
+    return found[phase]
 
 
 def rise_ms(run: Run) -> float:
-    """Mean under load less the lower quartile of idle. Raises NotAvailable."""
-    return float(run.loaded().answered_ms.mean()
-                 - numpy.percentile(run.idle().answered_ms, 25))
+    """Mean of the phases' rises; each weighs alike. Raises NotAvailable."""
+    return fmean(_rises_ms(run).values())
+
+
+def total_points(run: Run) -> float:
+    """The total: mean of the phases' grades as numbers, 6 for A+ to 1 for F, but no more than
+    that of the idle link. Raises NotAvailable."""
+    phases = fmean(_POINTS[grade(rise)] for rise in _rises_ms(run).values())
+    return min(phases, _POINTS[step(_idle_ms(run), _IDLE_CUTS, _GRADES)])
 
 
 def grade(rise: float) -> str:
-    """Of a rise in ms: A+ below 5, A 25, B 50, C 75, D 100, else F."""
+    """Of a rise in ms: A+ below 5, A 30, B 60, C 200, D 400, else F."""
     return step(rise, _CUTS, _GRADES)
+
+
+def total_grade(points: float) -> str:
+    """Of a total: A+ from 5.5 points, A 4.5, B 3.5, C 2.5, D 1.5, else F."""
+    return step(points, _POINT_CUTS, _GRADES[::-1])
+
+
+def _idle_ms(run: Run) -> float:
+    return of_answered(run.idle().answered_ms, 25)
+
+
+def _rises_ms(run: Run) -> Mapping[str, float]:
+    """Phase -> rise, of the phases that lasted 1 s and had an answer."""
+    probes = run.loaded()
+    loading = {}
+    for way in DIRECTIONS:
+        spans = [(flow.start_s, flow.end_s) for flow in run.speed_test if flow.direction == way]
+        loading[way] = numpy.zeros(probes.sent_s.size, dtype=bool)
+        if spans:
+            loading[way] |= ((probes.sent_s >= min(start for start, _ in spans))
+                             & (probes.sent_s <= max(end for _, end in spans)))
+    down, up = (loading[way] for way in DIRECTIONS)
+    idle_ms = _idle_ms(run)
+    found = {}
+    for phase, inside in zip(PHASES, (down & ~up, up & ~down, down & up), strict=True):
+        answered_ms = probes.rtt_ms[inside & numpy.isfinite(probes.rtt_ms)]
+        if answered_ms.size and inside.sum() * probes.spacing_ms >= SHORTEST_S * 1000:
+            found[phase] = float(answered_ms.mean()) - idle_ms
+    if not found:
+        raise NotAvailable("no phase of the load has probes that came back")
+    return found

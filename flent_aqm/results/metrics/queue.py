@@ -10,8 +10,9 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.run import Run
 
-# How queues call packets that they marked (ECN) in place of dropping them.
-_MARKS = ("ecn_mark", "marked")
+# How queues call packets that they marked (ECN) in place of dropping them. One that has two
+# sorts counts them apart: those above CoDel's ce_threshold, and at DualPI2's step.
+_MARKS = ("ecn_mark", "ecn-mark", "ce_mark", "step-mark", "marked")
 
 
 def drops(run: Run, direction: str) -> float:
@@ -20,12 +21,10 @@ def drops(run: Run, direction: str) -> float:
 
 
 def marks(run: Run, direction: str) -> float:
-    """Packets marked. Raises NotAvailable, also for queues that never mark."""
-    counters = run.counters("after", direction).get("qdisc")
-    for name in _MARKS:
-        if isinstance(counters, dict) and name in counters:
-            return _difference(run, direction, name)
-    raise NotAvailable("the queue doesn't count marks")
+    """Packets marked, of all sorts and of all of CAKE's tins. Raises NotAvailable, also for
+    queues that never mark."""
+    before, after = (_marks(run, moment, direction) for moment in ("before", "after"))
+    return after - before
 
 
 def requeues(run: Run, direction: str) -> float:
@@ -57,3 +56,16 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
     if value is None:
         raise NotAvailable("the file has no such counter of the router's queue")
     return value
+
+
+def _marks(run: Run, moment: str, direction: str) -> float:
+    counters = run.counters(moment, direction).get("qdisc")
+    places = [counters] if isinstance(counters, dict) else []
+    tins = counters.get("tins") if isinstance(counters, dict) else None
+    places += [tin for tin in tins if isinstance(tin, dict)] if isinstance(tins, list) else []
+    found = [value for place in places for name in _MARKS
+             if (value := a_number(place.get(name))) is not None]
+    if not found:
+        raise NotAvailable("the queue doesn't count marks" if places
+                           else "the file has no such counter of the router's queue")
+    return sum(found)

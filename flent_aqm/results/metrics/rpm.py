@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Round trips per minute under load, estimated from a run's own samples.
 
-Sources: draft-ietf-ippm-responsiveness-09 (formula, classes), and goresponsiveness,
-rpm/calculations.go and utilities/math.go.
+Sources: draft-ietf-ippm-responsiveness-09 (formula, classes, trimming, intervals of 5 s), and
+goresponsiveness at commit 3439542 (rpm/calculations.go, utilities/math.go; its defaults in
+constants/constants.go: intervals of 1 s, tmp = 5).
 
 A responsiveness test opens HTTP/2 connections and measures on them. A run has not done
 that, so this is an estimate: foreign times (new connections beside the load) are those of
 the latency probe, one round trip each, in place of TCP's and HTTP's; self times (requests
 on the loading connections) are TCP_INFO's smoothed round-trip times of the loading flows.
-Both are of the last four intervals of 1 s under load. What TLS and servers add is missing,
-and a buffer in the sender's kernel is, too.
+Both are of the last four intervals in which the flows that end last ran. What TLS and servers
+add is missing, and a buffer in the sender's kernel is, too.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.steps import step
 from flent_aqm.results.metrics.trimmed import trimmed_mean
+from flent_aqm.results.metrics.window import Window
 
+# MAD of both sources, and their interval durations.
 INTERVALS = 4
-INTERVAL_S = 1.0
+IETF_INTERVAL_S, GO_INTERVAL_S = 5.0, 1.0
+# The draft's trimming leaves out the slowest 5 %; the program keeps no more than the fastest.
+IETF_LEFT_OUT, GO_KEPT = 0.05, 0.05
 FEWEST_SAMPLES = 10
 _CUTS, _CLASSES = (300, 1000, 6000), ("poor", "fair", "good", "excellent")
 
@@ -43,9 +48,22 @@ def rpm_class(rpm: float) -> str:
     return step(rpm, _CUTS, _CLASSES)
 
 
-def trimmed_mean_ms(samples_ms: Numbers) -> float:
-    """One-sided: the mean without the slowest 5 %."""
-    return trimmed_mean(samples_ms, highest=0.05)
+def ietf_mean_ms(samples_ms: Numbers) -> float:
+    """The draft's one-sided trimmed mean: without the slowest 5 %."""
+    return trimmed_mean(samples_ms, highest=IETF_LEFT_OUT)
+
+
+def go_mean_ms(samples_ms: Numbers) -> float:
+    """goresponsiveness' trimmed mean as its default has it: of the fastest 5 %.
+
+    Source: TrimBy() keeps `tmp` percent of the sorted samples, and tmp is 5 where the draft
+    says 95. Raises NotAvailable with fewer than 20, of which it would keep none.
+    """
+    kept = int(GO_KEPT * samples_ms.size)
+    if not kept:
+        raise NotAvailable(f"goresponsiveness keeps {GO_KEPT:.0%} of the samples, and of "
+                           f"{samples_ms.size} that is none")
+    return float(numpy.sort(samples_ms)[:kept].mean())
 
 
 def p90_ms(samples_ms: Numbers) -> float:
@@ -53,63 +71,66 @@ def p90_ms(samples_ms: Numbers) -> float:
     return float(numpy.sort(samples_ms)[int(0.9 * samples_ms.size)])
 
 
-def foreign_ms(run: Run) -> Numbers:
-    """Answered probes of the last four seconds under load. Raises NotAvailable."""
-    window = run.loaded()
-    end_s = _end_s(run)
-    late = window.sent_s > end_s - INTERVALS * INTERVAL_S
-    return _enough(window.rtt_ms[late & numpy.isfinite(window.rtt_ms)], "answered probes")
+def foreign_ms(run: Run, interval_s: float) -> Numbers:
+    """Answered probes of the last four intervals under load. Raises NotAvailable."""
+    late = last_intervals(run, interval_s)
+    probes = run.loaded()
+    inside = (probes.sent_s > late.start_s) & numpy.isfinite(probes.rtt_ms)
+    return _enough(probes.rtt_ms[inside], "answered probes", late)
 
 
-def self_ms(run: Run) -> Numbers:
+def self_ms(run: Run, interval_s: float) -> Numbers:
     """TCP_INFO's round-trip times in the same time, of all loading flows together. Raises
     NotAvailable."""
-    found = []
-    end_s = _end_s(run)
-    for flow in run.speed_test:
-        rtt = flow.tcp.get("tcp_rtt")
-        if rtt is not None:
-            found.append(rtt.values[(rtt.at_s > end_s - INTERVALS * INTERVAL_S)
-                                    & (rtt.at_s <= end_s)])
+    late = last_intervals(run, interval_s)
+    found = [rtt.values[(rtt.at_s > late.start_s) & (rtt.at_s <= late.end_s)]
+             for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
     if not found:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
-    return _enough(numpy.concatenate(found), "samples of TCP_INFO")
+    return _enough(numpy.concatenate(found), "samples of TCP_INFO", late)
+
+
+def last_intervals(run: Run, interval_s: float) -> Window:
+    """The last four intervals under load; fewer where the flows that end last started later,
+    as NDT7's upload does. Raises NotAvailable."""
+    if run.load_window is None:
+        raise NotAvailable("the test doesn't load the link")
+    end_s = run.load_window.end_s
+    began_s = min(flow.start_s for flow in run.speed_test if flow.end_s > end_s - GO_INTERVAL_S)
+    return Window(max(end_s - INTERVALS * interval_s, began_s), end_s)
 
 
 def foreign_rpm(run: Run) -> float:
     """60000 / TM(foreign), the draft's Foreign. Raises NotAvailable."""
-    return 60_000 / _positive(trimmed_mean_ms(foreign_ms(run)))
+    return 60_000 / _positive(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)))
 
 
 def loaded_rpm(run: Run) -> float:
     """60000 / TM(self), the draft's Loaded. Raises NotAvailable."""
-    return 60_000 / _positive(trimmed_mean_ms(self_ms(run)))
+    return 60_000 / _positive(ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def ietf_estimate(run: Run) -> float:
     """The draft's RPM. Raises NotAvailable."""
-    return ietf_rpm(trimmed_mean_ms(foreign_ms(run)), trimmed_mean_ms(self_ms(run)))
+    return ietf_rpm(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)),
+                    ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def goresponsiveness_estimate(run: Run) -> float:
     """goresponsiveness' RPM of trimmed means. Raises NotAvailable."""
-    return goresponsiveness_rpm(trimmed_mean_ms(foreign_ms(run)), trimmed_mean_ms(self_ms(run)))
+    return goresponsiveness_rpm(go_mean_ms(foreign_ms(run, GO_INTERVAL_S)),
+                                go_mean_ms(self_ms(run, GO_INTERVAL_S)))
 
 
 def goresponsiveness_p90_estimate(run: Run) -> float:
     """goresponsiveness' RPM of 90th percentiles. Raises NotAvailable."""
-    return goresponsiveness_rpm(p90_ms(foreign_ms(run)), p90_ms(self_ms(run)))
+    return goresponsiveness_rpm(p90_ms(foreign_ms(run, GO_INTERVAL_S)),
+                                p90_ms(self_ms(run, GO_INTERVAL_S)))
 
 
-def _end_s(run: Run) -> float:
-    if run.load_window is None:
-        raise NotAvailable("the test doesn't load the link")
-    return run.load_window.end_s
-
-
-def _enough(samples_ms: Numbers, what: str) -> Numbers:
+def _enough(samples_ms: Numbers, what: str, late: Window) -> Numbers:
     if samples_ms.size < FEWEST_SAMPLES:
-        raise NotAvailable(f"the last {INTERVALS * INTERVAL_S:g} s under load have "
+        raise NotAvailable(f"the last {late.length_s:.3g} s under load have "
                            f"{samples_ms.size} {what}, and {FEWEST_SAMPLES} are needed")
     return samples_ms
 

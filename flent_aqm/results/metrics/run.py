@@ -19,18 +19,8 @@ from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
 from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow
 from flent_aqm.results.metrics.probes import Probe, Tool, read_probe, tool_of, until
-
-
-@dataclass(frozen=True)
-class Window:
-    """A span of time, in seconds of the epoch."""
-
-    start_s: float
-    end_s: float
-
-    @property
-    def length_s(self) -> float:
-        return self.end_s - self.start_s
+from flent_aqm.results.metrics.settings import Setting, settings_of
+from flent_aqm.results.metrics.window import Window
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +59,7 @@ class Run:
     probes: Sequence[Probe]
     flows: Sequence[Flow]
     aqm: Mapping[str, Any]
-    settings: Mapping[str, str | float | bool]
+    settings: Mapping[str, Setting]
 
     @property
     def speed_test(self) -> Sequence[Flow]:
@@ -89,6 +79,12 @@ class Run:
         if not flows:
             raise NotAvailable(f"the test has no {direction}")
         return flows
+
+    def sharing(self, direction: str) -> Sequence[Flow]:
+        """All flows in a direction of the test, cross traffic too: what shares the link.
+        Raises NotAvailable where the test has no flow in it."""
+        self.way(direction)
+        return [flow for flow in self.flows if flow.direction == direction]
 
     @cached_property
     def load_window(self) -> Window | None:
@@ -200,20 +196,11 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
     return Samples(probe.sent_s[inside], probe.rtt_ms[inside], window.length_s, probe.spacing_ms)
 
 
-def _settings(metadata: Mapping[str, Any]) -> dict[str, str | float | bool]:
-    """Test parameters, then what was asked of the testbed; `rate_mbps` where both ways have
-    the same."""
-    settings: dict[str, str | float | bool] = {
-        "test": str(metadata.get("NAME", "")), "title": str(metadata.get("TITLE") or ""),
-        "batch": str(metadata.get("BATCH_NAME") or "")}
-    for source in (_inside(metadata, "TEST_PARAMETERS"),
-                   _inside(metadata, "AQM", "requested")):
-        settings |= {str(key): value for key, value in source.items()
-                     if isinstance(value, (str, float, int, bool))}
-    down, up = settings.get("rate_down_mbps"), settings.get("rate_up_mbps")
-    if down is not None and up is not None:
-        settings["rate_mbps"] = down if down == up else f"{down}/{up}"
-    return settings
+def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
+    return settings_of(
+        str(metadata.get("NAME", "")), str(metadata.get("TITLE") or ""),
+        str(metadata.get("BATCH_NAME") or ""), _inside(metadata, "TEST_PARAMETERS"),
+        _inside(metadata, "AQM", "requested"))
 
 
 def _inside(tree: Any, *keys: str) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import carried_mbit, told_window
 
 # Longer than netperf's intervals and shorter than what TCP needs to grow back.
 STEP_S = 0.25
@@ -33,8 +34,7 @@ def synchronisation(run: Run, direction: str) -> float:
     Steps are those in which all flows run, without the first START_UP_S. Raises
     NotAvailable.
     """
-    run.way(direction)
-    flows = [flow for flow in run.flows if flow.direction == direction]
+    flows = run.sharing(direction)
     if len(flows) < 2:
         raise NotAvailable(f"there is one flow of {direction} only")
     return drop_correlation(rates_mbps(flows))
@@ -45,13 +45,13 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
     NotAvailable where there are fewer than FEWEST_STEPS."""
     if any(flow.at_s.size < FEWEST_STEPS for flow in flows):
         raise NotAvailable("a flow's throughput over time is not known")
-    start_s = max(float(flow.at_s[0] - flow.length_s[0]) for flow in flows) + START_UP_S
-    end_s = min(float(flow.at_s[-1]) for flow in flows)
-    steps = int((end_s - start_s) / STEP_S + 1e-9)
+    spans = [told_window(flow) for flow in flows]
+    start_s = max(one.start_s for one in spans) + START_UP_S
+    steps = int((min(one.end_s for one in spans) - start_s) / STEP_S + 1e-9)
     if steps < FEWEST_STEPS:
         raise NotAvailable(f"all flows run together for less than {FEWEST_STEPS * STEP_S:g} s")
     edges = start_s + numpy.arange(steps + 1) * STEP_S
-    return numpy.stack([numpy.diff(_carried(flow, edges)) / STEP_S for flow in flows])
+    return numpy.stack([numpy.diff(carried_mbit(flow, edges)) / STEP_S for flow in flows])
 
 
 def drop_correlation(rates: NDArray[Any]) -> float:
@@ -67,13 +67,3 @@ def drop_correlation(rates: NDArray[Any]) -> float:
     if not numpy.isfinite(mean):
         raise NotAvailable("the flows' throughput has numbers that can't be")
     return min(max(mean, -1.0), 1.0)
-
-
-def _carried(flow: Flow, edges: NDArray[Any]) -> NDArray[Any]:
-    """Megabits that a flow had carried at each of edges: even within an interval."""
-    # A file may have intervals in any order; interp() wants times that grow.
-    times = numpy.maximum.accumulate(
-        numpy.concatenate([flow.at_s[:1] - flow.length_s[:1], flow.at_s]))
-    megabits = numpy.concatenate([[0.0], numpy.cumsum(flow.mbps * numpy.diff(times))])
-    found: NDArray[Any] = numpy.interp(edges, times, megabits)
-    return found

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from flent_aqm.base.errors import NotAvailable
+import numpy
+
+from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.metrics import (
     aim,
     dslreports,
@@ -25,16 +28,23 @@ from flent_aqm.results.metrics import (
 )
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.ndt7 import ndt7
+from flent_aqm.results.metrics.percentiles import of_sorted
 from flent_aqm.results.metrics.run import Run
 
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
+# TCP_INFO has whole microseconds, and 1 for all that is shorter.
+KERNEL_LEAST_MS = 0.001
+# In a table, where a percentile is a lost probe.
+LOST = "lost"
 
 
 @dataclass(frozen=True)
 class Unavailable:
-    """In place of a number: "not available, because ..."."""
+    """In place of a number: "not available, because ...". lost: it is a percentile of which
+    a lost probe is known, which is worse than any number."""
 
     because: str
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class Metric:
     unit: "ms", "Mbit/s", "%", "RPM", "1/min", "points", "packets", "bytes", or "" for a
     mere number. better: "lower", "higher" or "neither". description: one line. word: what
     its source calls a value, such as a grade; None where it has no words. source: where
-    the formula comes from.
+    the formula comes from. least: the smallest that its source can tell, None for any.
     """
 
     name: str
@@ -54,21 +64,56 @@ class Metric:
     description: str
     source: str
     word: Callable[[float], str] | None = None
+    least: float | None = None
 
     def of(self, run: Run) -> float | Unavailable:
         """The number of a run: finite, or why there is none."""
         try:
             return self.function(run)
         except NotAvailable as error:
-            return Unavailable(str(error))
+            return Unavailable(str(error), isinstance(error, LostProbe))
 
     def text(self, value: float | Unavailable) -> str:
         """A value as people read it, without its unit; a dash for none."""
         if isinstance(value, Unavailable):
-            return "-"
-        digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
-        number = f"{value:.{digits}f}"
+            return LOST if value.lost else "-"
+        number = digits(value)
+        if self.least is not None and value <= self.least:
+            number = f"≤ {digits(self.least)}"
         return f"{self.word(value)} {number}" if self.word else number
+
+
+def digits(value: float) -> str:
+    """A number as tables have it: 2811, 119.5, 95.60, 1.05, and below 1 two digits that say
+    something: 0.24, 0.0012. Infinite is a lost probe."""
+    if math.isinf(value):
+        return LOST
+    size = abs(value)
+    if not size or size >= 1:
+        return f"{value:.{0 if size >= 1000 else 1 if size >= 100 else 2}f}"
+    return f"{value:.{min(max(2, 1 - math.floor(math.log10(size))), 6)}f}"
+
+
+def ranked(value: float | Unavailable) -> float | None:
+    """What a value counts as where runs are ranked: infinite for a lost probe, which is
+    slower than any; None for a run that doesn't tell."""
+    if isinstance(value, Unavailable):
+        return math.inf if value.lost else None
+    return value
+
+
+def middle(found: Sequence[float | Unavailable]) -> float | Unavailable:
+    """The median over runs. Lost probes count as slower than any; runs that don't tell are
+    left out, and are the reason where none does."""
+    known = sorted(value for one in found if (value := ranked(one)) is not None)
+    if not known:
+        return Unavailable(next((one.because for one in found if isinstance(one, Unavailable)),
+                                "there is no run"))
+    value = of_sorted(numpy.array(known), 50)
+    if math.isinf(value):
+        return Unavailable(next(one.because for one in found
+                                if isinstance(one, Unavailable) and one.lost), lost=True)
+    return value
 
 
 def values(run: Run) -> dict[str, float | Unavailable]:
@@ -80,9 +125,10 @@ _STATISTIC_NAMES = {
     "min": "shortest", "median": "median", "mean": "mean", "p90": "90th percentile",
     "p95": "95th percentile", "p99": "99th percentile", "p99_9": "99.9th percentile",
     "max": "longest"}
+_LIBREQOS = "LibreQoE/bufferbloat_test, 4bb15b5"
 _OURS, _COMMON = "own definition", "common practice"
 _AIM, _RPM = "cloudflare/speedtest 1.13", "draft-ietf-ippm-responsiveness-09"
-_GO = "goresponsiveness, rpm/calculations.go"
+_GO = "goresponsiveness 3439542, rpm/calculations.go"
 
 
 def _latency() -> Iterator[Metric]:
@@ -135,7 +181,8 @@ def _throughput() -> Iterator[Metric]:
                      f"{way} of all flows, of what TCP can carry at the link's rate",
                      "rate x 1448/1514")
         yield Metric(f"fairness_{way}", partial(throughput.fairness, direction=way), "",
-                     HIGHER, f"Jain's index over the flows of {way}", "Jain et al., 1984")
+                     HIGHER, f"Jain's index over the flows of {way}, while all run",
+                     "Jain et al., 1984")
         yield Metric(f"synchronisation_{way}", partial(synchronisation.synchronisation,
                      direction=way), "", NEITHER,
                      f"correlation of the throughput drops of the flows of {way}", _OURS)
@@ -150,7 +197,8 @@ def _speed_tests() -> Iterator[Metric]:
         ):
             name, _, suffix = field.rpartition("_")
             yield Metric(f"ndt7_{name}_{way}_{suffix}", partial(ndt7, direction=way, field=field),
-                         unit, better, f"NDT7's {what} of the {way}", "ndt7 protocol v0.11")
+                         unit, better, f"NDT7's {what} of the {way}", "ndt7 protocol v0.11",
+                         least=KERNEL_LEAST_MS if unit == "ms" else None)
     for way in DIRECTIONS:
         for what, function, description in (
             ("iqm", ookla_style.iqm_ms, "interquartile mean"),
@@ -187,9 +235,16 @@ def _scores() -> Iterator[Metric]:
     yield Metric("dslreports_rise_ms", dslreports.rise_ms, "ms", LOWER,
                  "mean rise of both directions, with DSLReports' grade",
                  "dslreports.com/faq/17930", dslreports.grade)
+    for phase in libreqos.PHASES:
+        yield Metric(f"libreqos_rise_{phase}_ms", partial(libreqos.phase_rise_ms, phase=phase),
+                     "ms", LOWER, f"mean of the {phase} phase less idle's lower quartile, with "
+                     "LibreQoS' grade", _LIBREQOS, libreqos.grade)
     yield Metric("libreqos_rise_ms", libreqos.rise_ms, "ms", LOWER,
-                 "mean less idle's lower quartile, with LibreQoS' grade",
-                 "LibreQoE/bufferbloat_test", libreqos.grade)
+                 "mean of the phases' rises, with the grade that a phase would get",
+                 _LIBREQOS, libreqos.grade)
+    yield Metric("libreqos_total", libreqos.total_points, "points", HIGHER,
+                 "LibreQoS' total grade: mean of the phases', bounded by the idle link's",
+                 _LIBREQOS, libreqos.total_grade)
     yield Metric("qoo", qoo.qoo, "points", HIGHER,
                  "Quality of Outcome for the draft's example application",
                  "draft-ietf-ippm-qoo")

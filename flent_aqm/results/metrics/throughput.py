@@ -7,46 +7,74 @@ from collections.abc import Sequence
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import a_number
-from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import mean_mbps, shared_window, told_window
+from flent_aqm.results.metrics.window import Window
 
-# TCP payload of a full-sized IPv4 packet with time stamps, and what HTB counts for it.
-PAYLOAD_SHARE = 1448 / 1514
+# A full-sized IPv4 packet with TCP's time stamps: payload, with IP's header, with Ethernet's.
+PAYLOAD_BYTES, IP_BYTES, FRAME_BYTES = 1448, 1500, 1514
+# What most shapers let TCP carry of their rate.
+PAYLOAD_SHARE = PAYLOAD_BYTES / FRAME_BYTES
 _RATE = {"download": "rate_down_mbps", "upload": "rate_up_mbps"}
 
 
 def throughput_mbps(run: Run, direction: str) -> float:
     """Sum over the test's flows in a direction of what their tool reports as the mean of
     the whole test. Raises NotAvailable."""
-    return sum(_means_mbps(run.way(direction)))
+    means = [flow.mean_mbps for flow in run.way(direction) if flow.mean_mbps is not None]
+    if len(means) < len(run.way(direction)):
+        raise NotAvailable("a flow's throughput is not known")
+    return sum(means)
 
 
 def utilisation_pct(run: Run, direction: str) -> float:
-    """Throughput of all flows in a direction, cross traffic too, of what the shaper's rate
-    lets full-sized TCP packets carry: rate x 1448 / 1514.
+    """What all flows in a direction, cross traffic too, carried while the test loaded it, of
+    what the rate lets full-sized TCP packets carry.
 
-    Source: arithmetic; 14 bytes Ethernet, 20 IPv4, 20 TCP and 12 time stamps. Raises
-    NotAvailable.
+    Source: arithmetic; see payload_share(). Raises NotAvailable.
     """
-    run.way(direction)
+    flows = run.sharing(direction)
     rate_mbps = a_number(run.settings.get(_RATE[direction]))
     if not rate_mbps or rate_mbps < 0:
         raise NotAvailable("the file doesn't tell the rate of the link")
-    flows = [flow for flow in run.flows if flow.direction == direction]
-    return sum(_means_mbps(flows)) / (rate_mbps * PAYLOAD_SHARE) * 100
+    if run.settings.get("rates_mbps"):
+        raise NotAvailable("the rate of the link changed in the run")
+    spans = [told_window(flow) for flow in run.way(direction)]
+    window = Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
+    carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
+    return carried_mbps / (rate_mbps * payload_share(run, direction)) * 100
+
+
+def payload_share(run: Run, direction: str) -> float:
+    """TCP's payload in a full-sized IPv4 packet, of the bytes that the shaper counts for it.
+
+    HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. CAKE that was
+    given an overhead counts the packet without that header and the overhead. Source: Linux
+    net/sched/sch_cake.c, cake_calc_overhead().
+    """
+    requested = run.aqm.get("requested")
+    requested = requested if isinstance(requested, dict) else {}
+    given = requested.get("up_aqm_parameters" if direction == "upload"
+                          and requested.get("up_aqm") else "aqm_parameters")
+    overhead = a_number(_as_number(given.get("overhead"))) if isinstance(given, dict) else None
+    if requested.get("shaper") != "cake" or overhead is None:
+        return PAYLOAD_SHARE
+    least = a_number(_as_number(given.get("mpu"))) or 0.0 if isinstance(given, dict) else 0.0
+    return PAYLOAD_BYTES / max(IP_BYTES + overhead, least)
 
 
 def fairness(run: Run, direction: str) -> float:
-    """Jain's index over the mean throughputs of all flows in a direction, cross traffic
-    too: (sum x)^2 / (n sum x^2), 1 when all get the same, 1/n when one gets all.
+    """Jain's index over what all flows in a direction, cross traffic too, carried in the time
+    in which all of them ran: (sum x)^2 / (n sum x^2), 1 when all get the same, 1/n when one
+    gets all.
 
     Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. Raises NotAvailable.
     """
-    run.way(direction)
-    rates = _means_mbps([flow for flow in run.flows if flow.direction == direction])
-    if len(rates) < 2:
+    flows = run.sharing(direction)
+    if len(flows) < 2:
         raise NotAvailable(f"there is one flow of {direction} only")
-    return jain(rates)
+    window = shared_window(flows)
+    return jain([mean_mbps(flow, window) for flow in flows])
 
 
 def jain(rates: Sequence[float]) -> float:
@@ -57,8 +85,9 @@ def jain(rates: Sequence[float]) -> float:
     return sum(rates) ** 2 / (len(rates) * squares)
 
 
-def _means_mbps(flows: Sequence[Flow]) -> list[float]:
-    means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
-    if len(means) < len(flows):
-        raise NotAvailable("a flow's throughput is not known")
-    return means
+def _as_number(value: object) -> object:
+    """A file may have a parameter as text."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return None

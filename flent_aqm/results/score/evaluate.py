@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.results.metrics.table import Unavailable, middle
 from flent_aqm.results.score.expression import Arithmetic, Comparison, Logic, Node, Number, compare
 from flent_aqm.results.score.leaves import Leaf
 
@@ -61,10 +60,8 @@ def medians(runs: Sequence[Known]) -> dict[Leaf, float | Unavailable]:
 
 
 def _median(values: Sequence[float | Unavailable]) -> float | Unavailable:
-    known = [value for value in values if not isinstance(value, Unavailable)]
-    for value in values:
-        if isinstance(value, Unavailable):
-            of = "" if len(values) == 1 else (
-                f" (in {len(values) - len(known)} of {len(values)} runs)")
-            return Unavailable(value.because + of)
-    return float(median(known))
+    silent = [one for one in values if isinstance(one, Unavailable) and not one.lost]
+    if silent:
+        of = "" if len(values) == 1 else f" (in {len(silent)} of {len(values)} runs)"
+        return Unavailable(silent[0].because + of)
+    return middle(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +17,17 @@ from rich.table import Table
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import SUFFIX
-from flent_aqm.results.grouping import Setting, grouped, shown
+from flent_aqm.results.grouping import check_known, collect, grouped, harmless, shown, unpooled
 from flent_aqm.results.metrics.compare import (
     Summary,
     cliffs_deltas,
+    how_far_to_trust,
     kruskal_wallis,
     summarise,
     variance_share,
 )
-from flent_aqm.results.metrics.table import METRICS, Metric, Unavailable
+from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.table import LOST, METRICS, Metric, Unavailable, digits, ranked
 
 Value = float | Unavailable
 
@@ -123,13 +126,22 @@ FORMATS: dict[str, Callable[[Console, Sequence[Scored], Sequence[str]], None]] =
     "table": show_table, "json": show_json, "csv": show_csv}
 
 
-def show_groups(console: Console, scored: Sequence[Scored], keys: Sequence[str],
-                names: Sequence[str]) -> None:
-    """Per metric: each group's median, quartiles and interval, and what tells groups apart."""
+def show_groups(console: Console, scored: Sequence[Scored], asked: Sequence[str],
+                pool: Sequence[str], names: Sequence[str]) -> None:
+    """Per metric: each group's median, quartiles and interval, and what tells groups apart.
+
+    asked: settings to group by; others in which runs differ are added, unless pool names them
+    or is "all".
+    """
+    check_known([one.settings for one in scored], [*asked, *(one for one in pool if one != "all")])
+    keys, pooled = unpooled([one.settings for one in scored], asked, pool)
     groups = grouped([(one.settings, one) for one in scored], keys)
+    if pooled:
+        console.print(f"A line is pooled over {', '.join(map(harmless, pooled))}.", markup=False,
+                      highlight=False)
     for name in names:
         numbers = {key: [value for one in members
-                         if not isinstance(value := one.values[name], Unavailable)]
+                         if (value := ranked(one.values[name])) is not None]
                    for key, members in groups.items()}
         metric = METRICS[name]
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
@@ -139,39 +151,61 @@ def show_groups(console: Console, scored: Sequence[Scored], keys: Sequence[str],
             table.add_row(*(escape(shown(part)) for part in key),
                           f"{len(values)}/{len(groups[key])}", *_cells(metric, values))
         console.print(table)
-        for line in _comparison(keys, numbers):
+        for line in _comparisons(keys, numbers):
             console.print(f"  {line}", highlight=False, markup=False)
 
 
 def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
+    """One run has a number, but no distribution."""
     if not values:
         return "-", "-", "-"
     found: Summary = summarise(values)
-    spread = "-" if found.interval is None else " to ".join(f"{x:.5g}" for x in found.interval)
-    return (metric.text(found.median),
-            f"{found.lower_quartile:.5g} to {found.upper_quartile:.5g}", spread)
+    spread = "-" if found.interval is None else " to ".join(map(digits, found.interval))
+    quartiles = "-" if found.count < 2 else (
+        f"{digits(found.lower_quartile)} to {digits(found.upper_quartile)}")
+    return (LOST if math.isinf(found.median) else metric.text(found.median)), quartiles, spread
 
 
-def _comparison(keys: Sequence[str],
-                numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> Sequence[str]:
-    """Of the values of the first setting, over all others; and each setting's share."""
-    by_first: dict[str, list[float]] = {}
-    for key, values in numbers.items():
-        by_first.setdefault(shown(key[0]), []).extend(values)
+def _comparisons(keys: Sequence[str],
+                 numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> Sequence[str]:
+    """Of the values of the first setting, where all others are the same; and each setting's
+    share of the whole variance."""
+    alike = collect(numbers, lambda key: key[1:])
+    lines: list[str] = []
+    tests = 0
+    single = "no comparison, because no two runs repeat each other"
+    for rest, members in alike.items():
+        groups = {shown(key[0]): numbers[key] for key in members if numbers[key]}
+        where = "".join(f", {name} {shown(value)}"
+                        for name, value in zip(keys[1:], rest, strict=True))
+        # Each with one run: their order is all that is known, and the table has it.
+        if max(map(len, groups.values()), default=0) < 2:
+            continue
+        try:
+            test = kruskal_wallis(list(groups.values()))
+        except NotAvailable as error:
+            lines.append(f"{keys[0]}{where}: no comparison, because {error}")
+            continue
+        tests += 1
+        lines.append(f"{keys[0]}{where}: Kruskal-Wallis H = {test.statistic:.3g}, "
+                     f"p = {test.probability:.2g}; Cliff's delta: " + ", ".join(
+                         f"{one} and {other} {delta:+.2f}"
+                         for (one, other), delta in cliffs_deltas(groups).items()))
+    if not lines:
+        return [single]
+    if tests:
+        lines.append(how_far_to_trust(tests, min(
+            len(values) for values in numbers.values() if values)))
     try:
-        test = kruskal_wallis(list(by_first.values()))
-        shares = [(name, variance_share(
-            [value for values in numbers.values() for value in values],
-            [key[place] for key, values in numbers.items() for _ in values]))
-            for place, name in enumerate(keys)]
+        flat = [(value, key) for key, values in numbers.items() for value in values]
+        shares = [(name, variance_share([value for value, _ in flat],
+                                        [key[place] for _, key in flat]))
+                  for place, name in enumerate(keys)]
+        lines.append("share of variance: "
+                     + ", ".join(f"{name} {share:.0%}" for name, share in shares))
     except NotAvailable as error:
-        return [f"no comparison, because {error}"]
-    deltas = cliffs_deltas(by_first)
-    return [
-        f"Kruskal-Wallis over {keys[0]}: H = {test.statistic:.3g}, p = {test.probability:.2g}",
-        "share of variance: " + ", ".join(f"{name} {share:.0%}" for name, share in shares),
-        "Cliff's delta: " + ", ".join(f"{one} and {other} {delta:+.2f}"
-                                      for (one, other), delta in deltas.items())]
+        lines.append(f"no share of variance, because {error}")
+    return lines
 
 
 def _word(name: str, value: Value) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy
 
+from flent_aqm.results.grouping import AQM, RATE
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE
 from flent_aqm.show.figures.gather import Floats, Row
 from flent_aqm.show.figures.numbers import QUANTILES, Table, quantiles
 from flent_aqm.show.figures.study import Figure, Grid
-from flent_aqm.show.grouping import AQM, RATE
 from flent_aqm.show.looks import QUIET, looks_for, style_key
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, Side, draw_side_by_side
 from flent_aqm.show.plots.tail import LEAST_MS, name_latency_axis
@@ -26,7 +26,7 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[
     ways = [way for way in DIRECTIONS if any(way in row.mbps or way in row.loaded_ms
                                              for row in rows)] or list(DIRECTIONS)
     latency = figure.kind == "latency"
-    table = Table(["direction", RATE, AQM, "runs", "values", *(
+    table = Table(["direction", RATE, AQM, "runs", "values", *(["lost"] if latency else []), *(
         f"{name}_{'ms' if latency else 'mbps'}" for name in STATISTICS),
         *(["tool_latency_median_ms"] if latency else [])], runs=len(rows))
     looks = looks_for(grid.aqms)
@@ -43,6 +43,7 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[
                 own = [row.own_latency_ms[way] for row in members if way in row.own_latency_ms]
                 if found.size:
                     table.rows.append([way, rate, aqm, len(members), found.size,
+                                       *([int(numpy.isinf(found).sum())] if latency else []),
                                        *quantiles(found), *(_median(own) if latency else [])])
                 else:
                     table.missing.append(f"{way}, {rate:g} Mbit/s, {aqm}")
@@ -72,10 +73,13 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[
                   title=f"Figure {figure.number}: {figure.title}, {figure.conditions}",
                   title_fontsize="large", handlelength=2.4)
     values = sum(int(str(row[4])) for row in table.rows)
+    lost = sum(int(str(row[5])) for row in table.rows) if latency else 0
     most = max((int(str(row[3])) for row in table.rows), default=0)
     return table, [
         f"{len(rows)} runs, up to {most} a cell", f"{values:,} "
-        + ("probes, every 10 ms; without lost ones" if latency else "results of the tool"),
+        + ("probes, every 10 ms" if latency else "results of the tool"),
+        *([f"{lost:,} of the probes were lost: slower than any, at the upper edge"]
+          if lost else []),
         "box: quartiles; whiskers: 5th and 95th percentile" + ("; dash: 99th" if latency else
         f"; fewer than {FEWEST_FOR_BOX} values are shown as points"),
         "from left to right as above", "grey stripe with a dash: no run"]

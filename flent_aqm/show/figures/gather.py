@@ -37,15 +37,14 @@ class Curve:
 @dataclass(frozen=True, eq=False)
 class Row:
     """What the figures need of a run. By direction: mbps, as the tool reports it;
-    own_latency_ms, as the tool reports it; loaded_ms, probes that came back under load;
-    curves, payload in captured headers. lost: probes lost under load."""
+    own_latency_ms, as the tool reports it; loaded_ms, probes sent under load, infinite where lost;
+    curves, payload in captured headers."""
 
     path: Path
     settings: Mapping[str, Value]
     mbps: Mapping[str, float]
     own_latency_ms: Mapping[str, float]
     loaded_ms: Mapping[str, Floats]
-    lost: int
     curves: Mapping[str, Curve]
 
     def has(self, **wanted: Value) -> bool:
@@ -91,8 +90,7 @@ def row_of(data: DataFile) -> Row:
         mbps=_known({way: partial(throughput_mbps, run, way) for way in ways}),
         own_latency_ms=_own_latency(run, ways),
         loaded_ms={way: found.astype(numpy.float32) for way, found in _known(
-            {way: partial(_answered_ms, run, way) for way in ways}).items()},
-        lost=_known({"": lambda: int(numpy.isinf(run.loaded().rtt_ms).sum())}).get("", 0),
+            {way: partial(_loaded_ms, run, way) for way in ways}).items()},
         curves=curves)
 
 
@@ -106,8 +104,8 @@ def _known(functions: Mapping[str, Callable[[], Found]]) -> dict[str, Found]:
     return found
 
 
-def _answered_ms(run: Run, way: str) -> Numbers:
-    return run.loaded(way).answered_ms
+def _loaded_ms(run: Run, way: str) -> Numbers:
+    return run.loaded(way).rtt_ms
 
 
 def _own_latency(run: Run, ways: Sequence[str]) -> dict[str, float]:

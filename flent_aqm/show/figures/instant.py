@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
+from flent_aqm.results.grouping import AQM, RATE
 from flent_aqm.show.figures.gather import Curve, Row
 from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid, nearest
-from flent_aqm.show.grouping import AQM, RATE
 from flent_aqm.show.looks import DASH, QUIET, looks_for
 
 WAY = "upload"

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy
 
+from flent_aqm.results.metrics.percentiles import of_any
+from flent_aqm.results.metrics.table import LOST
 from flent_aqm.show.figures.gather import Floats
 
 QUANTILES = {"min": 0, "p5": 5, "q1": 25, "median": 50, "q3": 75, "p95": 95, "p99": 99, "max": 100}
@@ -34,11 +37,16 @@ class Table:
 
 
 def quantiles(values: Floats) -> list[Cell]:
-    """The columns of QUANTILES, then mean and standard deviation, which one value lacks."""
-    found: list[Cell] = [float(one) for one in numpy.percentile(values, list(QUANTILES.values()))]
-    deviation: Cell = float(values.std(ddof=1, dtype=float)) if values.size > 1 else ""
-    return [*found, float(values.mean(dtype=float)), deviation]
+    """The columns of QUANTILES, infinite where that is a lost probe; then mean and standard
+    deviation, which know none and which one value lacks."""
+    found: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
+    known = values[numpy.isfinite(values)]
+    mean: Cell = float(known.mean(dtype=float)) if known.size else ""
+    deviation: Cell = float(known.std(ddof=1, dtype=float)) if known.size > 1 else ""
+    return [*found, mean, deviation]
 
 
 def _plain(cell: Cell) -> Cell:
-    return f"{cell:.6g}" if isinstance(cell, float) else cell
+    if isinstance(cell, float):
+        return LOST if math.isinf(cell) else f"{cell:.6g}"
+    return cell

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy
 
+from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.run import load_run
-from flent_aqm.results.metrics.table import HIGHER, METRICS, Metric, Unavailable
+from flent_aqm.results.metrics.table import HIGHER, LOST, METRICS, Metric, Unavailable, ranked
 from flent_aqm.show.figures.gather import Row
 from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid
-from flent_aqm.show.grouping import AQM
 from flent_aqm.show.looks import DASH, MISSING, QUIET
 
 # What is shown, the test whose runs it is of ("": that of the other figures), the metric.
@@ -73,11 +73,11 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, rate_mbps
                        if row.has(aqm=aqm, test=test_of or test)]
             value, because = _median(metric, members)
             values.append(value)
-            text = metric.text(value) if value is not None else DASH
+            text = DASH if value is None else LOST if math.isinf(value) else metric.text(value)
             texts[line, place] = text
             table.rows.append([label, name, test_of or test, aqm, len(members),
                                "" if value is None else value, metric.unit,
-                               text if metric.word and value is not None else "", because])
+                               text if metric.word and text != DASH else "", because])
             if not members:
                 table.missing.append(f"{label}, {aqm}")
         shades[line] = shade(metric, values)
@@ -106,15 +106,14 @@ def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
 
 
 def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
-    found, because = [], "no run"
-    for run in runs:
-        value = metric.of(run)
-        if isinstance(value, Unavailable):
-            because = value.because
-        else:
-            found.append(value)
+    """Infinite where it is a lost probe."""
+    found = [metric.of(run) for run in runs]
+    known = sorted(value for one in found if (value := ranked(one)) is not None)
+    if not known:
+        return None, next((one.because for one in found if isinstance(one, Unavailable)),
+                          "no run")
     # The lower of two middle ones: words go with numbers that a run had.
-    return (sorted(found)[(len(found) - 1) // 2], "") if found else (None, because)
+    return known[(len(known) - 1) // 2], ""
 
 
 def _table(canvas: Any, figure: Figure, grid: Grid, shades: Any, texts: Any,
@@ -127,8 +126,7 @@ def _table(canvas: Any, figure: Figure, grid: Grid, shades: Any, texts: Any,
                 aspect="auto")
     for (line, place), text in texts.items():
         unit = METRICS[VERDICTS[line][2]].unit
-        worded = METRICS[VERDICTS[line][2]].word
-        show = text if text == DASH or worded or unit in ("", "points") else f"{text} {unit}"
+        show = text if text in (DASH, LOST) or unit == "" else f"{text} {unit}"
         axis.text(place, line, show, ha="center", va="center", fontsize="small",
                   color=QUIET if text == DASH else "black" if not shades[line, place] > 0.7
                   else "white")

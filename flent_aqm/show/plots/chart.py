@@ -8,15 +8,28 @@ titles, legends, labels, bounds, sizes, axes and notes hold here, too.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from flent_aqm.base.errors import BadResult
+import numpy
+
+from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.flent_plotting import Plotter
+from flent_aqm.results.grouping import check_known, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.raw_samples import data_file_of, packed_of
-from flent_aqm.show.grouping import check_factors
+from flent_aqm.show.grouping import (
+    Group,
+    by_run,
+    factors,
+    groups,
+    pooled_over,
+)
 from flent_aqm.show.looks import QUIET, caption
+
+Some = TypeVar("Some")
 
 # More lines than this and their labels are no longer read.
 MOST_LINES = 12
@@ -42,7 +55,8 @@ class ChartPlotter(Plotter):
         """Draw runs, whose result sets have the same places in results.
 
         Raises BadResult with the reason when nothing can be drawn; its text stands in the
-        picture then.
+        picture then. Raises ConfigError for an option that makes no sense: on the command line
+        that is one line and exit status 2, and no picture.
         """
         raise NotImplementedError
 
@@ -66,14 +80,51 @@ class ChartPlotter(Plotter):
     def group_names(self, runs: Sequence[Run]) -> list[str]:
         """Settings that the user wants runs grouped by; empty to leave it to the plot.
 
-        Raises BadResult for one that no run has.
+        Raises ConfigError for one that no run has.
         """
-        names = [name.strip() for name in (self.override_group_by or "").split(",")
-                 if name.strip()]
-        fault = check_factors(runs, names)
-        if fault:
-            raise BadResult(fault)
+        names = list(parse_keys(self.override_group_by or ""))
+        try:
+            check_known([run.settings for run in runs], names)
+        except ConfigError as fault:
+            raise ConfigError(f"--override-group-by: {fault}") from None
         return names
+
+    def groups_of(self, runs: Sequence[Run], most: int = MOST_LINES, together: bool = False
+                  ) -> list[Group]:
+        """What to draw as one each, at most so many: by the settings that were asked for, else
+        by all in which runs differ; runs that repeat each other apart if there is room, unless
+        they belong together. What is pooled or left out is said below the plot."""
+        names = self.group_names(runs)
+        found = groups(runs, names or factors(runs)) if names or together else by_run(runs, most)
+        if names:
+            self.note_pooled(runs, names)
+        return self.first(found, most)
+
+    def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
+        """Say in what runs differ that are drawn as one."""
+        rest = pooled_over(runs, used)
+        if rest:
+            self.note(f"pooled over {', '.join(rest)}")
+
+    def first(self, found: list[Some], most: int) -> list[Some]:
+        """As many of them as there is room for; the rest is counted below the plot."""
+        if len(found) > most:
+            self.note(f"{most} of {len(found)} shown; --override-group-by pools runs by the "
+                      "settings that it names")
+        return found[:most]
+
+    def note_first_runs(self, runs: Sequence[Run], drawn: int) -> None:
+        """Say that of runs that repeat each other the first one is shown."""
+        if drawn < len(runs):
+            self.note(f"{drawn} of {len(runs)} runs shown: the first of those that repeat "
+                      "each other" if drawn else "")
+
+    def note_lost(self, label: str, samples_ms: Any) -> None:
+        """Say how many probes were lost, and what that means for what is drawn."""
+        lost = int(numpy.isinf(samples_ms).sum())
+        if lost:
+            self.note(f"{label}: {lost:,} of {samples_ms.size:,} probes lost "
+                      f"({digits(100 * lost / samples_ms.size)} %), each slower than any")
 
     # Below: what Flent calls.
 
@@ -100,6 +151,10 @@ class ChartPlotter(Plotter):
             self.draw([run for run, _ in usable], [result for _, result in usable])
         except BadResult as fault:
             self._say(str(fault))
+        except ConfigError as mistake:
+            if not (self.gui or self.in_worker):
+                sys.exit(_refuse(mistake))
+            self._say(str(mistake))
         if faults:
             self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
         self._heed_options()
@@ -217,6 +272,12 @@ class ChartPlotter(Plotter):
         # What a mouse over the legend lights up.
         self.data_artists = [line for axis in self.axes for line in axis.get_lines()
                              if not line.get_label().startswith("_")]
+
+
+def _refuse(mistake: ConfigError) -> int:
+    """Say it in one line; gives the exit status. Flent itself would end with 0."""
+    print(f"flent-aqm: {mistake}", file=sys.stderr)
+    return 2
 
 
 def run_of(results: Any) -> Run:

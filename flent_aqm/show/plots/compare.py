@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Throughput and loaded latency of many runs, grouped by what was varied.
 
-Along the axis stands what the runs differ in first (the rate, if that), side by side the
-queues. --override-group-by "first,second" names others: any setting that the runs know.
-The rest is pooled, and the caption says so.
+Side by side stand the queues, along the axis all else in which the runs differ (the rate
+first). --override-group-by "first,second" names two settings instead, any that the runs know:
+then the rest is pooled, and the caption says so. A lost probe is slower than any other.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.grouping import RATE
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import AQM, RATE, Value, factors, groups, sorted_values, word
+from flent_aqm.show.grouping import Value, axes_of, key_of, sorted_keys, sorted_values, word
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.distributions import Side, draw_side_by_side
@@ -23,8 +24,8 @@ from flent_aqm.show.plots.idle_loaded import ecdf
 from flent_aqm.show.plots.tail import name_latency_axis
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
 
-# In this order settings are chosen for the axis.
-ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "router_model")
+# More places than this along an axis have no room for their labels.
+MOST_PLACES = 20
 
 
 class ComparePlotter(ChartPlotter):
@@ -44,52 +45,46 @@ class ComparePlotter(ChartPlotter):
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         raise NotImplementedError
 
-    def pool_note(self, runs: Sequence[Run], used: Sequence[str]) -> None:
-        """Say which differences are not shown."""
-        rest = [name for name in factors(runs) if name not in used]
-        if rest:
-            self.note(f"pooled over {', '.join(rest)}")
-
 
 class AqmCompareSidesPlotter(ComparePlotter):
     """Boxes or violins, by the key `kind`; a row for each direction."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        along, beside = axis_names(runs, self.group_names(runs))
-        places = sorted_values(along, [run.settings.get(along) for run in runs])
+        along, beside = axes_of(runs, self.group_names(runs))
+        places = self.first(sorted_keys(runs, along), MOST_PLACES)
         sides_are = sorted_values(beside, [run.settings.get(beside) for run in runs])
         looks = looks_for([word(beside, value) for value in sides_are])
         sides = [Side(word(beside, value), looks[word(beside, value)]) for value in sides_are]
         axes = self.grid(len(ways), 1, sharex=True, sharey=True)
         for axis, way in zip(axes, ways, strict=True):
             cells = {}
-            for place, value in enumerate(places):
+            for place, key in enumerate(places):
                 for number, side in enumerate(sides_are):
-                    members = [run for run in runs if run.settings.get(along) == value
+                    members = [run for run in runs if key_of(run, along) == key
                                and run.settings.get(beside) == side]
                     cells[place, number] = values(self.quantity, members, way)
             self.counted += sum(found.size for found in cells.values())
+            self.note_lost(way, numpy.concatenate(list(cells.values())))
             self.handles = draw_side_by_side(
-                axis, _short([word(along, value) for value in places]), sides, cells,
+                axis, short_labels(along, places), sides, cells,
                 self.config.get("kind", "box"), self.quantity.log)
             axis.set_ylabel(f"{way}\n{'RTT ' * self.quantity.log}({self.quantity.unit})")
             if self.quantity.log:
                 name_latency_axis(axis, "y")
             else:
                 axis.set_ylim(bottom=0)
-        axes[-1].set_xlabel({RATE: "link rate (Mbit/s)"}.get(along, along.replace("_", " ")))
+        axes[-1].set_xlabel(axis_label(along))
         self.note("from left to right as above")
         self.note("box: quartiles; whiskers: p5, p95; dash: p99"
                   if self.config.get("kind", "box") == "box" else "bar: quartiles; dot: median")
-        self.pool_note(runs, (along, beside))
+        self.note_pooled(runs, (*along, beside))
 
 
 class AqmCompareEcdfPlotter(ComparePlotter):
     """A line for each group; a panel for each direction."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        names = self.group_names(runs) or ([AQM] if AQM in factors(runs) else factors(runs)[:1])
-        found = groups(runs, names)
+        found = self.groups_of(runs, together=True)
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
         for axis, way in zip(axes, ways, strict=True):
             drawn = []
@@ -100,6 +95,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
                 if not at.size:
                     continue
                 self.counted += at.size
+                self.note_lost(f"{group.label}, {way}", at)
                 drawn += axis.plot(*ecdf(at), drawstyle="steps-post", color=group.look.colour,
                                    linestyle=group.look.line, linewidth=width, label=group.label)
             self.handles = max(self.handles, drawn, key=len)
@@ -112,30 +108,15 @@ class AqmCompareEcdfPlotter(ComparePlotter):
             axis.set_xlabel(f"{self.quantity.label} ({self.quantity.unit})")
             axis.set_ylim(0, 1.02)
         axes[0].set_ylabel("share of probes" if self.quantity.unit == "ms" else "share of runs")
-        self.pool_note(runs, names)
 
 
-def axis_names(runs: Sequence[Run], wanted: Sequence[str]) -> tuple[str, str]:
-    """The settings along the axis and side by side."""
-    differing = factors(runs)
-    if wanted:
-        along = wanted[0]
-        rest = [*wanted[1:], AQM, *differing]
-    else:
-        along = next((name for name in ALONG if name in differing),
-                     RATE if any(RATE in run.settings for run in runs) else "test")
-        rest = [AQM, *differing]
-    beside = next((name for name in rest if name != along and name in differing), "")
-    if not beside:
-        beside = AQM if along != AQM and any(AQM in run.settings for run in runs) else "test"
-    return along, beside
+def axis_label(along: Sequence[str]) -> str:
+    """What stands below an axis of places: the names of their settings."""
+    return ", ".join({RATE: "link rate (Mbit/s)"}.get(name, name.replace("_", " "))
+                     for name in along)
 
 
-def _short(labels: Sequence[str]) -> list[str]:
-    return [label.removesuffix(" Mbit/s") for label in labels]
-
-
-def cell_runs(runs: Sequence[Run], **settings: Value) -> list[Run]:
-    """The runs that have these settings."""
-    return [run for run in runs
-            if all(run.settings.get(name) == value for name, value in settings.items())]
+def short_labels(along: Sequence[str], places: Sequence[Sequence[Value | None]]) -> list[str]:
+    """The places of an axis: a line for each of their settings."""
+    return ["\n".join(word(name, value).removesuffix(" Mbit/s")
+                      for name, value in zip(along, key, strict=True)) for key in places]

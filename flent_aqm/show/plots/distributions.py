@@ -6,6 +6,7 @@ Drawing alone, on numbers; who calls says what they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.show.looks import DASH, MISSING, QUIET, Look
 
 # Fewer values than this are drawn as they are: quartiles of four would look like knowledge.
@@ -39,6 +41,8 @@ def draw_side_by_side(
 
     kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 of 1,000 values or more),
     or "violin". Cells with no values get a grey stripe, if others of their place have some.
+    An infinite value is a lost probe: what lies among them is drawn at the upper edge, above
+    all values, on a line that says so.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -47,6 +51,11 @@ def draw_side_by_side(
     points = False
     if log:
         axis.set_yscale("log")
+    edge = _lost_edge(values, log)
+    if math.isfinite(edge):
+        axis.axhline(edge, color=QUIET, linewidth=0.6, linestyle=(0, (1, 2)), label="_lost")
+        axis.annotate("lost", (1, edge), (2, 0), xycoords=axis.get_yaxis_transform(),
+                      textcoords="offset points", fontsize="x-small", color=QUIET, va="center")
     for number, side in enumerate(sides):
         for place in range(len(places)):
             at = place + (number - (len(sides) - 1) / 2) * width
@@ -57,11 +66,11 @@ def draw_side_by_side(
                               fontsize="x-small", color=QUIET, label="missing")
             elif found.size < FEWEST_FOR_BOX:
                 points = True
-                _points(axis, at, found, side.look)
-            elif kind == "violin" and numpy.ptp(found) > 0:
-                _violin(axis, at, width, found, side.look, log)
+                _points(axis, at, numpy.minimum(found, edge), side.look)
+            elif kind == "violin" and _differ(found):
+                _violin(axis, at, width, found, side.look, log, edge)
             else:
-                _box(axis, at, width, found, side.look)
+                _box(axis, at, width, found, side.look, edge)
     axis.set_xticks(range(len(places)), places)
     axis.set_xlim(-0.5, len(places) - 0.5)
     axis.tick_params(axis="x", length=0)
@@ -81,9 +90,24 @@ def _points(axis: Any, at: float, found: Numbers, look: Look) -> None:
               label="_values")
 
 
-def _box(axis: Any, at: float, width: float, found: Numbers, look: Look) -> None:
-    low, first, median, third, high = numpy.percentile(
-        found, (WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1]))
+def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
+    """Where lost probes are drawn: above all that came back; infinite where none was lost."""
+    together = numpy.concatenate([numpy.empty(0), *values.values()])
+    came = together[numpy.isfinite(together)]
+    if came.size == together.size:
+        return math.inf
+    highest = float(came.max()) if came.size else 1.0
+    return highest * 1.5 if log else highest * 1.1
+
+
+def _differ(found: Numbers) -> bool:
+    came = found[numpy.isfinite(found)]
+    return came.size > FEWEST_FOR_BOX and bool(numpy.ptp(came) > 0)
+
+
+def _box(axis: Any, at: float, width: float, found: Numbers, look: Look, edge: float) -> None:
+    low, first, median, third, high, tail = (min(of_any(found, percent), edge) for percent in (
+        WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1], 99))
     box = {"med": median, "q1": first, "q3": third, "whislo": low, "whishi": high, "fliers": []}
     axis.bxp([box], positions=[at], widths=width * 0.8, showfliers=False, patch_artist=True,
              manage_ticks=False,
@@ -92,23 +116,25 @@ def _box(axis: Any, at: float, width: float, found: Numbers, look: Look) -> None
              medianprops={"color": "black", "linewidth": 1.4},
              whiskerprops={"color": look.colour}, capprops={"color": look.colour})
     if found.size >= 1000:
-        axis.plot([at], [numpy.percentile(found, 99)], marker="_", color="black", markersize=4,
+        axis.plot([at], [tail], marker="_", color="black", markersize=4,
                   linestyle="none", label="_p99")
     elif found.size <= 30:
-        axis.plot(numpy.full(found.size, at), found, ".", color="black", markersize=2.5,
-                  label="_values", zorder=3)
+        axis.plot(numpy.full(found.size, at), numpy.minimum(found, edge), ".", color="black",
+                  markersize=2.5, label="_values", zorder=3)
 
 
-def _violin(axis: Any, at: float, width: float, found: Numbers, look: Look, log: bool) -> None:
+def _violin(axis: Any, at: float, width: float, found: Numbers, look: Look, log: bool,
+            edge: float) -> None:
+    """The shape is that of the probes that came back; the bar inside counts the lost ones."""
     from matplotlib.mlab import GaussianKDE
 
-    chosen = found
-    if found.size > MOST_FOR_VIOLIN:  # evenly spaced quantiles: the same shape
-        places = (numpy.arange(MOST_FOR_VIOLIN) + 0.5) / MOST_FOR_VIOLIN * found.size
-        chosen = numpy.sort(found)[places.astype(int)]
+    came = chosen = found[numpy.isfinite(found)]
+    if came.size > MOST_FOR_VIOLIN:  # evenly spaced quantiles: the same shape
+        places = (numpy.arange(MOST_FOR_VIOLIN) + 0.5) / MOST_FOR_VIOLIN * came.size
+        chosen = numpy.sort(came)[places.astype(int)]
     scale = numpy.log10(numpy.maximum(chosen, 1e-3)) if log else chosen
     if not numpy.ptp(scale) > 0:
-        _box(axis, at, width, found, look)
+        _box(axis, at, width, found, look, edge)
         return
     # Within the values: there are no latencies below the least that was seen.
     spots = numpy.linspace(scale.min(), scale.max(), 120)
@@ -117,7 +143,7 @@ def _violin(axis: Any, at: float, width: float, found: Numbers, look: Look, log:
     heights = 10**spots if log else spots
     axis.fill_betweenx(heights, at - half, at + half, facecolor=look.colour, alpha=0.85,
                        edgecolor=look.colour, hatch=look.hatch, linewidth=0.6)
-    first, median, third = numpy.percentile(found, (25, 50, 75))
+    first, median, third = (min(of_any(found, percent), edge) for percent in (25, 50, 75))
     axis.plot([at, at], [first, third], color="black", linewidth=2, label="_quartiles")
     axis.plot([at], [median], marker="o", color="white", markersize=3, label="_median",
               markeredgecolor="black", markeredgewidth=0.6)

@@ -9,11 +9,15 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.results.metrics.glitches import THRESHOLDS_MS, Glitch, find_glitches
-from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.glitches import (
+    THRESHOLDS_MS,
+    Glitch,
+    find_glitches,
+    idle_median_ms,
+)
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
-from flent_aqm.show.plots.series import Line, lines
+from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.series import Line, lines, pooled
 
 
 class AqmGlitchesPlotter(ChartPlotter):
@@ -21,7 +25,7 @@ class AqmGlitchesPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         found, reasons = [], []
-        for line in lines(runs, self.group_names(runs), MOST_LINES):
+        for line in lines(self, runs):
             try:
                 found.append((line, [_glitches(line, threshold) for threshold in THRESHOLDS_MS]))
             except NotAvailable as reason:
@@ -44,6 +48,11 @@ class AqmGlitchesPlotter(ChartPlotter):
         axis.set_xlabel("glitch: slower than the idle median by more than")
         axis.set_ylabel("glitches per minute under load")
         axis.set_ylim(0, max(1.0, max(high for _, counted in found for high, _ in counted)) * 1.15)
+        for line, _ in found:
+            latencies = pooled(line.loaded())
+            self.note_lost(line.label, latencies)
+            if numpy.isinf(latencies).any():
+                self.note("a lost probe is a glitch at every threshold")
         self.note(about(runs, sum(one.rtt_ms.size for line, _ in found for one in line.loaded()),
                         "probes under load"))
         if len(found) >= 4:
@@ -59,7 +68,7 @@ def _glitches(line: Line, threshold_ms: float) -> tuple[float, float]:
     for run, probe in line.members:
         loaded = run.loaded(None, probe)
         find_glitches(loaded, 0, threshold_ms)  # the more telling of two refusals
-        found += find_glitches(loaded, percentile(run.idle(probe).rtt_ms, 50), threshold_ms)
+        found += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
         length_s += loaded.length_s
     if not length_s > 0:
         raise NotAvailable("the load had no length")

@@ -30,7 +30,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
     series, one for each direction too."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        found = lines(runs, self.group_names(runs), MOST_LINES // 2)
+        found = lines(self, runs, MOST_LINES // 2)
         axis, = self.grid()
         counted = 0
         for line in found:
@@ -42,6 +42,8 @@ class AqmIdleLoadedPlotter(ChartPlotter):
             idle = pooled(line.idle())
             alone = len(runs) == 1
             counted += idle.size + loaded.size
+            self.note_lost(f"{line.label}, idle", idle)
+            self.note_lost(f"{line.label}, loaded", loaded)
             if idle.size:
                 self._step(axis, idle, line.look, IDLE_LINE,
                            f"{line.label}, idle" if alone else "_idle")

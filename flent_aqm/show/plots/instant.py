@@ -10,9 +10,8 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import by_run
 from flent_aqm.show.looks import DROPS, MARKS
-from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, Queue, captured_in, queues_in
 from flent_aqm.show.plots.over_time import start_s
 
@@ -80,9 +79,10 @@ class AqmInstantPlotter(ChartPlotter):
     def _several(self, runs: Sequence[Run], seen: dict[int, Captured | None]) -> None:
         ways = [way for way in DIRECTIONS if any(flow.direction == way for run in runs
                                                  for flow in run.speed_test)]
+        found = self.groups_of(runs)
         axes = self.grid(max(1, len(ways)), 1, sharex=True)
         for axis, way in zip(axes, ways, strict=True):
-            for group in by_run(runs, MOST_LINES):
+            for group in found:
                 for run in group.runs:
                     capture = seen[id(run)]
                     if capture is None or way not in capture.mbps:

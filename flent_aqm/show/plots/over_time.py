@@ -11,7 +11,7 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND
+from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_sorted, samples_beyond
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import QUIET, style_key
@@ -37,10 +37,8 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
     """Median, 90th percentile and the slowest probe of each span, on a logarithmic axis."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        found = lines(runs, self.group_names(runs), MOST_RUNS)
-        if len(found) > MOST_RUNS:
-            self.note(f"{MOST_RUNS} of {len(found)} series shown")
-            found = found[:MOST_RUNS]
+        found = lines(self, runs, MOST_RUNS)
+        found = self.first(found, MOST_RUNS)
         axis, = self.grid()
         if any(len(line.members) > 1 for line in found):
             self.note("of each group one run: " + ", ".join(
@@ -138,8 +136,7 @@ def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
 
 
 def _at(latencies: Numbers, percent: float) -> float:
-    beyond = round(min(percent, 100 - percent) / 100 * latencies.size)
-    if beyond < SAMPLES_BEYOND:
+    if samples_beyond(latencies.size, percent) < SAMPLES_BEYOND:
         return math.nan
-    value = float(latencies[math.ceil((latencies.size - 1) * percent / 100)])
+    value = of_sorted(latencies, percent)
     return value if math.isfinite(value) else math.nan

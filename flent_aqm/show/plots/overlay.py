@@ -11,9 +11,8 @@ import numpy
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import AQM, by_run, factors, groups
 from flent_aqm.show.looks import line_key
-from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, captured_in
 from flent_aqm.show.plots.over_time import shade_load, start_s
 from flent_aqm.show.plots.tail import name_latency_axis
@@ -39,10 +38,11 @@ class AqmOverlayPlotter(ChartPlotter):
         drawn = [run for run in runs if id(run) in curves]
         if not drawn:
             raise NotAvailable(reasons[0])
-        names = self.group_names(runs)
-        found = groups(drawn, names) if names else by_run(drawn, MOST_LINES)
-        if not names and len(found) > MOST_LINES and AQM in factors(drawn):
-            found = groups(drawn, [AQM])
+        found = self.groups_of(drawn)
+        if latency:
+            for group in found:
+                with_probe = [run.probe.rtt_ms for run in group.runs]
+                self.note_lost(group.label, numpy.concatenate(with_probe))
         axis, = self.grid()
         many = max(len(group.runs) for group in found) > 1
         for group in found:

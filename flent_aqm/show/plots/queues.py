@@ -11,9 +11,9 @@ import numpy
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import by_run
+from flent_aqm.show.grouping import Group
 from flent_aqm.show.looks import Look, looks_for
-from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Queue, queues_in
 from flent_aqm.show.plots.over_time import shade_load, start_s
 from flent_aqm.show.plots.tcp_info import WAY_LINES, at_once
@@ -25,7 +25,9 @@ class AqmQueuesPlotter(ChartPlotter):
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         sampled = {id(run): queues_in(result)
                    for run, result in zip(runs, results, strict=True)}
-        drawn = _lines([run for run in runs if sampled[id(run)]], sampled)
+        with_samples = [run for run in runs if sampled[id(run)]]
+        drawn = _lines(with_samples, sampled, self.groups_of(with_samples))
+        self.note_first_runs(with_samples, len({id(run) for _, _, run, _ in drawn}))
         if not drawn:
             raise NotAvailable("the router's queues were not sampled in "
                                + ("this run" if len(runs) == 1 else "these runs"))
@@ -53,8 +55,8 @@ class AqmQueuesPlotter(ChartPlotter):
         self.note(about(runs, sum(queue.at_s.size for _, _, _, queue in drawn)))
 
 
-def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]]
-           ) -> list[tuple[str, Look, Run, Queue]]:
+def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
+           found: Sequence[Group]) -> list[tuple[str, Look, Run, Queue]]:
     """Both devices of one run; of several runs the devices that their test loads."""
     if len(runs) == 1:
         run, = runs
@@ -66,5 +68,5 @@ def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]]
     both = at_once(runs)
     return [(f"{group.label}, {way}" if both else group.label,
              group.look.lined(WAY_LINES[way]) if both else group.look, run, queue)
-            for group in by_run(runs, MOST_LINES) for run in group.runs[:1]
+            for group in found for run in group.runs[:1]
             for way, queue in sampled[id(run)].items() if way in loaded]

@@ -12,8 +12,8 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
-from flent_aqm.show.grouping import by_run, groups
 from flent_aqm.show.looks import Look, looks_for
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter
 
 
 @dataclass(frozen=True)
@@ -47,21 +47,20 @@ class Line:
         return self.loaded() if any(run.flows for run in self.runs) else self.idle()
 
 
-def lines(runs: Sequence[Run], names: Sequence[str], most: int) -> list[Line]:
-    """Of one run every probe; of several the best one, pooled where there are too many
-    runs, or where names say by which settings. Raises NotAvailable without any probe."""
+def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES) -> list[Line]:
+    """Of one run every probe; of several the best one, as the chart groups them. Raises
+    NotAvailable without any probe."""
     with_probe = [run for run in runs if run.probes]
     if not with_probe:
         raise NotAvailable("the run has no latency series" if len(runs) == 1
                            else "none of the runs has a latency series")
-    if len(with_probe) == 1 and not names:
+    if len(with_probe) == 1 and not chart.group_names(runs):
         run, = with_probe
         looks = looks_for([probe.name for probe in run.probes])
         return [Line(short(probe.name), looks[probe.name], [(run, probe)])
                 for probe in run.probes]
-    found = groups(with_probe, names) if names else by_run(with_probe, most)
     return [Line(group.label, group.look, [(run, run.probe) for run in group.runs])
-            for group in found]
+            for group in chart.groups_of(with_probe, most)]
 
 
 def short(name: str) -> str:

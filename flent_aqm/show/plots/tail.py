@@ -14,7 +14,7 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import QUIET
-from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.series import lines, pooled
 from flent_aqm.show.plots.thin import thinned
 
@@ -30,7 +30,7 @@ class AqmTailPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []
-        for line in lines(runs, self.group_names(runs), MOST_LINES):
+        for line in lines(self, runs):
             try:
                 drawn.append((line, pooled(line.under_load_if_any())))
             except NotAvailable as reason:
@@ -55,9 +55,7 @@ class AqmTailPlotter(ChartPlotter):
             if missing:
                 self.note(f"{line.label}: too few samples for {', '.join(missing)}"
                           if len(drawn) <= 3 else "no mark: too few samples")
-            lost = int(numpy.isinf(latencies).sum())
-            if lost:
-                self.note(f"{line.label}: {lost} lost probes, which count as slower than any")
+            self.note_lost(line.label, latencies)
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_ylim(LEAST_SHARE, 1.3)

@@ -12,9 +12,9 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import by_run
+from flent_aqm.show.grouping import Group
 from flent_aqm.show.looks import LineStyle, Look, looks_for
-from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.over_time import start_s
 
 WAY_LINES: dict[str, LineStyle] = {"download": "-", "upload": (0, (4, 2))}
@@ -26,7 +26,11 @@ class AqmTcpInfoPlotter(ChartPlotter):
     """One below the other what the senders told, as far as they did."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        flows = _flows(runs)
+        flows = _flows(runs, self.groups_of(runs))
+        self.note_first_runs(runs, len({id(run) for _, _, run, _ in flows}))
+        if any(_is_receivers(flow) for _, _, _, flow in flows):
+            self.note("retransmits of NDT7's upload: not available, as its TCP_INFO is the "
+                      "receiver's")
         rows = [(label, find) for label, find in ROWS
                 if any(find(flow) is not None for _, _, _, flow in flows)]
         if not rows:
@@ -60,7 +64,8 @@ class AqmTcpInfoPlotter(ChartPlotter):
         self.note(about(runs, counted))
 
 
-def _flows(runs: Sequence[Run]) -> list[tuple[str, Look, Run, Flow]]:
+def _flows(runs: Sequence[Run], groups: Sequence[Group]
+           ) -> list[tuple[str, Look, Run, Flow]]:
     if len(runs) == 1:
         run, = runs
         found = [flow for flow in run.flows if flow.tcp]
@@ -71,7 +76,7 @@ def _flows(runs: Sequence[Run]) -> list[tuple[str, Look, Run, Flow]]:
     return [(f"{group.label}, {flow.direction}" if both else group.label,
              group.look.lined(WAY_LINES.get(flow.direction, "-")) if both else group.look,
              run, flow)
-            for group in by_run(runs, MOST_LINES) for run in group.runs[:1]
+            for group in groups for run in group.runs[:1]
             for flow in run.speed_test if flow.tcp]
 
 
@@ -91,7 +96,9 @@ def _window(flow: Flow) -> tuple[Numbers, Numbers] | None:
 
 
 def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
-    """Packets sent again since the sample before."""
+    """Packets sent again since the sample before; None where only the receiver tells."""
+    if _is_receivers(flow):
+        return None
     told = _field(flow, "retransmits")
     if told is not None:
         return told
@@ -100,6 +107,11 @@ def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
         return None
     at_s, total = counted
     return at_s, numpy.diff(total, prepend=0) / SEGMENT_BYTES
+
+
+def _is_receivers(flow: Flow) -> bool:
+    """Whether TCP's state is that of the end that receives, which sends nothing again."""
+    return bool(flow.ndt7) and flow.direction == "upload"
 
 
 def _field(flow: Flow, name: str) -> tuple[Numbers, Numbers] | None:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.grouping import Setting
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run, as_run
-from flent_aqm.results.metrics.table import Unavailable, values
+from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.table import ranked, values
 from flent_aqm.show.plots.observed import captured
 from flent_aqm.show.report.facts import Facts, facts_of
 
@@ -32,7 +32,8 @@ LONGEST = 200
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A run. metrics: those that are known, in the order of METRICS. By direction: sent_ms,
+    """A run. metrics: those that are known, in the order of METRICS; infinite where a
+    percentile is a lost probe. By direction: sent_ms,
     probes under load, infinite where lost; mbps: payload in captured headers per STEP_S since
     the transfer's start; rtt_ms: median of probes per STEP_S. errors: what the run's tools
     said of their failures."""
@@ -57,8 +58,8 @@ def row_of(data: DataFile) -> Row:
     return Row(
         path=data.path,
         settings={name[:LONGEST]: short(value) for name, value in run.settings.items()},
-        metrics={name: value for name, value in values(run).items()
-                 if not isinstance(value, Unavailable)},
+        metrics={name: value for name, one in values(run).items()
+                 if (value := ranked(one)) is not None},
         sent_ms={way: one.rtt_ms.astype(numpy.float32) for way, one in loaded.items()},
         mbps=_curves(run, data, ways),
         rtt_ms={way: _per_step(one.sent_s - run_start(run, way), one.rtt_ms)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.status import Status
-from flent_aqm.show.grouping import collect
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report import slices, statistics
 from flent_aqm.show.report.facts import Proof, seeds, together
@@ -111,7 +111,7 @@ def data_of(rows: Sequence[Row]) -> dict[str, Any]:
         "variance": statistics.variance(rows, found),
         "runs": [{"file": row.path.name, "queue": slices.queue_of(row),
                   "rate": slices.rate_of(row), "slice": list(slices.key_of(row, found)),
-                  "numbers": [slices.number(row.metrics[name]) if name in row.metrics else None
+                  "numbers": [slices.told(row.metrics[name]) if name in row.metrics else None
                               for name in known]} for row in rows],
         "labels": _SETTING_NAMES,
     }

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.results.grouping import Setting
+from flent_aqm.results.grouping import AQM, KNOWN, NEVER, RATE
 from flent_aqm.results.metrics.flows import DIRECTIONS
-from flent_aqm.results.metrics.table import METRICS
-from flent_aqm.show.grouping import AQM, KNOWN, NEVER, RATE, sorted_values
+from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
+from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.table import LOST, METRICS
+from flent_aqm.show.grouping import sorted_values
 from flent_aqm.show.looks import order
 from flent_aqm.show.report.gather import STEP_S, Row
 
@@ -23,8 +25,6 @@ NOT_TOLD = "not told"
 # Of the distributions; finer where a tail is.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
 BOX_PCT = (5, 25, 50, 75, 95, 99)
-# A percentile with fewer samples beyond it is chance.
-FEWEST_BEYOND = 10
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def cell(rows: Sequence[Row]) -> dict[str, Any]:
             "mbps": [number(one) for one in mbps],
             "over_time": _together([row.mbps[way] for row in rows if way in row.mbps]),
             "rtt_over_time": _together([row.rtt_ms[way] for row in rows if way in row.rtt_ms])}
-    words = {name: metric.text(float(numpy.median(found))) for name, metric in METRICS.items()
+    words = {name: metric.text(of_any(found, 50)) for name, metric in METRICS.items()
              if metric.word and (found := [row.metrics[name] for row in rows
                                            if name in row.metrics])}
     return {"runs": len(rows), "ways": ways, "words": words}
@@ -107,17 +107,13 @@ def _latencies(sent_ms: Any) -> dict[str, Any]:
     """Percentiles of all probes; one that is lost is later than any."""
     count = sent_ms.size
     levels = [level for level in LEVELS_PCT if level in (0, 100)
-              or count * (1 - level / 100) >= FEWEST_BEYOND]
+              or round(count * (1 - level / 100)) >= SAMPLES_BEYOND]
     ordered = numpy.sort(sent_ms)
     lost = int(numpy.isinf(sent_ms).sum())
-    box = [ordered[_place(level, count)] for level in BOX_PCT]
+    box = [of_sorted(ordered, level) for level in BOX_PCT]
     return {"probes": count, "lost": lost, "levels": levels,
-            "ms": [number(ordered[_place(level, count)]) for level in levels],
+            "ms": [number(of_sorted(ordered, level)) for level in levels],
             "box": [number(one) for one in box]}
-
-
-def _place(level: float, count: int) -> int:
-    return min(count - 1, int(level / 100 * count))
 
 
 def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
@@ -138,6 +134,11 @@ def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
         found["least"] = [number(one) for one in numpy.nanmin(table, axis=0)]
         found["most"] = [number(one) for one in numpy.nanmax(table, axis=0)]
     return found
+
+
+def told(value: float) -> float | int | str | None:
+    """A metric's number, or the word for a percentile that is a lost probe."""
+    return LOST if numpy.isinf(value) else number(value)
 
 
 def number(value: float) -> float | int | None:

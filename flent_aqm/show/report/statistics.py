@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.grouping import AQM, RATE, collect
 from flent_aqm.results.metrics.compare import (
     cliffs_deltas,
     kruskal_wallis,
     summarise,
     variance_share,
 )
-from flent_aqm.show.grouping import AQM, RATE, collect
 from flent_aqm.show.report.gather import Row
-from flent_aqm.show.report.slices import Dimension, key_of, number, queue_of, rate_of
+from flent_aqm.show.report.slices import Dimension, key_of, number, queue_of, rate_of, told
 
 # What statistics are about; a hundred metrics would be a hundred chances of a chance.
 METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "latency_loaded_median_ms",
@@ -51,7 +51,7 @@ def _entry(rows: Sequence[Row], metric: str) -> dict[str, Any] | None:
     for queue, values in numbers.items():
         one = summarise(values)
         low, high = one.interval or (float("nan"), float("nan"))
-        queues[queue] = [one.count, number(one.median), number(low), number(high)]
+        queues[queue] = [one.count, told(one.median), number(low), number(high)]
     entry: dict[str, Any] = {"queues": queues}
     # With a run for each queue, no order of them tells anything.
     if max(map(len, numbers.values())) > 1:

@@ -41,6 +41,11 @@ def read(path: Path, folder: Path) -> Recorded:
     aqm = metadata.get("AQM")
     if not isinstance(aqm, dict):
         raise BadResult(f"{path}: not made by flent-aqm: it has no AQM in its metadata")
+    if "schema" not in aqm and aqm.get("testbed") == "virtual":
+        raise BadResult(f"{path}: written by `flent` inside `flent-aqm lab`, which doesn't record "
+                        "how it was called; replay works on files of batches (flent -B). To make "
+                        f"this run again, call flent-aqm lab as before, with --seed "
+                        f"{str(aqm.get('seed'))[:20]}")
     if aqm.get("schema") != SCHEMA_VERSION:
         raise BadResult(f"{path}: its schema is {str(aqm.get('schema'))[:40]}, this version knows "
                         f"{SCHEMA_VERSION}; use the version of flent-aqm that made it")

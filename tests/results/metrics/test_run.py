@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -152,12 +153,13 @@ def test_ping_that_ends_early_has_lost_the_rest() -> None:
 def test_scores_count_probes_under_load_only(make_run: Callable[..., Run]) -> None:
     """Probes before the load don't count."""
     run = make_run([100.0] * 1000, [1.0] * 1000)
-    assert scores(run) == Scores(90.0, 100.0, 100.0)
+    assert scores(run) == Scores(90.0, 90.0, 100.0, 100.0)
 
 
 def test_scores_of_a_run_without_speed_test_are_unknown() -> None:
     """A stock test has no throughput of a speed test of ours, nor has ping a load."""
-    assert scores(load_run(GOLDEN / "stock_ping.flent.gz")) == Scores(None, None, None)
+    found = scores(load_run(GOLDEN / "stock_ping.flent.gz"))
+    assert all(isinstance(getattr(found, field.name), Unavailable) for field in fields(Scores))
 
 
 def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:

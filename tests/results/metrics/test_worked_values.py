@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy
 import pytest
 
 from flent_aqm.results.metrics import aim, dslreports, libreqos, qoo, rpm
-from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.table import METRICS, Unavailable, digits
 from flent_aqm.results.metrics.throughput import jain
 
 MakeRun = Callable[..., Run]
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
 
 def value(run: Run, name: str) -> float:
@@ -91,10 +94,59 @@ def test_dslreports_grade_at_its_thresholds(rise_ms: float, grade: str) -> None:
 
 
 @pytest.mark.parametrize(("rise_ms", "grade"), [
-    (0, "A+"), (4.99, "A+"), (5, "A"), (25, "B"), (50, "C"), (75, "D"), (99.9, "D"), (100, "F")])
+    (0, "A+"), (4.99, "A+"), (5, "A"), (30, "B"), (60, "C"), (200, "D"), (399, "D"), (400, "F")])
 def test_libreqos_grade_at_its_thresholds(rise_ms: float, grade: str) -> None:
     """A grade ends below its threshold."""
     assert libreqos.grade(rise_ms) == grade
+
+
+def test_libreqos_grades_phases_apart_and_the_total_is_their_mean(make_run: MakeRun) -> None:
+    """A test of both directions at once has the one phase; a slow idle link bounds the total."""
+    run = make_run([121.0] * 1000, [21.0] * 300)
+    assert value(run, "libreqos_rise_bidirectional_ms") == pytest.approx(100)
+    assert "never loads download alone" in reason(run, "libreqos_rise_download_ms")
+    assert value(run, "libreqos_total") == 3  # C
+    assert METRICS["libreqos_total"].text(3.0).startswith("C")
+    assert value(make_run([181.0] * 1000, [180.0] * 300), "libreqos_total") == 1  # F, by idle
+
+
+def test_libreqos_of_ndt7_has_a_phase_for_each_direction() -> None:
+    """Download and upload follow each other, so they are graded apart."""
+    run = load_run(GOLDEN / "ndt7.flent.gz")
+    for way in ("download", "upload"):
+        assert value(run, f"libreqos_rise_{way}_ms") == pytest.approx(
+            float(run.loaded(way).answered_ms.mean())
+            - float(numpy.percentile(run.idle().answered_ms, 25)), rel=1e-3)
+    assert "never loads both" in reason(run, "libreqos_rise_bidirectional_ms")
+    assert value(run, "libreqos_total") == 6
+
+
+def test_goresponsiveness_keeps_the_fastest_twentieth_and_the_draft_drops_the_slowest(
+    make_run: MakeRun
+) -> None:
+    """The program's default keeps 5 % where the draft's trims 5 %; windows of 4 and 20 s."""
+    # 25 s: slow before the last 20 s, then 10 ms, and every tenth probe of the last 4 s fast.
+    trace = [500.0] * 500 + [10.0] * 1600 + [1.0 if n % 10 == 0 else 10.0 for n in range(400)]
+    run = make_run(trace, tcp_rtt_ms=trace)
+    assert value(run, "rpm_goresponsiveness_estimate") == pytest.approx(60_000, rel=0.01)
+    assert value(run, "rpm_ietf_estimate") == pytest.approx(60_000 / (
+        (1960 * 10 + 40 * 1 - 100 * 10) / 1900), rel=0.01)
+
+
+def test_marks_are_counted_in_every_tin_and_of_every_sort() -> None:
+    """CAKE has them per tin, DualPI2 two sorts with a dash, CoDel's ce_threshold its own."""
+    def run(before: dict[str, object], after: dict[str, object]) -> Run:
+        return Run(Path("made"), "made", "", (), (), {
+            moment: {"counters": {"up": {"qdisc": counters}}}
+            for moment, counters in (("before", before), ("after", after))}, {})
+
+    cake = run({"tins": [{"ecn_mark": 1}, {"ecn_mark": 0}]},
+               {"tins": [{"ecn_mark": 101}, {"ecn_mark": 32}]})
+    assert value(cake, "queue_marks_upload") == 132
+    assert value(run({"ecn-mark": 1, "step-mark": 2}, {"ecn-mark": 4, "step-mark": 8}),
+                 "queue_marks_upload") == 9
+    assert value(run({"ecn_mark": 1}, {"ecn_mark": 4, "ce_mark": 5}), "queue_marks_upload") == 8
+    assert "doesn't count marks" in reason(run({"drops": 1}, {"drops": 2}), "queue_marks_upload")
 
 
 @pytest.mark.parametrize(("experience", "points", "word"), [
@@ -135,6 +187,19 @@ def test_jain_index_of_equal_and_of_starved_flows() -> None:
     """1 when all get the same, 1/n when one gets all."""
     assert jain([5, 5, 5, 5]) == 1
     assert jain([10, 0, 0, 0]) == 0.25
+
+
+def test_latency_that_the_kernel_cannot_tell_is_marked() -> None:
+    """TCP_INFO has whole microseconds: its 1 is all that is shorter, too."""
+    metric = METRICS["ndt7_latency_upload_ms"]
+    assert (metric.text(0.001), metric.text(0.002), metric.text(20.0)) == (
+        "≤ 0.0010", "0.0020", "20.00")
+
+
+def test_small_numbers_keep_digits_that_say_something() -> None:
+    """0.24 Mbit/s isn't 0.2, and 0.0012 isn't 0.00."""
+    assert [digits(one) for one in (0, 0.24, 0.0012, 1.051, 95.6, 119.53, 2811.4)] == [
+        "0.00", "0.24", "0.0012", "1.05", "95.60", "119.5", "2811"]
 
 
 def test_jitter_of_alternating_latencies(make_run: MakeRun) -> None:

@@ -48,7 +48,7 @@ def test_score_as_json_doesnt_depend_on_the_order_of_files(
     run = found[str(RUNS / "iperf3_upload.flent.gz")]
     assert run["settings"]["aqm"] == "no_aqm"
     assert run["metrics"]["throughput_upload_mbps"] == pytest.approx(47.746, abs=0.001)
-    assert run["words"]["libreqos_rise_ms"] == "D"
+    assert run["words"]["libreqos_rise_ms"] == "C"
     assert run["metrics"]["latency_loaded_p99_ms"] is None
     assert "10 are needed" in run["not_available"]["latency_loaded_p99_ms"]
 
@@ -88,15 +88,81 @@ def test_score_of_many_files_on_all_cores(tmp_path: Path, capsys: Capture) -> No
     assert "1 of 40 files" in err
 
 
-def test_score_by_groups_tells_what_differs(capsys: Capture) -> None:
-    """Medians per queue, a rank test and Cliff's delta."""
+@pytest.fixture
+def repeated(tmp_path: Path) -> list[str]:
+    """Two queues at two rates, each three times with another seed and somewhat other
+    latencies; one queue more that ran once."""
+    return [str(changed(tmp_path / f"{aqm}-{rate}-{seed}.flent.gz", aqm, rate, seed))
+            for aqm, rate, seeds in (("codel", 50, 3), ("codel", 100, 3), ("no_aqm", 50, 3),
+                                     ("no_aqm", 100, 3), ("sfq", 50, 1))
+            for seed in range(seeds)]
+
+
+def changed(path: Path, aqm: str, rate: float, seed: int, lost: float = 0.0) -> Path:
+    """A golden run as if others had been asked for; later by seed, slower by queue. lost: so
+    many of the probes don't come back."""
+    whole = json.loads(gzip.decompress((RUNS / "iperf3_upload.flent.gz").read_bytes()))
+    whole["metadata"]["AQM"]["requested"] |= {
+        "aqm": aqm, "rate_up_mbps": rate, "rate_down_mbps": rate, "seed": seed}
+    factor = (2 if aqm == "no_aqm" else 1) + seed / 100
+    for place, one in enumerate(whole["raw_values"]["Ping (ms) UDP irtt"]):
+        if "val" in one:
+            one["val"] *= factor
+            if place % 100 < 100 * lost:
+                del one["val"]
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    return path
+
+
+def test_score_by_groups_compares_where_all_else_is_alike(
+    repeated: list[str], capsys: Capture
+) -> None:
+    """Rates stay apart without being named; each has its test, and p comes with a word."""
+    assert main(["score", "--by", "aqm", "--metrics", "latency_loaded_mean_ms", *repeated]) == 0
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["codel", "50", "3/3"] in [line[:3] for line in lines]
+    assert ["codel", "100", "3/3"] in [line[:3] for line in lines]
+    for text in ("aqm, rate_mbps 50: Kruskal-Wallis", "aqm, rate_mbps 100: Kruskal-Wallis",
+                 "2 p-values: by chance alone one in 20 is below 0.05",
+                 "chi-square approximation, rough with 1 run", "share of variance: aqm"):
+        assert text in out
+    assert "pooled over" not in out
+    # One run has a number, but neither quartiles nor an interval.
+    alone, = [line for line in lines if line[:1] == ["sfq"]]
+    assert alone[-2:] == ["-", "-"]
+
+
+def test_score_by_groups_pools_what_it_is_asked_to_and_says_so(
+    repeated: list[str], capsys: Capture
+) -> None:
+    """--pool names what runs of a line may differ in."""
+    assert main(["score", "--by", "aqm", "--pool", "rate", "--metrics",
+                 "latency_loaded_mean_ms", *repeated]) == 0
+    out = capsys.readouterr().out
+    assert "A line is pooled over rate_mbps." in out
+    assert ["codel", "6/6"] in [line.split()[:2] for line in out.splitlines()]
+
+
+def test_score_by_groups_of_single_runs_has_no_statistics(capsys: Capture) -> None:
+    """A run each: their order is all there is, and no delta of 1 makes more of it."""
     assert main(["score", "--by", "aqm", "--metrics", "latency_loaded_mean_ms",
                  *(str(RUNS / f"{name}.flent.gz") for name in
                    ("iperf3_upload", "iperf3_download", "ndt7", "ndt7_upload"))]) == 0
     out = capsys.readouterr().out
-    for text in ("Kruskal-Wallis over aqm", "share of variance: aqm 100%",
-                 "codel and fq_codel +1.00"):
-        assert text in out
+    assert "no comparison, because no two runs repeat each other" in out
+    assert "delta" not in out
+    assert "Kruskal" not in out
+
+
+def test_lost_percentile_is_worse_than_any_in_groups(tmp_path: Path, capsys: Capture) -> None:
+    """The median run's p90 is a lost probe: the line says so, and isn't that of the others."""
+    files = [str(changed(tmp_path / f"{seed}.flent.gz", "codel", 50, seed, 0.25 if seed else 0))
+             for seed in range(3)]
+    assert main(["score", "--by", "aqm", "--metrics", "latency_loaded_p90_ms", *files]) == 0
+    line, = [line.split() for line in capsys.readouterr().out.splitlines()
+             if line.startswith("codel")]
+    assert line[1:3] == ["3/3", "lost"]
 
 
 @pytest.mark.parametrize(("words", "why"), [
@@ -137,8 +203,11 @@ def test_assert_of_medians_by_group(capsys: Capture) -> None:
     """One line per queue that fails, with the count of its runs."""
     files = [str(RUNS / f"{name}.flent.gz")
              for name in ("iperf3_upload", "ndt7_download", "iperf3_download")]
-    assert main(["assert", "latency_loaded_mean_ms < 20ms", *files, "--median-by",
-                 "aqm,rate"]) == 1
+    words = ["assert", "latency_loaded_mean_ms < 20ms", *files, "--median-by", "aqm,rate"]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "aqm no_aqm, rate_mbps 50, test iperf3_upload (1)" in out
+    assert main([*words, "--pool", "test"]) == 1
     out = capsys.readouterr().out
     assert "aqm no_aqm, rate_mbps 50 (2)" in out
     assert "aqm sfq, rate_mbps 50" not in out

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What flows carried in one span of time, such as that in which all of them ran.
+
+Flows that start or end at other times have means that can't be compared, nor added: each is
+over its own time. All numbers that set flows side by side take their bytes from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.flows import Flow
+from flent_aqm.results.metrics.window import Window
+
+# With less in common, start and end are all that would be compared.
+SHORTEST_S = 1.0
+# A flow that ran for this share of a span, and hardly beyond it, has its tool's own mean.
+SAME_TIME = 0.95
+
+
+def shared_window(flows: Sequence[Flow]) -> Window:
+    """The time in which all flows ran. Raises NotAvailable where it is shorter than 1 s."""
+    spans = [told_window(flow) for flow in flows]
+    start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
+    if end_s - start_s < SHORTEST_S:
+        raise NotAvailable(f"all flows run together for {max(end_s - start_s, 0):.3g} s, and "
+                           f"{SHORTEST_S:g} s are needed to compare them")
+    return Window(start_s, end_s)
+
+
+def told_window(flow: Flow) -> Window:
+    """From the start of a flow's first interval to the end of its last. Raises NotAvailable
+    without intervals."""
+    if not flow.at_s.size:
+        raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
+    return Window(float((flow.at_s - flow.length_s).min()), float(flow.at_s.max()))
+
+
+def mean_mbps(flow: Flow, window: Window) -> float:
+    """What a flow carried in a span of time, over its length, in Mbit/s; 0 while it didn't run.
+
+    Where that is all of the flow's own time, it is what the tool reports: of some uploads the
+    intervals are what the sender wrote to its socket, and only the mean is the receiver's.
+    Raises NotAvailable without intervals, or where the span has no length.
+    """
+    if not window.length_s > 0:
+        raise NotAvailable("the load had no length")
+    own = told_window(flow)
+    together_s = min(own.end_s, window.end_s) - max(own.start_s, window.start_s)
+    if flow.mean_mbps is not None and together_s >= SAME_TIME * max(own.length_s, window.length_s):
+        return flow.mean_mbps
+    start, end = carried_mbit(flow, numpy.array([window.start_s, window.end_s]))
+    return float(end - start) / window.length_s
+
+
+def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:
+    """Megabits that a flow had carried at each of some times: evenly within an interval, none
+    between two of them."""
+    if not flow.at_s.size:
+        raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
+    order = numpy.argsort(flow.at_s, kind="stable")
+    ends_s = flow.at_s[order]
+    # Intervals can't overlap: one that would begins where the last one ended.
+    starts_s = numpy.maximum(ends_s - flow.length_s[order],
+                             numpy.concatenate([[-numpy.inf], ends_s[:-1]]))
+    megabits = numpy.cumsum(flow.mbps[order] * flow.length_s[order])
+    times_s = numpy.stack([starts_s, ends_s], axis=1).ravel()
+    known = numpy.stack([numpy.concatenate([[0.0], megabits[:-1]]), megabits], axis=1).ravel()
+    found: Numbers = numpy.interp(at_s, times_s, known)
+    return found

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flows are compared over the time that they share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import as_data_file
+from flent_aqm.results.metrics.flows import Flow
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.shared_time import carried_mbit, mean_mbps, shared_window
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.window import Window
+
+RATE_MBPS = 100.0
+FULL = RATE_MBPS * 1448 / 1514
+
+
+def run_of(flows: dict[str, list[tuple[float, float, float]]],
+           requested: dict[str, Any] | None = None) -> Run:
+    """A run of flows by name: (start, end, Mbit/s) of each interval."""
+    series, raw = {}, {}
+    for name, spans in flows.items():
+        total_s = sum(end - start for start, end, _ in spans)
+        mean = sum((end - start) * mbps for start, end, mbps in spans) / total_s
+        series[name] = {"RUNNER": "AqmIperf3Runner", "UNITS": "Mbits/s", "MEAN_VALUE": mean,
+                        "LOAD_START": spans[0][0], "LOAD_END": spans[-1][1]}
+        raw[name] = [{"t": end, "dur": end - start, "val": mbps} for start, end, mbps in spans]
+    return as_run(as_data_file({
+        "version": 4, "raw_values": raw, "metadata": {
+            "NAME": "made", "SERIES_META": series, "AQM": {"requested": requested or {
+                "rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS}}}}, Path("made")))
+
+
+def value(run: Run, name: str) -> float:
+    found = METRICS[name].of(run)
+    assert not isinstance(found, Unavailable), found
+    return found
+
+
+def with_cross() -> Run:
+    """Cross traffic is alone for 5 s, shares the link fairly for 10 s, and is alone again."""
+    return run_of({
+        "TCP upload": [(5 + n, 6 + n, FULL / 2) for n in range(10)],
+        "Cross upload": [(n, n + 1, FULL / 2 if 5 <= n < 15 else FULL) for n in range(20)]})
+
+
+def test_cross_traffic_counts_while_the_test_runs_and_no_longer() -> None:
+    """Its whole mean would make 126 % of a link that is exactly full, and less than fair."""
+    run = with_cross()
+    assert value(run, "utilisation_upload_pct") == pytest.approx(100)
+    assert value(run, "fairness_upload") == pytest.approx(1)
+    assert value(run, "throughput_upload_mbps") == pytest.approx(FULL / 2)
+
+
+def test_starved_flow_shows_in_the_shared_time() -> None:
+    """A tenth of the link while both run; its rival's whole mean would hide half of that."""
+    run = run_of({
+        "TCP upload": [(5 + n, 6 + n, FULL * 0.1) for n in range(10)],
+        "Cross upload": [(n, n + 1, FULL * 0.9 if n >= 5 else 0.0) for n in range(15)]})
+    assert value(run, "fairness_upload") == pytest.approx(1 / (2 * (0.1**2 + 0.9**2)))
+
+
+def test_flows_that_never_meet_have_no_fairness() -> None:
+    """One after the other: there is nothing to be fair about."""
+    run = run_of({"TCP upload a": [(0, 10, 10.0)], "TCP upload b": [(10, 20, 10.0)]})
+    found = METRICS["fairness_upload"].of(run)
+    assert isinstance(found, Unavailable)
+    assert "run together for 0 s" in found.because
+    assert value(run, "utilisation_upload_pct") == pytest.approx(10 / FULL * 100)
+
+
+def test_single_flow_has_the_mean_of_its_tool() -> None:
+    """Of old uploads the intervals are the sender's and too high; the mean is the receiver's."""
+    run = run_of({"TCP upload": [(n, n + 1, 1.1 * FULL) for n in range(10)]})
+    flow = run.flows[0]
+    told = Flow(**{**vars(flow), "mean_mbps": FULL})
+    assert mean_mbps(told, Window(0, 10)) == FULL
+    assert mean_mbps(told, Window(0, 5)) == pytest.approx(1.1 * FULL)
+
+
+@pytest.mark.parametrize(("settings", "counted_bytes"), [
+    ({"shaper": "htb"}, 1514), ({"shaper": "tbf"}, 1514), ({"shaper": "cake"}, 1514),
+    ({"shaper": "cake", "aqm_parameters": {"overhead": "38"}}, 1538),
+    ({"shaper": "cake", "aqm_parameters": {"overhead": 0}}, 1500),
+    ({"shaper": "cake", "aqm_parameters": {"overhead": "0", "mpu": "1600"}}, 1600),
+    ({"shaper": "htb", "aqm_parameters": {"overhead": "38"}}, 1514),
+])
+def test_utilisation_is_of_what_the_shaper_counts(
+    settings: dict[str, Any], counted_bytes: int
+) -> None:
+    """CAKE with an overhead counts IP packets and that; all else counts Ethernet frames."""
+    requested = {"rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS, **settings}
+    run = run_of({"TCP upload": [(0, 10, RATE_MBPS * 1448 / counted_bytes)]}, requested)
+    assert value(run, "utilisation_upload_pct") == pytest.approx(100)
+
+
+def test_utilisation_of_a_changing_rate_is_not_known() -> None:
+    """The rate that was asked for is not the one that there was."""
+    run = run_of({"TCP upload": [(0, 10, 1.0)]}, {
+        "rate_down_mbps": 10.0, "rate_up_mbps": 10.0, "rates_mbps": "10,5"})
+    found = METRICS["utilisation_upload_pct"].of(run)
+    assert isinstance(found, Unavailable)
+    assert "changed" in found.because
+
+
+spans = st.lists(st.tuples(st.floats(0.05, 3), st.floats(0, 3), st.floats(0, 1e3)), min_size=1,
+                 max_size=20)
+
+
+@given(intervals=spans, cut=st.floats(0, 1))
+def test_what_is_carried_adds_up(intervals: list[tuple[float, float, float]], cut: float) -> None:
+    """Any moment splits the whole in two; pauses between intervals carry nothing."""
+    at, found, whole = 0.0, [], 0.0
+    for length, pause, mbps in intervals:
+        found.append((at + pause, at + pause + length, mbps))
+        at += pause + length
+        whole += length * mbps
+    flow = run_of({"TCP upload": found}).flows[0]
+    first, middle, last = carried_mbit(flow, numpy.array([0.0, cut * at, at]))
+    assert last - first == pytest.approx(whole)
+    assert first <= middle <= last
+    by_hand = sum(max(0.0, min(end, cut * at) - start) * mbps for start, end, mbps in found)
+    assert middle == pytest.approx(by_hand, abs=1e-6 * (1 + whole))
+
+
+def test_less_than_a_second_together_is_too_little() -> None:
+    """Start and end are all that would be compared."""
+    run = run_of({"TCP upload a": [(0, 10, 1.0)], "TCP upload b": [(9.5, 20, 1.0)]})
+    with pytest.raises(NotAvailable, match=r"run together for 0\.5 s"):
+        shared_window(run.flows)

@@ -1,0 +1,588 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated,type-arg"
+"""Every metric of a data file, computed a second time, by other code.
+
+    python tests/recompute/recompute.py FILE.flent.gz [FILE.pcap]
+
+Prints JSON: "metrics", by the names of docs/metrics.md, null where that page gives a reason to
+have none; and with a capture "captured": what each flow carried, in Mbit/s, by the numbers of
+the acknowledgements that its receiver sent.
+
+It shares no code with flent_aqm and follows the page and the sources that it names, one formula
+after the other, in the plainest form. For files of this package's tests whose probe is irtt.
+"""
+
+import bisect
+import gzip
+import json
+import math
+import struct
+import sys
+from itertools import pairwise
+
+LOST = float("inf")
+WAYS = ("download", "upload")
+
+
+class Unknown(Exception):
+    """There is no such number."""
+
+
+class Run:
+    """The raw samples of a file: probes as (sent, rtt), flows by name."""
+
+    def __init__(self, path):
+        with gzip.open(path) as file:
+            whole = json.load(file)
+        self.meta = whole["metadata"]
+        self.raw = whole["raw_values"]
+        self.aqm = self.meta["AQM"]
+        self.requested = self.aqm["requested"]
+        self.probes = []
+        self.flows = {}
+        for name, about in self.meta["SERIES_META"].items():
+            samples = self.raw.get(name, [])
+            if about.get("RUNNER") == "AqmIrttRunner" and not self.probes:
+                self.probes = sorted((one["t"] - one["val"] / 1000, one["val"])
+                                     if "val" in one else (one["t"], LOST) for one in samples)
+            elif "LOAD_START" in about:
+                self.flows[name] = (about, samples)
+
+    def of_test(self, way=None):
+        return [flow for name, flow in self.flows.items()
+                if "cross" not in name.lower() and (way is None or way in name.lower())]
+
+    def all_of(self, way):
+        if not self.of_test(way):
+            raise Unknown
+        return [flow for name, flow in self.flows.items() if way in name.lower()]
+
+    def span(self, flows):
+        if not flows:
+            raise Unknown
+        return (min(about["LOAD_START"] for about, _ in flows),
+                max(about["LOAD_END"] for about, _ in flows))
+
+    def loaded(self, way=None):
+        begin, end = self.span(self.of_test(way))
+        found = [one for one in self.probes if begin <= one[0] <= end]
+        if not found:
+            raise Unknown
+        return found
+
+    def idle(self):
+        if not self.flows:
+            return self.probes
+        first = min(about["LOAD_START"] for about, _ in self.flows.values())
+        found = [(sent, rtt) for sent, rtt in self.probes
+                 if sent + (0 if rtt == LOST else rtt / 1000) < first]
+        if not found:
+            raise Unknown
+        return found
+
+    def spacing_ms(self):
+        gaps = sorted(b[0] - a[0] for a, b in pairwise(self.probes))
+        half = len(gaps) // 2
+        return 1000 * (gaps[half] if len(gaps) % 2 else (gaps[half - 1] + gaps[half]) / 2)
+
+
+def answered(probes):
+    found = [rtt for _, rtt in probes if rtt != LOST]
+    if not found:
+        raise Unknown
+    return found
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def quantile(values, percent):
+    """Linear interpolation between the two samples around the place; LOST where one is."""
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * percent / 100
+    below = int(place)
+    above = min(below + (place > below), len(ordered) - 1)
+    if ordered[above] == LOST:
+        return LOST
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def percentile(probes, percent):
+    values = [rtt for _, rtt in probes]
+    if round(min(percent, 100 - percent) / 100 * len(values)) < 10:
+        raise Unknown
+    found = quantile(values, percent)
+    if found == LOST:
+        raise Unknown
+    return found
+
+
+STATISTICS = {
+    "min": lambda probes: min(answered(probes)),
+    "median": lambda probes: percentile(probes, 50),
+    "mean": lambda probes: mean(answered(probes)),
+    "p90": lambda probes: percentile(probes, 90),
+    "p95": lambda probes: percentile(probes, 95),
+    "p99": lambda probes: percentile(probes, 99),
+    "p99_9": lambda probes: percentile(probes, 99.9),
+    "max": lambda probes: max(answered(probes)),
+}
+
+
+def differences(probes):
+    came = answered(probes)
+    if len(came) < 2:
+        raise Unknown
+    return [abs(b - a) for a, b in pairwise(came)]
+
+
+def rfc3550(probes):
+    jitter = 0.0
+    for one in differences(probes):
+        jitter += (one - jitter) / 16
+    return jitter
+
+
+def loss_pct(probes):
+    return 100 * sum(rtt == LOST for _, rtt in probes) / len(probes)
+
+
+def glitches(run, threshold):
+    """(first, last) bad probe of each, and the length of the load in s."""
+    limit = percentile(run.idle(), 50) + threshold
+    spacing = run.spacing_ms()
+    if spacing > 20:
+        raise Unknown
+    found = []
+    for sent, rtt in run.loaded():
+        if rtt > limit:
+            if found and sent - found[-1][1] < 0.1 + spacing / 1000:
+                found[-1][1] = sent
+            else:
+                found.append([sent, sent])
+    begin, end = run.span(run.of_test())
+    return [(last - first) * 1000 + spacing for first, last in found], end - begin
+
+
+# Throughput ---------------------------------------------------------------------------------
+
+def intervals(flow):
+    found = sorted((one["t"] - one["dur"], one["t"], one["val"])
+                   for one in flow[1] if "val" in one)
+    if not found:
+        raise Unknown
+    return found
+
+
+def own_time(flow):
+    return intervals(flow)[0][0], max(end for _, end, _ in intervals(flow))
+
+
+def carried(flow, begin, end):
+    """Megabits between two moments."""
+    return math.fsum(mbps * max(0.0, min(stop, end) - max(start, begin))
+                     for start, stop, mbps in intervals(flow))
+
+
+def mean_over(flow, begin, end):
+    """A flow's own mean where this is its own time, to a twentieth; else from intervals."""
+    start, stop = own_time(flow)
+    common = min(stop, end) - max(start, begin)
+    if common >= 0.95 * max(stop - start, end - begin):
+        return flow[0]["MEAN_VALUE"]
+    return carried(flow, begin, end) / (end - begin)
+
+
+def throughput(run, way):
+    if not run.of_test(way):
+        raise Unknown
+    return sum(about["MEAN_VALUE"] for about, _ in run.of_test(way))
+
+
+def utilisation(run, way):
+    flows = run.all_of(way)
+    if run.meta.get("TEST_PARAMETERS", {}).get("rates_mbps"):
+        raise Unknown
+    times = [own_time(flow) for flow in run.of_test(way)]
+    begin, end = min(a for a, _ in times), max(b for _, b in times)
+    overhead = run.requested.get("aqm_parameters", {}).get("overhead")
+    with_cake = run.requested.get("shaper") == "cake" and overhead is not None
+    counted = 1500 + float(overhead) if with_cake else 1514
+    rate = run.requested["rate_down_mbps" if way == "download" else "rate_up_mbps"]
+    return 100 * sum(mean_over(flow, begin, end) for flow in flows) / (rate * 1448 / counted)
+
+
+def shared(flows):
+    times = [own_time(flow) for flow in flows]
+    begin, end = max(a for a, _ in times), min(b for _, b in times)
+    if len(flows) < 2 or end - begin < 1:
+        raise Unknown
+    return begin, end
+
+
+def jain(values):
+    if not any(values):
+        raise Unknown
+    return sum(values) ** 2 / (len(values) * sum(one * one for one in values))
+
+
+def fairness(run, way):
+    flows = run.all_of(way)
+    begin, end = shared(flows)
+    return jain([mean_over(flow, begin, end) for flow in flows])
+
+
+def synchronisation(run, way):
+    flows = run.all_of(way)
+    if len(flows) < 2 or any(len(intervals(flow)) < 20 for flow in flows):
+        raise Unknown
+    times = [own_time(flow) for flow in flows]
+    begin, end = max(a for a, _ in times) + 2, min(b for _, b in times)
+    steps = int((end - begin) / 0.25 + 1e-9)
+    if steps < 20:
+        raise Unknown
+    falls = []
+    for flow in flows:
+        rates = [carried(flow, begin + 0.25 * n, begin + 0.25 * (n + 1)) / 0.25
+                 for n in range(steps)]
+        fall = [max(0.0, a - b) for a, b in pairwise(rates)]
+        if max(fall) - min(fall) > 1e-9 * max(rates):
+            falls.append(fall)
+    pairs = [pearson(a, b) for n, a in enumerate(falls) for b in falls[n + 1:]]
+    if not pairs:
+        raise Unknown
+    return mean(pairs)
+
+
+def pearson(one, other):
+    a, b = mean(one), mean(other)
+    top = math.fsum((x - a) * (y - b) for x, y in zip(one, other, strict=True))
+    return top / math.sqrt(math.fsum((x - a) ** 2 for x in one)
+                           * math.fsum((y - b) ** 2 for y in other))
+
+
+# Scores of others -----------------------------------------------------------------------------
+
+def ndt7(run, way, field):
+    for about, _ in run.of_test(way):
+        if about.get("NDT7") and about["NDT7"].get(field) is not None:
+            return about["NDT7"][field]
+    raise Unknown
+
+
+def without(values, low, high):
+    """The mean without those shares of the lowest and the highest, rounded down."""
+    ordered = sorted(values)
+    return mean(ordered[int(low * len(ordered)):len(ordered) - int(high * len(ordered))])
+
+
+def late(run, interval_s):
+    """(foreign, self) times of the last four intervals of the flows that end last."""
+    _, end = run.span(run.of_test())
+    last = [about["LOAD_START"] for about, _ in run.of_test() if about["LOAD_END"] > end - 1]
+    begin = max(end - 4 * interval_s, min(last))
+    foreign = [rtt for sent, rtt in run.loaded() if sent > begin and rtt != LOST]
+    own = [one["tcp_rtt"] for _, samples in run.of_test() for one in samples
+           if one.get("tcp_rtt") is not None and begin < one["t"] <= end]
+    return foreign, own
+
+
+def enough(values):
+    if len(values) < 10:
+        raise Unknown
+    return values
+
+
+def rpm_part(run, which):
+    return 60_000 / without(enough(late(run, 5)[which]), 0, 0.05)
+
+
+def rpm_go(run, of):
+    foreign, own = late(run, 1)
+    return 60_000 / ((of(sorted(enough(foreign))) + of(sorted(enough(own)))) / 2)
+
+
+def fastest_twentieth(ordered):
+    kept = ordered[:int(0.05 * len(ordered))]
+    if not kept:
+        raise Unknown
+    return mean(kept)
+
+
+def points(value, limits, worth):
+    return worth[bisect.bisect_right(limits, value)]
+
+
+AIM_LATENCY = ([10, 20, 50, 100, 500], [20, 10, 5, 0, -10, -20])
+
+
+def aim_loaded(run, way):
+    kept = []
+    for sent, rtt in run.loaded(way):
+        if rtt != LOST and (not kept or sent >= kept[-1][0] + 0.4 - 0.005):
+            kept.append((sent, rtt))
+    if not kept:
+        raise Unknown
+    return quantile([rtt for _, rtt in kept[-20:]], 50)
+
+
+def aim(run, kind):
+    idle = quantile(answered(run.idle()), 50)
+    rise = max(aim_loaded(run, way) for way in WAYS) - idle
+    total = (points(idle, *AIM_LATENCY) + points(rise, *AIM_LATENCY)
+             + points(loss_pct(run.loaded()) / 100, [.01, .05, .25, .5], [10, 5, 0, -10, -20]))
+    if kind == "streaming":
+        total += points(throughput(run, "download"), [1, 10, 50, 100], [0, 5, 10, 20, 30])
+    if kind == "rtc":
+        total += points(mean(differences(run.idle())), [10, 20, 100, 500], [10, 5, 0, -10, -20])
+    return max(0, total)
+
+
+def dslreports(run):
+    idle = mean(answered(run.idle()))
+    return sum(mean(answered(run.loaded(way))) - idle for way in WAYS) / 2
+
+
+def libreqos(run):
+    """Phase -> rise."""
+    base = quantile(answered(run.idle()), 25)
+    spans = {way: run.span(run.of_test(way)) for way in WAYS if run.of_test(way)}
+    phases = {"download": [], "upload": [], "bidirectional": []}
+    for sent, rtt in run.loaded():
+        on = [way for way, (begin, end) in spans.items() if begin <= sent <= end]
+        if on:
+            phases["bidirectional" if len(on) == 2 else on[0]].append(rtt)
+    found = {}
+    for phase, rtts in phases.items():
+        came = [rtt for rtt in rtts if rtt != LOST]
+        if came and len(rtts) * run.spacing_ms() >= 1000:
+            found[phase] = mean(came) - base
+    if not found:
+        raise Unknown
+    return found
+
+
+def libreqos_total(run):
+    grades = [6, 5, 4, 3, 2, 1]
+    phases = mean([points(rise, [5, 30, 60, 200, 400], grades)
+                   for rise in libreqos(run).values()])
+    return min(phases, points(quantile(answered(run.idle()), 25), [75, 100, 125, 150, 175], grades))
+
+
+def qoo(run, needs):
+    probes = run.loaded()
+    values = [rtt for _, rtt in probes]
+    shares = []
+    for percent, (best, worst) in needs.items():
+        if round((100 - percent) / 100 * len(values)) < 10:
+            raise Unknown
+        shares.append(1 - (quantile(values, percent) - best) / (worst - best))
+    shares.append(1 - (loss_pct(probes) - 1) / 4)
+    shares.append(float(all(throughput(run, way) >= 4 for way in WAYS if run.of_test(way))))
+    return 100 * min(max(0.0, min(1.0, one)) for one in shares)
+
+
+# The router -------------------------------------------------------------------------------------
+
+def counter(run, way, *names):
+    device = "down" if way == "download" else "up"
+    values = []
+    for moment in ("before", "after"):
+        counters = run.aqm[moment]["counters"][device]["qdisc"]
+        found = [place[name] for place in [counters, *counters.get("tins", [])]
+                 for name in names if name in place]
+        if not found:
+            raise Unknown
+        values.append(sum(found))
+    return values
+
+
+def grown(run, way, *names):
+    before, after = counter(run, way, *names)
+    return after - before
+
+
+def top_counter(run, moment, way, name):
+    device = "down" if way == "download" else "up"
+    counters = run.aqm[moment]["counters"][device]["qdisc"]
+    if name not in counters:
+        raise Unknown
+    return counters[name]
+
+
+def top_grown(run, way, name):
+    return top_counter(run, "after", way, name) - top_counter(run, "before", way, name)
+
+
+def drop_pct(run, way):
+    dropped = top_grown(run, way, "drops")
+    came = dropped + top_grown(run, way, "packets")
+    if not came:
+        raise Unknown
+    return 100 * dropped / came
+
+
+def formulas(run):
+    """Name -> a function without arguments."""
+    found = {}
+    for way in WAYS:
+        found |= {
+            f"throughput_{way}_mbps": lambda way=way: throughput(run, way),
+            f"utilisation_{way}_pct": lambda way=way: utilisation(run, way),
+            f"fairness_{way}": lambda way=way: fairness(run, way),
+            f"synchronisation_{way}": lambda way=way: synchronisation(run, way),
+            f"ndt7_throughput_{way}_mbps": lambda way=way: ndt7(run, way, "throughput_mbps"),
+            f"ndt7_latency_{way}_ms": lambda way=way: ndt7(run, way, "latency_ms"),
+            f"ndt7_retransmission_{way}_pct": lambda way=way: ndt7(
+                run, way, "retransmission_pct"),
+            f"ookla_style_iqm_{way}_ms": lambda way=way: without(
+                answered(run.loaded(way)), 0.25, 0.25),
+            f"ookla_style_low_{way}_ms": lambda way=way: min(answered(run.loaded(way))),
+            f"ookla_style_high_{way}_ms": lambda way=way: max(answered(run.loaded(way))),
+            f"ookla_style_jitter_{way}_ms": lambda way=way: mean(differences(run.loaded(way))),
+            f"aim_loaded_latency_{way}_ms": lambda way=way: aim_loaded(run, way),
+            f"queue_drops_{way}": lambda way=way: top_grown(run, way, "drops"),
+            f"queue_drop_{way}_pct": lambda way=way: drop_pct(run, way),
+            f"queue_marks_{way}": lambda way=way: grown(
+                run, way, "ecn_mark", "ecn-mark", "ce_mark", "step-mark", "marked"),
+            f"queue_requeues_{way}": lambda way=way: top_grown(run, way, "requeues"),
+            f"queue_backlog_{way}_bytes": lambda way=way: top_counter(
+                run, "after", way, "backlog"),
+        }
+    for name, statistic in STATISTICS.items():
+        found[f"latency_loaded_{name}_ms"] = lambda of=statistic: of(run.loaded())
+        found[f"latency_idle_{name}_ms"] = lambda of=statistic: of(run.idle())
+        if name in ("median", "mean", "p95", "p99"):
+            found[f"latency_increase_{name}_ms"] = lambda of=statistic: (
+                of(run.loaded()) - of(run.idle()))
+    for threshold in (30, 60, 100, 200):
+        found |= {
+            f"glitches_per_minute_{threshold}ms": lambda ms=threshold: (
+                len(glitches(run, ms)[0]) * 60 / glitches(run, ms)[1]),
+            f"longest_glitch_{threshold}ms_ms": lambda ms=threshold: max(
+                glitches(run, ms)[0], default=0),
+            f"glitch_time_{threshold}ms_pct": lambda ms=threshold: min(100, sum(
+                glitches(run, ms)[0]) / glitches(run, ms)[1] / 10),
+        }
+    for phase in ("download", "upload", "bidirectional"):
+        found[f"libreqos_rise_{phase}_ms"] = lambda phase=phase: libreqos(run)[phase]
+    return found | {
+        "jitter_loaded_ms": lambda: mean(differences(run.loaded())),
+        "jitter_idle_ms": lambda: mean(differences(run.idle())),
+        "jitter_rfc3550_loaded_ms": lambda: rfc3550(run.loaded()),
+        "loss_loaded_pct": lambda: loss_pct(run.loaded()),
+        "loss_idle_pct": lambda: loss_pct(run.idle()),
+        "rpm_ietf_estimate": lambda: (rpm_part(run, 0) + rpm_part(run, 1)) / 2,
+        "rpm_foreign_estimate": lambda: rpm_part(run, 0),
+        "rpm_loaded_estimate": lambda: rpm_part(run, 1),
+        "rpm_goresponsiveness_estimate": lambda: rpm_go(run, fastest_twentieth),
+        "rpm_goresponsiveness_p90_estimate": lambda: rpm_go(
+            run, lambda ordered: ordered[int(0.9 * len(ordered))]),
+        "aim_streaming": lambda: aim(run, "streaming"),
+        "aim_gaming": lambda: aim(run, "gaming"),
+        "aim_rtc": lambda: aim(run, "rtc"),
+        "dslreports_rise_ms": lambda: dslreports(run),
+        "libreqos_rise_ms": lambda: mean(list(libreqos(run).values())),
+        "libreqos_total": lambda: libreqos_total(run),
+        "qoo": lambda: qoo(run, {99: (200, 500), 99.9: (300, 600)}),
+        "qoo_p99": lambda: qoo(run, {99: (200, 500)}),
+    }
+
+
+def metrics(run):
+    """All numbers by name; None for none."""
+    found = {}
+    for name, formula in formulas(run).items():
+        try:
+            found[name] = formula()
+        except (Unknown, KeyError, ZeroDivisionError):
+            found[name] = None
+    return found
+
+
+# The capture ---------------------------------------------------------------------------------
+
+def acknowledged(path):
+    """(server's port, way of the data) -> {connection: [(time, bytes acknowledged)]}.
+
+    Ethernet, IPv4 and TCP, as tcpdump wrote them on this machine.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    magic, link = struct.unpack_from("=I16xI", data)
+    ticks = {0xA1B2C3D4: 1e6, 0xA1B23C4D: 1e9}[magic]
+    assert link == 1, link
+    found = {}
+    at = 24
+    while at + 16 <= len(data):
+        seconds, fraction, size, _ = struct.unpack_from("=IIII", data, at)
+        frame = data[at + 16:at + 16 + size]
+        at += 16 + size
+        if len(frame) < 54 or frame[12:14] != b"\x08\x00" or frame[23] != 6:
+            continue
+        tcp = 14 + (frame[14] & 15) * 4
+        source, target, _, number, _, flags = struct.unpack_from("!HHIIBB", frame, tcp)
+        if not flags & 0x10:
+            continue
+        # Servers listen below the ports that clients get.
+        to_server = target < source
+        key = (target, "download") if to_server else (source, "upload")
+        client = source if to_server else target
+        place = found.setdefault(key, {}).setdefault(client, [])
+        last = place[-1][1] if place else number
+        ahead = (number - last) % 2**32
+        # An older number that came late, or once more.
+        place.append((seconds + fraction / ticks, last + (ahead if ahead < 2**31 else 0)))
+    return found
+
+
+def carried_by(connections, begin, end):
+    """Megabits that the receivers of some connections acknowledged between two moments."""
+    total = 0.0
+    for seen in connections.values():
+        times = [when for when, _ in seen]
+        before, after = (bisect.bisect_right(times, moment) - 1 for moment in (begin, end))
+        if after >= 0:
+            total += seen[after][1] - seen[max(before, 0)][1]
+    return total * 8e-6
+
+
+def captured(run, path):
+    """Name of a TCP flow -> Mbit/s over its own time; and over the time that all flows of its
+    direction share, cross traffic too."""
+    seen = acknowledged(path)
+    ports = {"TCP": 8080 if "ndt7" in run.meta["NAME"] else 5201, "Cross": 5202}
+    found = {}
+    for name, flow in run.flows.items():
+        kind = name.split()[0]
+        if kind == "UDP":
+            continue
+        way = next(way for way in WAYS if way in name.lower())
+        port = ports[kind]
+        if run.meta["NAME"] == "aqm_flows":
+            port = 5211 + list(run.flows).index(name)
+        connections = seen.get((port, way), {})
+        begin, end = own_time(flow)
+        one = {"way": way, "mbps": carried_by(connections, begin, end) / (end - begin)}
+        flows = run.all_of(way)
+        if len(flows) > 1:
+            begin, end = shared(flows)
+            one["shared_mbps"] = carried_by(connections, begin, end) / (end - begin)
+            one["told_shared_mbps"] = mean_over(flow, begin, end)
+        found[name] = one
+    return found
+
+
+def main():
+    run = Run(sys.argv[1])
+    found = {"metrics": metrics(run)}
+    if len(sys.argv) > 2:
+        found["captured"] = captured(run, sys.argv[2])
+    json.dump(found, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()
