@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy
@@ -153,7 +154,7 @@ class ChartPlotter(Plotter):
             self._say(str(fault))
         except ConfigError as mistake:
             if not (self.gui or self.in_worker):
-                sys.exit(_refuse(mistake))
+                sys.exit(_refuse(mistake, self.output))
             self._say(str(mistake))
         if faults:
             self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
@@ -274,9 +275,13 @@ class ChartPlotter(Plotter):
                              if not line.get_label().startswith("_")]
 
 
-def _refuse(mistake: ConfigError) -> int:
-    """Say it in one line; gives the exit status. Flent itself would end with 0."""
+def _refuse(mistake: ConfigError, output: str) -> int:
+    """Say it in one line; gives the exit status. Flent itself would end with 0. The empty file
+    goes with which it tried whether it can write there."""
     print(f"flent-aqm: {mistake}", file=sys.stderr)
+    picture = Path(output)
+    if picture.is_file() and not picture.stat().st_size:
+        picture.unlink()
     return 2
 
 

@@ -549,9 +549,18 @@ def carried_by(connections, begin, end):
     return total * 8e-6
 
 
+def began(connections, before):
+    """When the first connection that carried more than a tenth of all sent its first byte."""
+    amounts = {client: seen[-1][1] - seen[0][1] for client, seen in connections.items()}
+    starts = [seen[0][0] for client, seen in connections.items()
+              if amounts[client] > 0.1 * max(amounts.values())]
+    return min([when for when in starts if when >= before - 0.001], default=before)
+
+
 def captured(run, path):
     """Name of a TCP flow -> Mbit/s over its own time; and over the time that all flows of its
-    direction share, cross traffic too."""
+    direction share, cross traffic too. late_s: a tool's clock starts when it is started, and
+    connecting takes it some round trips; so much later are the same bytes in the capture."""
     seen = acknowledged(path)
     ports = {"TCP": 8080 if "ndt7" in run.meta["NAME"] else 5201, "Cross": 5202}
     found = {}
@@ -565,11 +574,14 @@ def captured(run, path):
             port = 5211 + list(run.flows).index(name)
         connections = seen.get((port, way), {})
         begin, end = own_time(flow)
-        one = {"way": way, "mbps": carried_by(connections, begin, end) / (end - begin)}
+        late = began(connections, begin) - begin
+        one = {"way": way, "late_s": late,
+               "mbps": carried_by(connections, begin + late, end + late) / (end - begin)}
         flows = run.all_of(way)
         if len(flows) > 1:
             begin, end = shared(flows)
-            one["shared_mbps"] = carried_by(connections, begin, end) / (end - begin)
+            one["shared_mbps"] = (
+                carried_by(connections, begin + late, end + late) / (end - begin))
             one["told_shared_mbps"] = mean_over(flow, begin, end)
         found[name] = one
     return found

@@ -134,6 +134,7 @@ def test_metrics_of_a_cell_are_the_same_again(name: str, cells: Path) -> None:
     theirs = again(file, file.with_name(file.name.replace(".flent.gz", ".pcap")))
     assert disagreements(ours["metrics"], theirs["metrics"]) == []
     for flow, seen in theirs["captured"].items():
+        assert 0 <= seen["late_s"] < 0.5, flow
         told = ours["metrics"][f"throughput_{seen['way']}_mbps"]
         if len(theirs["captured"]) == 1 or seen["way"] not in [
                 one["way"] for other, one in theirs["captured"].items() if other != flow]:

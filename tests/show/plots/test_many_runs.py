@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .conftest import RUNS, labels, said
+from .conftest import RUNS, environment, labels, said
 
 Draw = Callable[..., Any]
 Variant = Callable[..., Path]
+FLENT = Path(sys.executable).with_name("flent")
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def test_group_by_names_the_settings(draw: Draw, matrix: list[Path]) -> None:
     assert labels(plotter) == ["no_aqm", "fq_codel"]
     assert "pooled over rate_mbps" in said(plotter)
     plotter = draw("compare_latency_ecdf", matrix, "--override-group-by", "colour")
-    assert "can't group by 'colour'; known: aqm," in said(plotter)
+    assert "no run has the setting 'colour'; known: aqm," in said(plotter)  # in flent-gui
 
 
 def test_heat_map_has_a_number_in_each_cell_but_the_missing_one(
@@ -75,7 +78,120 @@ def test_heat_map_has_a_number_in_each_cell_but_the_missing_one(
     assert [text.get_position() for text in axis.texts if text.get_text() == "\N{EN DASH}"] == [
         (2, 1)]
     plotter = draw("heat_map", matrix, "--metric", "speed")
-    assert "unknown metric 'speed'; known: throughput_download_mbps" in said(plotter)
+    assert "unknown metric 'speed'; 'flent-aqm score --list' has all" in said(plotter)
+
+
+@pytest.mark.parametrize(("plot", "option", "value", "why"), [
+    ("heat_map", "--metric", "speed", "--metric: unknown metric 'speed'"),
+    ("compare_latency_ecdf", "--override-group-by", "colour", "no run has the setting 'colour'"),
+])
+def test_wrong_option_on_the_command_line_is_one_line_and_no_picture(
+    plot: str, option: str, value: str, why: str, matrix: list[Path], tmp_path: Path
+) -> None:
+    """Exit status 2: a script would take a picture of an error for one of its data."""
+    picture = tmp_path / "picture.png"
+    done = subprocess.run(
+        [FLENT, *matrix[:2], "-p", plot, option, value, "-o", picture], capture_output=True,
+        text=True, check=False, env=environment(tmp_path))
+    assert done.returncode == 2, done.stderr
+    line, = [line for line in done.stderr.splitlines() if line.startswith("flent-aqm:")]
+    assert why in line
+    assert "Traceback" not in done.stderr
+    assert not picture.exists()
+
+
+def lose(share: float) -> Callable[[dict[str, Any]], None]:
+    """Take so many of the answered probes out of a run, spread evenly."""
+    def change(data: dict[str, Any]) -> None:
+        probes = [one for one in data["raw_values"]["Ping (ms) UDP irtt"] if "val" in one]
+        for place, one in enumerate(probes):
+            if int(place * share) != int((place + 1) * share):
+                del one["val"]
+    return change
+
+
+def test_lost_probes_are_at_the_edge_of_boxes_and_said(draw: Draw, variant: Variant) -> None:
+    """15 % lost: the upper whisker ends among them, on a line that says so."""
+    plotter = draw("compare_latency_box", [variant("clean", aqm="codel"),
+                                           variant("lossy", aqm="no_aqm", change=lose(0.15))])
+    axis, = plotter.figure.axes
+    assert "lost" in [text.get_text() for text in axis.texts]
+    edge, = [line.get_ydata()[0] for line in axis.get_lines() if line.get_label() == "_lost"]
+    whiskers = [max(line.get_ydata()) for line in axis.get_lines()
+                if not line.get_label().startswith("_l")]
+    assert sorted(whiskers)[-1] == edge
+    assert "probes lost" in said(plotter)
+    assert "each slower than any" in said(plotter)
+    plotter = draw("compare_latency_box", [variant("c2", aqm="codel"),
+                                           variant("n2", aqm="no_aqm")])
+    assert "lost" not in said(plotter)
+
+
+def test_distribution_with_lost_probes_ends_below_1(draw: Draw, variant: Variant) -> None:
+    """The curve keeps the share of what never came back."""
+    run = variant("lossy", change=lose(0.1475))
+    plotter = draw("compare_latency_ecdf", [run])
+    axis, = plotter.figure.axes
+    line, = [line for line in axis.get_lines() if not line.get_label().startswith("_")]
+    assert line.get_ydata()[-1] == pytest.approx(1 - 0.1475, abs=0.01)
+    assert "probes lost" in said(plotter)
+
+
+def test_heat_map_keeps_the_run_whose_percentile_is_lost(draw: Draw, variant: Variant) -> None:
+    """The worst of three can't make the median of its cell better by having no number."""
+    runs = [variant(f"r{seed}", aqm="codel", seed=seed, change=lose(share))
+            for seed, share in enumerate((0, 0.2, 0.2))]
+    plotter = draw("heat_map", runs, "--metric", "latency_loaded_p90_ms")
+    assert "lost" in [text.get_text() for text in plotter.figure.axes[0].texts]
+    assert "that percentile is a lost probe" in said(plotter)
+
+
+def test_glitch_plot_says_that_lost_probes_are_glitches(draw: Draw, variant: Variant) -> None:
+    """A bar of 200 ms where no probe took so long."""
+    plotter = draw("glitches_per_minute", [variant("lossy", change=lose(0.05))])
+    assert "a lost probe is a glitch at every threshold" in said(plotter)
+
+
+@pytest.mark.parametrize("plot", ["latency_tail", "glitches_per_minute",
+                                  "latency_ecdf_idle_vs_loaded", "compare_latency_ecdf"])
+def test_many_runs_are_not_pooled_over_what_they_differ_in(
+    plot: str, draw: Draw, variant: Variant
+) -> None:
+    """Two queues at two rates with two tiers, thrice: a line for each of the eight."""
+    runs = [variant(f"{aqm}{rate}{tiers}{seed}", aqm=aqm, rate_mbps=rate, tiers=tiers, seed=seed,
+                    aqm_parameters={"limit": str(tiers)})
+            for aqm in ("codel", "no_aqm") for rate in (50, 100) for tiers in (1, 3)
+            for seed in (1, 2, 3)]
+    plotter = draw(plot, runs)
+    found = {label.partition(" #")[0] for label in labels(plotter)} - {"the same, idle"}
+    # The plot of idle and loaded has room for six.
+    assert len(found) == (6 if "idle" in plot else 8)
+    assert "codel, 50 Mbit/s, aqm_limit 1" in found
+    assert "pooled over" not in said(plotter)
+    assert ("6 of 8 shown" in said(plotter)) == ("idle" in plot)
+    plotter = draw(plot, runs, "--override-group-by", "aqm")
+    assert {label.partition(" #")[0] for label in labels(plotter)} - {"the same, idle"} == {
+        "codel", "no_aqm"}
+    assert "pooled over rate_mbps, aqm_limit" in said(plotter)
+
+
+def test_boxes_stand_apart_for_all_in_which_runs_differ(draw: Draw, variant: Variant) -> None:
+    """Rates and tiers along the axis, queues side by side, and nothing is pooled."""
+    runs = [variant(f"{aqm}{rate}{tiers}", aqm=aqm, rate_mbps=rate, tiers=tiers)
+            for aqm in ("codel", "no_aqm") for rate in (50, 100) for tiers in (1, 3)]
+    plotter = draw("compare_latency_box", runs)
+    axis, = plotter.figure.axes
+    assert [text.get_text() for text in axis.get_xticklabels()] == [
+        "50\ntiers 1", "50\ntiers 3", "100\ntiers 1", "100\ntiers 3"]
+    assert labels(plotter) == ["no_aqm", "codel"]
+    assert "pooled over" not in said(plotter)
+
+
+def test_retransmits_of_a_receiver_are_not_drawn_as_none(draw: Draw) -> None:
+    """NDT7's upload tells the TCP_INFO of the end that receives: 0 would be wrong."""
+    plotter = draw("tcp_info", [RUNS / "ndt7_upload.flent.gz"])
+    assert [axis.get_ylabel().splitlines()[0] for axis in plotter.figure.axes] == ["TCP's RTT"]
+    assert "retransmits of NDT7's upload: not available" in said(plotter)
 
 
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
