@@ -571,11 +571,13 @@ def captured(run, path):
         way = next(way for way in WAYS if way in name.lower())
         port = ports[kind]
         if run.meta["NAME"] == "aqm_flows":
-            port = 5211 + list(run.flows).index(name)
+            # A port for each group, in the order in which they were asked for.
+            groups = run.meta["TEST_PARAMETERS"]["flows"].split("+")
+            port = 5211 + groups.index(name.split()[-1])
         connections = seen.get((port, way), {})
         begin, end = own_time(flow)
         late = began(connections, begin) - begin
-        one = {"way": way, "late_s": late,
+        one = {"late_s": late, "told_mbps": flow[0]["MEAN_VALUE"],
                "mbps": carried_by(connections, begin + late, end + late) / (end - begin)}
         flows = run.all_of(way)
         if len(flows) > 1:

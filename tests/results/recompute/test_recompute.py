@@ -8,6 +8,7 @@ traffic, rates that differ by direction, several flows, lost probes, ECN, shaper
 from __future__ import annotations
 
 import ast
+import gzip
 import json
 import shutil
 import subprocess
@@ -48,8 +49,8 @@ CELLS = {
     "flows_udp": "test_name = aqm_flows; rate_mbps = 10; aqm = fq_codel; "
                  "parameters = flows=2xreno+1xudp8@2-8",
 }
-# Flows that only their sender tells of, and a receiver that counts what came out of order
-# twice: by so much the tool and the acknowledgements may differ.
+# By so much what a tool says and what was acknowledged may differ: intervals don't begin with
+# a packet, and of stopped cross traffic only the sender tells.
 TOLERANCE = 0.02
 
 
@@ -76,8 +77,9 @@ def disagreements(ours: dict[str, float | None], theirs: dict[str, float | None]
     for name in METRICS:
         one, other = ours[name], theirs[name]
         same = one is other if one is None or other is None else (
-            # Times of the epoch have steps of 0.24 µs as floats.
-            one == pytest.approx(other, rel=1e-6, abs=1e-9))
+            # Times of the epoch have steps of 0.24 µs as floats; a correlation of small
+            # differences between steps of 0.25 s makes more of that.
+            one == pytest.approx(other, rel=1e-6, abs=1e-5 if "synchron" in name else 1e-9))
         if not same:
             found.append(f"{name}: {one} and {other}")
     return found
@@ -131,14 +133,13 @@ def test_metrics_of_a_cell_are_the_same_again(name: str, cells: Path) -> None:
     """All of them, of conditions that differ; the capture lies where the file says."""
     file, = cells.glob(f"*-{name}.flent.gz")
     ours, = score(file)
-    theirs = again(file, file.with_name(file.name.replace(".flent.gz", ".pcap")))
+    capture = file.with_name(json.loads(gzip.decompress(file.read_bytes()))[
+        "metadata"]["SERIES_META"]["Capture"]["CAPTURE"]["file"])
+    theirs = again(file, capture)
     assert disagreements(ours["metrics"], theirs["metrics"]) == []
     for flow, seen in theirs["captured"].items():
         assert 0 <= seen["late_s"] < 0.5, flow
-        told = ours["metrics"][f"throughput_{seen['way']}_mbps"]
-        if len(theirs["captured"]) == 1 or seen["way"] not in [
-                one["way"] for other, one in theirs["captured"].items() if other != flow]:
-            assert told == pytest.approx(seen["mbps"], rel=TOLERANCE), flow
+        assert seen["told_mbps"] == pytest.approx(seen["mbps"], rel=TOLERANCE), flow
         if "shared_mbps" in seen:
             assert seen["told_shared_mbps"] == pytest.approx(
                 seen["shared_mbps"], rel=TOLERANCE, abs=0.2), flow
