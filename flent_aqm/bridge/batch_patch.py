@@ -15,13 +15,19 @@ from typing import Any
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.bridge.exit_status import reported
 
+# Characters of what a command printed that are kept as the cause of a failed run: a
+# router's answer may have a million.
+LONGEST_CAUSE = 1000
+
 _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 
 
 def patch(module: Any) -> None:
     """Patch flent.batch."""
     # In the guest, where every import costs, Flent runs its batch by itself.
-    if not os.environ.get("FLENT_AQM_CELL"):
+    if os.environ.get("FLENT_AQM_CELL"):
+        _let_commands_tell_why(module.BatchRunner)
+    else:
         from flent_aqm.bridge import sweep_patch
 
         sweep_patch.patch(module)
@@ -49,6 +55,24 @@ def patch(module: Any) -> None:
     module.BatchRunner.get_batch_runtime = get_batch_runtime
     module.BatchRunner.__init__ = init
     module.BatchRunner.run = run
+
+
+def _let_commands_tell_why(runner: Any) -> None:
+    """What a failed command printed is the error. Flent prints it too, but below the whole
+    command line and over several lines, of which the sweep would show the first."""
+    stock = runner.run_command
+
+    @wraps(stock)
+    def run_command(self: Any, command: Any) -> Any:
+        try:
+            return stock(self, command)
+        except RuntimeError as error:
+            said = " ".join(str(getattr(error.__context__, "output", "")).split())
+            if not said:
+                raise  # Flent's own text, which names the command
+            raise RuntimeError(said[:LONGEST_CAUSE]) from error
+
+    runner.run_command = run_command
 
 
 def batches_to_run(

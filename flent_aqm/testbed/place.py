@@ -200,9 +200,11 @@ class Place:
     def _last_words(self) -> str:
         """The line of the console that most likely says what went wrong."""
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
-        for mark in ("flent-aqm-guest:", "Kernel panic", "BUG:"):
+        # Our own scripts' words come before the kernel's; of those the first line is the
+        # cause, and what follows (registers, a trace, the panic) its consequence.
+        for marks in (("flent-aqm-guest:",), ("BUG:", "Oops", "Kernel panic", "WARNING: CPU")):
             for line in lines:
-                if mark in line:
+                if any(mark in line for mark in marks):
                     return line
         if lines:
             return lines[-1]

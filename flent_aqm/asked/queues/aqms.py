@@ -21,6 +21,7 @@ from flent_aqm.asked.queues.values import (
     at_most,
     below_1,
     codel_us,
+    count_to,
     dualpi2_factor,
     flag,
     fraction,
@@ -259,7 +260,8 @@ AQMS: Mapping[str, Aqm] = {
         "db": Parameter(whole, 60_000, jiffies_ms_in_us, zero=True),
     }, _sfb),
     "drr": Aqm("drr", {
-        "flows": Parameter(whole, 64, reported=None),
+        # each a class, and classes have 10 bits of number in schemes/drr.sh
+        "flows": Parameter(count_to(1023), 64, reported=None),
         "quantum": Parameter(size_bytes, FRAME_BYTES, reported=None),
     }, classes=True),
     "dualpi2": Aqm("dualpi2", {

@@ -35,6 +35,15 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def count_to(most: int) -> Reader:
+    """A reader of whole numbers from 1 to this."""
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
+            raise ConfigError(f"expected 1 to {most}")
+        return int(text)
+    return read
+
+
 def size_bytes(text: str) -> int:
     """A size: 1500, 15KB, 32Mb; K, M and G are powers of 1024, and B is for bytes."""
     found = _NUMBER.fullmatch(text)
