@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.aqms import hook_value
+from flent_aqm.asked.queues.parameters import hook_value
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 

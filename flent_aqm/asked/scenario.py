@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 
-from flent_aqm.asked.queues.aqms import check_parameter
+from flent_aqm.asked.queues.parameters import check_parameter
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import watchdog_latency_ns
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
@@ -71,6 +72,17 @@ class Scenario:
             return self.up_aqm, self.up_aqm_parameters
         return self.aqm, self.aqm_parameters
 
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The AQMs of both directions, each once."""
+        return tuple(dict.fromkeys(self.queue(role)[0] for role in ("down", "up")))
+
+    @property
+    def queues_text(self) -> str:
+        """The AQM; where the upload has another one, both with their directions."""
+        down, up = self.queue("down")[0], self.queue("up")[0]
+        return down if down == up else f"{down} down, {up} up"
+
     def as_dict(self) -> dict[str, object]:
         """All fields by name, fit for JSON."""
         return {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
@@ -109,7 +121,7 @@ class Scenario:
         """
         rate = given.get("rate_mbps", 100)
         modem = given.get("modem_mbps")
-        aqm = _choice("aqm", given.get("aqm", "no_aqm"), defaults.AQMS)
+        aqm = _choice("aqm", given.get("aqm", "no_aqm"), tuple(QUEUES))
         scenario = cls(
             aqm=aqm,
             rate_up_mbps=_rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
@@ -228,7 +240,7 @@ def _up_aqm(aqm: str, given: Mapping[str, object]) -> str | None:
     """The AQM of the upload, where it or a parameter of it is given."""
     named = given.get("up_aqm")
     if named:
-        return _choice("up_aqm", named, defaults.AQMS)
+        return _choice("up_aqm", named, tuple(QUEUES))
     own = any(key.startswith("up_aqm_") and value for key, value in given.items())
     return aqm if own else None
 

@@ -3,13 +3,6 @@
 
 from __future__ import annotations
 
-# Queues that a router hook exists for (router_hooks/schemes/NAME.sh).
-AQMS = ("no_aqm", "bfifo", "codel", "fq_codel", "sfq", "cake", "pie", "fq_pie", "red", "sfb",
-        "drr", "dualpi2")
-
-# Those that Debian 12's tc doesn't know; flent_aqm/setup/iproute2.py fetches one that does.
-AQMS_OF_NEW_TC = ("dualpi2",)
-
 # What limits the rate; `none` for an AQM in front of a slower link. And where the download
 # is shaped: on what leaves towards the client, or on what arrives from the server.
 SHAPERS = ("htb", "tbf", "cake", "none")

@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import IO
 
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Boot client, router and server in virtual time and run COMMAND on the client. The "
         "hosts are called client, router and server. Without COMMAND, a shell starts.")
-    parser.add_argument("--aqm", default="no_aqm", help=f"one of {', '.join(defaults.AQMS)}")
+    parser.add_argument("--aqm", default="no_aqm", help=f"one of {', '.join(QUEUES)}")
     parser.add_argument("--rate", metavar="MBPS", default="100", help="both directions")
     parser.add_argument("--rate-up", metavar="MBPS", help="client to server")
     parser.add_argument("--rate-down", metavar="MBPS", help="server to client")

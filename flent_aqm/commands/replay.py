@@ -83,5 +83,5 @@ def _report(versions: list[Difference], found: list[Difference]) -> int:
 
 def _title(cell: Cell) -> str:
     scenario = cell.scenario
-    return (f"{cell.test_name}, {scenario.aqm}, {scenario.rate_down_mbps:g} Mbit/s down, "
+    return (f"{cell.test_name}, {scenario.queues_text}, {scenario.rate_down_mbps:g} Mbit/s down, "
             f"{scenario.rate_up_mbps:g} up, seed {scenario.seed}")

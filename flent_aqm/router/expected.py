@@ -12,7 +12,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flent_aqm.asked.queues.aqms import AQMS, FRAME_BYTES, Place, hook_value
+from flent_aqm.asked.queues import table
+from flent_aqm.asked.queues.parameters import hook_value
+from flent_aqm.asked.queues.queue import Place
+from flent_aqm.asked.queues.table import FRAME_BYTES, QUEUES
 from flent_aqm.asked.queues.units import Clock, Scalar
 from flent_aqm.asked.queues.values import Expected
 from flent_aqm.asked.scenario import Scenario
@@ -27,21 +30,10 @@ IFB_DEVICE = "flent-ifb"
 # Packet size for which tc computes default bursts (q_htb.c: mtu).
 TC_MTU_BYTES = 1600
 
-# Units of the parameters. tc's JSON has none.
-_UNITS = {
-    "limit": "packets", "depth": "packets", "target": "us", "interval": "us",
-    "ce_threshold": "us", "memory_limit": "bytes", "quantum": "bytes", "perturb": "s",
-    "direct_qlen": "packets", "tupdate": "us", "rtt": "us", "memlimit": "bytes",
-    "bandwidth": "bytes_per_s", "rate": "bytes_per_s", "rehash": "us", "db": "us", "mpu": "bytes",
-    "overhead": "bytes", "min": "bytes", "max": "bytes", "ecn_prob": "percent",
-    "memory-limit": "bytes", "step-thresh-us": "us", "min-qlen-step": "packets",
-    "c-protection": "percent",
-    "penalty_rate": "packets_per_s", "penalty_burst": "packets", "lat": "us",
-}
-# Where a kind has another unit than the rest.
-_UNITS_OF_KIND = {
-    ("bfifo", "limit"): "bytes", ("red", "limit"): "bytes", ("tbf", "limit"): "bytes",
-    ("sfb", "target"): "packets", ("sfb", "max"): "packets",
+# Units of the shapers' parameters; those of the queues stand in their table.
+_SHAPER_UNITS = {
+    ("htb", "direct_qlen"): "packets", ("tbf", "rate"): "bytes_per_s", ("tbf", "limit"): "bytes",
+    ("tbf", "mpu"): "bytes", ("tbf", "lat"): "us",
 }
 
 _FLOW_KEYS = "src,dst,proto,proto-src,proto-dst"
@@ -106,17 +98,17 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     rate_bit_s = round(mbps * 1_000_000)
     shaper, leaves = _shaper(scenario, rate_bit_s, clock)
     name, parameters = scenario.queue(role)
-    aqm = AQMS[name]
+    queue = QUEUES[name]
     asked = dict(parameters)
-    report = aqm.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
+    report = queue.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
-    qdiscs = [*shaper, *(ExpectedQdisc(aqm.kind, handle, parent, report, changing)
+    qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, changing)
                          for handle, parent in leaves.items())]
     filters = _tier_filters() if scenario.tiers == 3 else []
     drr = frozenset[str]()
     quantum = frozenset[int]()
-    if aqm.classes:
+    if queue.classes:
         flows = int(asked.get("flows", defaults.DRR_FLOWS))
         # any of what old and new kernels make of it
         asked_bytes = int(hook_value(name, "quantum", asked.get("quantum", str(FRAME_BYTES))))
@@ -197,7 +189,7 @@ def _tier_filters() -> list[str]:
 
 def unit_of(kind: str, parameter: str) -> str:
     """The unit of a qdisc's parameter; "" for a mere number or an unknown parameter."""
-    return _UNITS_OF_KIND.get((kind, parameter), _UNITS.get(parameter, ""))
+    return _SHAPER_UNITS.get((kind, parameter)) or table.unit_of(kind, parameter)
 
 
 def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int]:

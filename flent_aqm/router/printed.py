@@ -6,10 +6,8 @@ Source: iproute2 tc/tc_util.c (print_time), lib/json_print_math.c (sprint_size),
 
 from __future__ import annotations
 
+from flent_aqm.asked.queues.table import reported_parameter
 from flent_aqm.asked.queues.units import Scalar
-
-# Packets that tc prints with a p behind them, and those that it prints bare.
-_PACKETS_BARE = {("sfq", "depth")}
 
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
@@ -20,7 +18,8 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
         return frozenset({value})
     if unit == "us":
         texts = {time_text(int(value)), old_time_text(int(value))}
-        if kind == "sfb":  # once in ms, whatever its size
+        parameter = reported_parameter(kind, name)
+        if parameter and parameter.also_ms:
             texts.add(f"{int(value) // 1000}ms")
         return frozenset(texts)
     if unit == "bytes":

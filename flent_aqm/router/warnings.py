@@ -10,13 +10,14 @@ from flent_aqm.router.tc.read_back import Direction, ReadBack
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
     """One line for each; empty where nothing stands in the way."""
     return [f"{role}: {line}" for role, direction in report.directions.items()
-            for line in _of_one(scenario, direction)]
+            for line in _of_one(scenario, role, direction)]
 
 
-def _of_one(scenario: Scenario, direction: Direction) -> list[str]:
+def _of_one(scenario: Scenario, role: str, direction: Direction) -> list[str]:
     found = []
     # CAKE splits such packets itself unless told not to.
-    splits = scenario.aqm == "cake" and dict(scenario.aqm_parameters).get("split_gso") != "no"
+    aqm, parameters = scenario.queue(role)
+    splits = aqm == "cake" and dict(parameters).get("split_gso") != "no"
     on = [name for name in ("tso", "gso", "gro") if direction.offloads.get(name)]
     if on and not splits:
         found.append(f"{', '.join(on)} on {direction.device}: up to 64 KB count as one packet in "

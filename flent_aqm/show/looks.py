@@ -1,56 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How things look in every plot: a colour, marker, line and hatch for each queue.
 
-Colours are Okabe and Ito's, and for the rarer queues Paul Tol's muted ones: the
-colour-blind can tell them apart. Lines, markers and hatches do so in grey print.
+The queues' own stand in the table of queues.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
-LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
+from flent_aqm.asked.queues.queue import LineStyle as LineStyle
+from flent_aqm.asked.queues.queue import Look as Look
+from flent_aqm.asked.queues.table import LINES as LINES
+from flent_aqm.asked.queues.table import QUEUES
 
-_DASHED: LineStyle = (0, (5, 1.5))
-_DOTTED: LineStyle = (0, (1, 1.2))
-_DASH_DOT: LineStyle = (0, (6, 1.5, 1, 1.5))
-_DASH_DOT_DOT: LineStyle = (0, (7, 1.5, 1, 1.5, 1, 1.5))
-_SHORT: LineStyle = (0, (2.5, 2.5))
-_LONG: LineStyle = (0, (10, 2.5))
-
-
-@dataclass(frozen=True)
-class Look:
-    """colour: #rrggbb; marker, line and hatch as matplotlib names them."""
-
-    colour: str
-    marker: str
-    line: LineStyle
-    hatch: str
-
-    def lined(self, line: LineStyle) -> Look:
-        """The same with another line."""
-        return replace(self, line=line)
-
-
-# In this order they stand in legends and side by side.
-AQM_LOOKS: Mapping[str, Look] = {
-    "no_aqm": Look("#D55E00", "o", "-", ""),
-    "bfifo": Look("#8C510A", "X", _LONG, "++"),
-    "red": Look("#882255", "v", _SHORT, "oo"),
-    "sfb": Look("#999933", "<", _DASH_DOT_DOT, ".."),
-    "codel": Look("#E69F00", "s", _DASHED, "//"),
-    "pie": Look("#56B4E9", "D", _SHORT, "||"),
-    "sfq": Look("#CC79A7", "^", _DOTTED, "xx"),
-    "drr": Look("#777777", ">", _LONG, "--"),
-    "fq_codel": Look("#0072B2", "P", _DASH_DOT, "\\\\"),
-    "fq_pie": Look("#332288", "d", _DASH_DOT_DOT, "**"),
-    "cake": Look("#009E73", "*", _DASHED, "OO"),
-    "dualpi2": Look("#000000", "h", _DOTTED, "||||"),
-}
+AQM_LOOKS: Mapping[str, Look] = {name: queue.look for name, queue in QUEUES.items()}
+_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT = LINES
 
 # For what is no queue, in turn.
 OTHER_LOOKS: Sequence[Look] = (
@@ -59,9 +25,6 @@ OTHER_LOOKS: Sequence[Look] = (
     Look("#E69F00", "v", _SHORT, ".."), Look("#332288", "P", _LONG, "++"),
     Look("#56B4E9", "X", _DASH_DOT_DOT, "oo"), Look("#777777", "h", "-", "--"),
 )
-# Of several groups of the same queue.
-LINES: Sequence[LineStyle] = (
-    "-", _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 # The tool's own numbers, what the capture saw, and so on: the same in every plot over time.
 BACKLOG, DROPS, MARKS = "#0072B2", "#D55E00", "#009E73"

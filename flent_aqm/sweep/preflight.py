@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.needs import needs_of
-from flent_aqm.base import defaults
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
 from flent_aqm.setup.tools import tool_path
@@ -26,10 +26,10 @@ def check(cells: Iterable[Cell]) -> None:
     if any(cell.scenario.cross_traffic for cell in cells):
         tools["iperf3"] = None
     check_tools(tools)
-    for cell in cells:
-        if cell.scenario.aqm in defaults.AQMS_OF_NEW_TC and _router_is_here(cell):
-            _check_new_tc(cell.scenario.aqm)
-            break
+    for aqm in sorted({aqm for cell in cells if _router_is_here(cell)
+                       for aqm in cell.scenario.queues}):
+        if QUEUES[aqm].needs_new_tc:
+            _check_new_tc(aqm)
     for folder in sorted({cell.folder for cell in cells}):
         _check_folder(folder)
 

@@ -14,6 +14,7 @@ import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import MORE_SETTINGS, more_settings
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, paths
@@ -152,7 +153,7 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
     the newer tc, for a run that needs it."""
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")
-    if new_tc and scenario.aqm in defaults.AQMS_OF_NEW_TC:
+    if new_tc and any(QUEUES[aqm].needs_new_tc for aqm in scenario.queues):
         (folder / "tc").symlink_to(new_tc.resolve())
     for directory in tool_dirs():
         for path in sorted(directory.iterdir()):

@@ -139,12 +139,12 @@ def _rehearse(scenario: Scenario) -> None:
                               f"{what}: {said or 'no message'}") from None
         if outcome.status:
             said = " ".join(place.stderr.read_text(errors="replace").split())
-            raise ConfigError(f"aqm {scenario.aqm}: this machine's kernel {release} can't do "
-                              f"it: {said}")
+            raise ConfigError(f"aqm {scenario.queues_text}: this machine's kernel {release} "
+                              f"can't do it: {said}")
         try:
             prove(scenario, parse_read_back(place.stdout.read_text()))
         except AqmError as error:
-            raise ConfigError(f"aqm {scenario.aqm}: this machine's kernel {release} does "
+            raise ConfigError(f"aqm {scenario.queues_text}: this machine's kernel {release} does "
                               f"something else: {error}") from None
 
 

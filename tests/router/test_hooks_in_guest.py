@@ -11,9 +11,10 @@ from itertools import product
 
 import pytest
 
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import apply_command, read_back_command, undo_command
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base import defaults, paths
+from flent_aqm.base import paths
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 
@@ -23,7 +24,7 @@ InGuest = Callable[[str], str]
 RATES_MBPS = (0.064, 0.768, 4, 33.333333, 100, 300, 500, 900, 1000, 1234.567891, 10_000, 40_000)
 
 # DualPI2 needs a newer tc than the system's.
-EVERY_TC_HAS = [aqm for aqm in defaults.AQMS if aqm != "dualpi2"]
+EVERY_TC_HAS = [name for name, queue in QUEUES.items() if not queue.needs_new_tc]
 
 SFQ = "apply testbed=virtual aqm=sfq"
 # Name -> arguments, and what the one line must tell.

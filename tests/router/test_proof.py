@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.queues.aqms import AQMS
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.queues.units import parse_psched
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base import defaults
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
@@ -119,11 +118,11 @@ def test_metadata_when_there_is_no_aqm_tells_the_queue_that_is_there() -> None:
 def test_aqms_when_listed_are_the_same_in_defaults_schemes_and_expectations() -> None:
     """Each name that a user may type has a scheme on the router and an expectation here."""
     schemes = {path.stem for path in (resource_dir("router_hooks") / "schemes").glob("*.sh")}
-    assert schemes == set(defaults.AQMS) == AQMS.keys()
+    assert schemes == set(QUEUES)
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-@pytest.mark.parametrize("aqm", defaults.AQMS)
+@pytest.mark.parametrize("aqm", list(QUEUES))
 def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str) -> None:
     """After a load, from tc with and without -j: no difference, and one with another AQM."""
     asked = Scenario(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)

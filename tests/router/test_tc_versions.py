@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base import defaults
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 
@@ -50,7 +50,7 @@ def test_proof_holds_for_what_another_tc_printed(path: Path) -> None:
                                    aqm_parameters=(), shaper="htb"), report)
         proved.add(asked.aqm)
     lacking = {aqm for aqm, since in SINCE.items() if version_of(path) < since}
-    assert proved == set(defaults.AQMS) - lacking
+    assert proved == set(QUEUES) - lacking
 
 
 @pytest.mark.parametrize("path", VERSIONS, ids=lambda path: path.stem)

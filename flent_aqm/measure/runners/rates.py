@@ -7,7 +7,7 @@ import subprocess
 import time
 from typing import IO, Any
 
-from flent_aqm.asked.queues.aqms import FRAME_BYTES
+from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner
 from flent_aqm.measure.runners.qdisc import DEVICES

@@ -43,6 +43,7 @@ def _aqm(name: str, kind: str, unit: str, description: str, *path: str) -> Colum
 def _settings() -> Iterator[Column]:
     for name, kind, unit, description in (
         ("aqm", TEXT, "", "queue under test"),
+        ("up_aqm", TEXT, "", "queue of the upload, where it is another one"),
         ("rate_down_mbps", NUMBER, "Mbit/s", "rate of the link towards the client"),
         ("rate_up_mbps", NUMBER, "Mbit/s", "rate of the link towards the server"),
         ("burst_shaping", SWITCH, "", "whether HTB's bursts were set"),
@@ -59,6 +60,8 @@ def _settings() -> Iterator[Column]:
         yield _aqm(name, kind, unit, f"asked for: {description}", "requested", name)
     yield _aqm("aqm_parameters", TEXT, "", "asked for: the queue's parameters, as JSON",
                "requested", "aqm_parameters")
+    yield _aqm("up_aqm_parameters", TEXT, "", "asked for: those of the upload's queue, as JSON",
+               "requested", "up_aqm_parameters")
 
 
 def _applied() -> Iterator[Column]:

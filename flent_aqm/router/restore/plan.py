@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.queues.values import Expected, codel_us, psched_us
 from flent_aqm.base.errors import TestbedError
 from flent_aqm.router.restore.bursts import Burst, bursts
@@ -26,8 +27,8 @@ from flent_aqm.router.tc.classes import SIZE_UNIT
 _OFFLOADS = {"generic-segmentation-offload": "gso", "generic-receive-offload": "gro"}
 
 # Queues whose classes are the kernel's: they come with the queue.
-_OWN_CLASSES = {"mq", "fq_codel", "sfq", "cake", "prio", "tbf", "fq_pie", "multiq", "red",
-                "sfb", "ingress", "clsact", "dualpi2"}
+_OWN_CLASSES = {"mq", "multiq", "prio", "tbf", "ingress", "clsact",
+                *(queue.kind for queue in QUEUES.values() if queue.shows_classes)}
 
 Words = list[str]
 

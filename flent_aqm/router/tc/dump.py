@@ -9,9 +9,10 @@ Linux's include/uapi/linux: rtnetlink.h, gen_stats.h and pkt_sched.h.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flent_aqm.asked.queues.table import OF_KIND
 from flent_aqm.base.errors import ParseError
 
 RTM_NEWQDISC, RTM_GETQDISC = 36, 38
@@ -29,18 +30,6 @@ _TYPE_MASK = 0x3FFF  # the upper bits are flags
 _TCA_KIND, _TCA_STATS2 = 1, 7
 _STATS_QUEUE, _STATS_APP = 3, 4
 _CAKE_TINS, _CAKE_TIN_MARKED = 10, 8
-
-# Kind -> where in its statistics the kernel counts packets marked with ECN, in bytes. CoDel
-# and FQ-CoDel count marks above ce_threshold apart, DualPI2 those of its step.
-_MARKS_AT: Mapping[str, tuple[int, ...]] = {
-    "codel": (24, 32),
-    "fq_codel": (12, 28),
-    "pie": (36,),
-    "fq_pie": (16,),
-    "red": (12,),
-    "sfb": (20,),
-    "dualpi2": (24, 28),
-}
 
 
 @dataclass(frozen=True)
@@ -103,8 +92,9 @@ def _marks(kind: str, app: bytes) -> int:
         tins = dict(_attributes(app)).get(_CAKE_TINS, b"")
         return sum(_U32.unpack_from(dict(_attributes(tin)).get(_CAKE_TIN_MARKED, bytes(4)))[0]
                    for _, tin in _attributes(tins))
+    places = OF_KIND[kind].marks_at if kind in OF_KIND else ()
     # A kernel with a shorter layout counts no marks of that sort.
-    return sum(_U32.unpack_from(app, place)[0] for place in _MARKS_AT.get(kind, ())
+    return sum(_U32.unpack_from(app, place)[0] for place in places
                if place + _U32.size <= len(app))
 
 

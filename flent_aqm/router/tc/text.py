@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from flent_aqm.asked.queues.table import OF_KIND
 from flent_aqm.asked.queues.units import Scalar
+from flent_aqm.asked.queues.values import flag
 from flent_aqm.base.errors import ParseError
 from flent_aqm.router.tc.classes import SIZE_UNIT
 from flent_aqm.router.tc.qdiscs import Qdisc
@@ -26,39 +28,9 @@ _BACKLOG = re.compile(r"backlog (?P<size>[\d.]+)(?P<unit>[KM]?)b (?P<packets>\d+
 # CAKE's, with the names that JSON has.
 _MEMORY = re.compile(r"^ memory used: (?P<memory_used>\d+[KM]?)b of (?P<memory_limit>\d+[KM]?)b$",
                      re.MULTILINE)
-# The second line of SFB before iproute2 5.5.
-_OLD_SFB = re.compile(r"^  increment (?P<increment>[\d.]+) decrement (?P<decrement>[\d.]+) penalty "
-                      r"rate (?P<penalty_rate>\d+) burst (?P<penalty_burst>\d+) "
-                      r"\((?P<rehash>\d+ms) (?P<db>\d+ms)\)", re.MULTILINE)
-# Words without a value; all others are names followed by one.
-_SWITCHES: Mapping[str, tuple[str, Scalar]] = {
-    "ecn": ("ecn", True), "noecn": ("ecn", False), "harddrop": ("harddrop", True),
-    "adaptive": ("adaptive", True), "nodrop": ("nodrop", True), "bytemode": ("bytemode", True),
-    "dq_rate_estimator": ("dq_rate_estimator", True), "headdrop": ("headdrop", True),
-    # DualPI2, whose JSON has other names than its text
-    "drop_on_overload": ("drop-overload", "drop"), "overflow": ("drop-overload", "overflow"),
-    "drop_enqueue": ("drop-early", "drop-enqueue"),
-    "drop_dequeue": ("drop-early", "drop-dequeue"), "l4s_ect": ("ecn-mask", "l4s-ect"),
-    "any_ect": ("ecn-mask", "any-ect"), "split_gso": ("split-gso", True),
-    "no_split_gso": ("split-gso", False),
-    # CAKE
-    "nat": ("nat", True), "nonat": ("nat", False), "wash": ("wash", True),
-    "nowash": ("wash", False), "ingress": ("ingress", True), "split-gso": ("split_gso", True),
-    "no-split-gso": ("split_gso", False), "raw": ("raw", True),
-    "atm": ("atm", "atm"), "ptm": ("atm", "ptm"), "noatm": ("atm", "noatm"),
-    "ack-filter": ("ack-filter", "enabled"), "no-ack-filter": ("ack-filter", "disabled"),
-    **{word: ("diffserv", word) for word in (
-        "diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")},
-    **{word: ("flowmode", word) for word in (
-        "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost",
-        "triple-isolate")},
-}
-
-
-_NAMES_OF_DUALPI2 = {
-    "memlimit": "memory-limit", "step_thresh": "step-thresh-us", "min_qlen_step": "min-qlen-step",
-    "coupling_factor": "coupling", "classic_protection": "c-protection",
-}
+# Words without a value that any queue may have, with their JSON name; a queue's own stand in
+# its row. All others are names followed by a value.
+_SWITCHES: Mapping[str, tuple[str, Scalar]] = {"ecn": ("ecn", True), "noecn": ("ecn", False)}
 
 
 def parse_text(text: str, place: str) -> tuple[Qdisc, ...]:
@@ -85,26 +57,38 @@ def _qdisc(block: str, place: str) -> Qdisc:
         counters |= {name: int(text.rstrip("KM")) * SIZE_UNIT[text.strip("0123456789")]
                      for name, text in memory.groupdict().items()}
     parameters = _parameters(head["kind"], head["words"].split())
-    old = _OLD_SFB.search(block) if head["kind"] == "sfb" else None
+    queue = OF_KIND.get(head["kind"])
+    old = re.search(queue.old_text, block, re.MULTILINE) if queue and queue.old_text else None
     return Qdisc(head["kind"], head["handle"], head["root"] or head["parent"],
                  {**parameters, **(old.groupdict() if old else {})}, counters, printed=True)
 
 
 def _parameters(kind: str, words: list[str]) -> dict[str, Scalar]:
+    switches, names = _words_of(kind)
     parameters: dict[str, Scalar] = {}
     rest = iter(words)
     for word in rest:
-        # fq_codel and others have flows as a number; only CAKE's is a word of its own.
-        if word in _SWITCHES and not (word == "flows" and kind != "cake"):
-            name, switch = _SWITCHES[word]
+        if word in switches:
+            name, switch = switches[word]
             parameters[name] = switch
         elif word == "refcnt":
             next(rest, None)
         elif not word.strip("-"):
             continue  # the row of dashes behind `ingress`
         else:
-            name = _NAMES_OF_DUALPI2.get(word, word) if kind == "dualpi2" else word
-            parameters[name] = next(rest, "")
+            parameters[names.get(word, word)] = next(rest, "")
     if kind == "sfq" and "flows" in parameters:  # old: with the divisor behind it, twice
         parameters["flows"] = str(parameters["flows"]).partition("/")[0]
     return parameters
+
+
+def _words_of(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:
+    """The switches of a queue, and JSON's names of what its text calls otherwise."""
+    queue = OF_KIND.get(kind)
+    if queue is None:
+        return _SWITCHES, {}
+    flags = {name: (parameter.reported or name, True)
+             for name, parameter in queue.parameters.items() if parameter.read is flag}
+    return ({**_SWITCHES, **flags, **(queue.switches or {})},
+            {name: parameter.reported for name, parameter in queue.parameters.items()
+             if parameter.reported})

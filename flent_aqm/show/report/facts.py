@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.asked.queues.aqms import AQMS
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import DASH
@@ -68,9 +68,11 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
     moments = [_in(aqm, moment, "applied") for moment in ("before", "after")]
     if not isinstance(requested, dict) or not moments[1]:
         return None
-    wanted = str(requested.get("aqm", ""))
+    of_upload = requested.get("up_aqm")
+    queues = {"down": str(requested.get("aqm", "")),
+              "up": str(of_upload or requested.get("aqm", ""))}
     asked, applied, faults = [], [], []
-    for way in ("down", "up"):
+    for way, wanted in queues.items():
         device = _in(moments[1], way)
         mbps = a_number(requested.get(f"rate_{way}_mbps"))
         asked.append(f"{way} {mbps:g} Mbit/s" if mbps is not None else way)
@@ -80,18 +82,25 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
                        f"Mbit/s, burst {_text(device.get('burst_bytes'))} bytes; "
                        f"{_text(device.get('qdisc'))} " + " ".join(
                            f"{name}={_text(value)}" for name, value in sorted(parameters.items())))
-        if wanted in AQMS and device.get("qdisc") != AQMS[wanted].kind:
+        if wanted in QUEUES and device.get("qdisc") != QUEUES[wanted].kind:
             faults.append(f"{way}: {_text(device.get('qdisc'))} in place of {wanted}")
         if mbps is not None and found_mbps is not None and abs(found_mbps - mbps) > mbps / 1000:
             faults.append(f"{way}: {found_mbps:g} in place of {mbps:g} Mbit/s")
     if moments[0] and moments[0] != moments[1]:
         faults.append("changed during the run")
-    parameters = _in(requested, "aqm_parameters")
-    words = [wanted, *(f"{name}={_text(value)}" for name, value in sorted(parameters.items())),
+    words = [*_queue_words(requested, ""),
+             *(["up:", *_queue_words(requested, "up_")] if of_upload else []),
              ", ".join(asked), "burst " + ("set" if requested.get("burst_shaping") else "default")]
     rate = a_number(requested.get("rate_down_mbps"))
-    return Proof(wanted[:LONGEST], rate or 0.0, "; ".join(words)[:2 * LONGEST],
+    return Proof(queues["down"][:LONGEST], rate or 0.0, "; ".join(words)[:2 * LONGEST],
                  tuple(text[:3 * LONGEST] for text in applied), "; ".join(faults)[:LONGEST])
+
+
+def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
+    """The name of a queue and its parameters, as asked for."""
+    parameters = _in(requested, f"{prefix}aqm_parameters")
+    return [str(requested.get(f"{prefix}aqm", "")),
+            *(f"{name}={_text(value)}" for name, value in sorted(parameters.items()))]
 
 
 def together(told: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.aqms import AQMS
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.scenario import Scenario
 
 # What each hook puts there in passing, and the study's shaper.
 ALWAYS = frozenset({"pfifo", "htb"})
 
-KIND_OF_AQM = {name: aqm.kind for name, aqm in AQMS.items()}
+KIND_OF_AQM = {name: queue.kind for name, queue in QUEUES.items()}
 
 # Filters and devices, as probe.sh names them -> what takes them.
 PARTS = {"u32": "tiers = 3", "flow": "aqm = drr", "ifb": "ingress = ifb"}
@@ -17,14 +17,13 @@ PARTS = {"u32": "tiers = 3", "flow": "aqm = drr", "ifb": "ingress = ifb"}
 
 def kinds_of(scenario: Scenario) -> set[str]:
     """The kinds for one run, and the parts."""
-    queues = [scenario.queue(role)[0] for role in ("down", "up")]
-    kinds = {"pfifo", *(KIND_OF_AQM[name] for name in queues)}
+    queues = [QUEUES[scenario.queue(role)[0]] for role in ("down", "up")]
+    kinds = {"pfifo", *(queue.kind for queue in queues),
+             *(part for queue in queues for part in queue.parts)}
     if scenario.shaper in ("htb", "tbf"):
         kinds.add(scenario.shaper)
     if scenario.tiers == 3:
         kinds.add("u32")
-    if "drr" in queues:
-        kinds.add("flow")
     if scenario.ingress == "ifb":
         kinds.add("ifb")
     return kinds

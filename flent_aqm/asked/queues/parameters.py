@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A queue's parameters as people write them: checked, and as the router hook gets them."""
+
+from __future__ import annotations
+
+from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.asked.queues.values import size_bytes, time_us
+from flent_aqm.base.errors import ConfigError
+
+
+def check_parameter(aqm: str, name: str, text: str) -> str:
+    """The text, when it is a parameter of that AQM; raises ConfigError that names both."""
+    known = QUEUES[aqm].parameters
+    if name not in known:
+        raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(known)}")
+    try:
+        value = known[name].read(text)
+    except ConfigError as fault:
+        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: {fault}") from None
+    if not value and not isinstance(value, bool) and not known[name].zero:
+        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: 0 is not allowed; omit the key "
+                          "to use the default")
+    # A hook's own reading of switches and sizes is not needed then.
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return text
+
+
+def hook_value(aqm: str, name: str, text: str) -> str:
+    """A checked value as the hook gets it: sizes in bytes, times in microseconds."""
+    parameter = QUEUES[aqm].parameters[name]
+    value = parameter.read(text)
+    if parameter.read is time_us:
+        return f"{value}us"
+    if parameter.read is size_bytes:
+        return str(value)
+    return text

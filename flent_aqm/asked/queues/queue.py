@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a row of the table of queues tells: a queue, its parameters, its look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from flent_aqm.asked.queues.units import Clock, Scalar
+from flent_aqm.asked.queues.values import Expected, Reader, as_asked
+
+Unit = Literal["", "packets", "packets_per_s", "bytes", "bytes_per_s", "us", "s", "percent"]
+
+LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a queue.
+
+    read: from text to the number that tc sends; unit: of what the kernel reports, as tc's
+    JSON has none; default: that number, None for what is left out; kernel: from that number
+    to what the kernel reports; reported: tc's name in its JSON, "" for the same one, None for
+    what isn't reported; only_if_set: the report leaves out a switch that is off; zero: 0 is a
+    value, which for most it isn't: tc leaves it out, and the default holds, or tc or the
+    kernel refuses it; also_ms: older versions of tc print the time in ms, whatever its size.
+    """
+
+    read: Reader
+    unit: Unit = ""
+    default: Scalar | None = None
+    kernel: Callable[[Scalar], Expected] = as_asked
+    reported: str | None = ""
+    only_if_set: bool = False
+    zero: bool = False
+    also_ms: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a queue's report follows from besides its own parameters. txqueuelen: packets, of
+    the device that it is on."""
+
+    rate_bit_s: int
+    shapes: bool
+    clock: Clock
+    txqueuelen: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a queue looks in every plot. colour: #rrggbb; marker, line and hatch as matplotlib
+    names them."""
+
+    colour: str
+    marker: str
+    line: LineStyle
+    hatch: str
+
+    def lined(self, line: LineStyle) -> Look:
+        """The same with another line."""
+        return replace(self, line=line)
+
+
+Report = dict[str, Expected]
+
+
+def _as_is(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+    return report
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One queue: everything that depends on which one it is, but for its shell scheme.
+
+    kind: the qdisc; parameters: by the names that tc takes and router_hooks/schemes/NAME.sh
+    lists, with `_` for `-`; look: in plots; adapt: changes the report by place and asked
+    values; classes: packets are held by classes that the scheme makes; shows_classes: it
+    shows classes that come and go with it; parts: what else of the kernel it needs, as
+    router_hooks/probe.sh names them; switches: words of tc's text that stand for a
+    parameter's value, with tc's JSON name and value; old_text: a pattern of a further line
+    that old versions of tc print, with parameters as its named groups; derived: units of what
+    is reported and can't be asked for; marks_at: where in its statistics the kernel counts
+    packets marked with ECN, in bytes; needs_new_tc: Debian 12's tc doesn't know it.
+    """
+
+    kind: str
+    parameters: Mapping[str, Parameter]
+    look: Look
+    adapt: Callable[[Report, Mapping[str, Scalar], Place], Report] = _as_is
+    classes: bool = False
+    shows_classes: bool = False
+    parts: tuple[str, ...] = ()
+    switches: Mapping[str, tuple[str, Scalar]] | None = None
+    old_text: str = ""
+    derived: Mapping[str, Unit] | None = None
+    marks_at: tuple[int, ...] = ()
+    needs_new_tc: bool = False
+
+    def report(self, asked: Mapping[str, str], place: Place) -> Report:
+        """What the kernel has to report for the asked parameters, by tc's names."""
+        values = {name: parameter.read(asked[name]) if name in asked else parameter.default
+                  for name, parameter in self.parameters.items()}
+        given = {name: value for name, value in values.items() if value is not None}
+        report: Report = {}
+        for name, value in given.items():
+            parameter = self.parameters[name]
+            if parameter.reported is not None and (value or not parameter.only_if_set):
+                report[parameter.reported or name] = parameter.kernel(value)
+        return self.adapt(report, given, place)
