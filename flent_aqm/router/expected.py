@@ -103,7 +103,7 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     report = queue.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
-    qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, changing)
+    qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing)
                          for handle, parent in leaves.items())]
     filters = _tier_filters() if scenario.tiers == 3 else []
     drr = frozenset[str]()
@@ -137,8 +137,12 @@ def _shaper(scenario: Scenario, rate_bit_s: int,
         rate = rate_bit_s // 8
         burst = max(rate_bit_s // 1000 * defaults.TBF_BURST_US // 8000,
                     defaults.TBF_MIN_BURST_BYTES)
+        # tc sends TBF's burst in bytes, too, and then the kernel reckons the ticks, rounded
+        # down (sch_tbf.c: tbf_change, psched_l2t_ns).
+        by_kernel = math.floor(burst / rate * 1_000_000 * clock.ticks_per_us)
         sizes = frozenset[Scalar](f"{size_text(burst_bytes(each, rate, clock))}{cell}"
-                                  for each in ticks(burst, rate, clock) for cell in ("/1", ""))
+                                  for each in ticks(burst, rate, clock) | {by_kernel}
+                                  for cell in ("/1", ""))
         root = ExpectedQdisc("tbf", ROOT_HANDLE, "root",
                              {"rate": rate, "burst": sizes, "linklayer": "ethernet"},
                              _TBF_IGNORED)

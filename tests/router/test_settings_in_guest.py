@@ -142,7 +142,7 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"aqm": "codel", "tiers": 2}, "known: 1, 3"),
     ({"aqm": "codel", "ingress": "wan"}, "known: lan, ifb"),
     ({"aqm": "codel", "txqueuelen": "many"}, "txqueuelen: 'many'"),
-    ({"aqm": "codell"}, "known: no_aqm, bfifo, codel"),
+    ({"aqm": "codell"}, "known: no_aqm, bfifo, red"),
 ])
 def test_settings_when_wrong_are_refused_on_entry(
         settings: dict[str, object], told: str) -> None:

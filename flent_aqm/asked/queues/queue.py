@@ -81,7 +81,8 @@ class Queue:
     router_hooks/probe.sh names them; switches: words of tc's text that stand for a
     parameter's value, with tc's JSON name and value; old_text: a pattern of a further line
     that old versions of tc print, with parameters as its named groups; derived: units of what
-    is reported and can't be asked for; marks_at: where in its statistics the kernel counts
+    is reported and can't be asked for; ignored: what is reported and says nothing of what was
+    asked; marks_at: where in its statistics the kernel counts
     packets marked with ECN, in bytes; needs_new_tc: Debian 12's tc doesn't know it.
     """
 
@@ -95,6 +96,7 @@ class Queue:
     switches: Mapping[str, tuple[str, Scalar]] | None = None
     old_text: str = ""
     derived: Mapping[str, Unit] | None = None
+    ignored: frozenset[str] = frozenset()
     marks_at: tuple[int, ...] = ()
     needs_new_tc: bool = False
 

@@ -41,6 +41,7 @@ from flent_aqm.asked.queues.values import (
     number,
     one_of,
     percent,
+    power_of_two,
     psched_us,
     sfb_share,
     size_bytes,
@@ -99,6 +100,11 @@ def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Place) -> Repor
     memory = 2 * FRAME_BYTES * int(asked["limit"])
     return {"memory-limit": memory, "drop-overload": "drop", "drop-early": "drop-dequeue",
             "ecn-mask": "l4s-ect", "split-gso": True, **report}
+
+
+def _fq(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+    """fq_init(): what concerns packets that their senders have paced."""
+    return {**report, "low_rate_threshold": 550_000 // 8, "horizon_drop": True}
 
 
 def _red(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
@@ -195,6 +201,22 @@ QUEUES: Mapping[str, Queue] = {
             "drop_batch": Parameter(whole, "", 64, at_least(1)),
             "ecn": Parameter(flag, "", True, only_if_set=True),
         }, Look("#0072B2", "P", _DASH_DOT, "\\\\"), shows_classes=True, marks_at=(12, 28)),
+    "fq": Queue(
+        "fq", {
+            "limit": Parameter(whole, "packets", 10_000),
+            "flow_limit": Parameter(whole, "packets", 100),
+            "buckets": Parameter(power_of_two(2**18), "", 1024),
+            "quantum": Parameter(size_bytes, "bytes", 2 * FRAME_BYTES),
+            "initial_quantum": Parameter(size_bytes, "bytes", 10 * FRAME_BYTES, zero=True),
+            "refill_delay": Parameter(time_us, "us", 40_000),
+            "horizon": Parameter(time_us, "us", 10_000_000),
+        }, Look("#44AA99", "p", _LONG, "\\\\|"), _fq,
+        derived={"low_rate_threshold": "bytes_per_s"},
+        switches={"horizon_drop": ("horizon_drop", True)},
+        # Of sockets, of which a router has none; bands by priority (Linux 6.7), which stay as
+        # the kernel has them; and ns in JSON that the text has as a time.
+        ignored=frozenset({"orphan_mask", "bands", "priomap", "weights", "offload_horizon",
+                           "timer_slack"})),
     "fq_pie": Queue(
         "fq_pie", {
             **_PIE,

@@ -44,6 +44,15 @@ def count_to(most: int) -> Reader:
     return read
 
 
+def power_of_two(most: int) -> Reader:
+    """A reader of powers of two, from 1 to this."""
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
+            raise ConfigError(f"expected a power of two, up to {most}")
+        return int(text)
+    return read
+
+
 def size_bytes(text: str) -> int:
     """A size: 1500, 15KB, 32Mb; K, M and G are powers of 1024, and B is for bytes."""
     found = _NUMBER.fullmatch(text)

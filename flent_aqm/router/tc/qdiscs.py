@@ -53,7 +53,8 @@ def _qdisc(value: object, place: str) -> Qdisc:
         kind=kind,
         handle=_text(fields, "handle", kind),
         parent="root" if fields.get("root") is True else _text(fields, "parent", kind),
-        parameters={key: _scalar(item, f"{kind}: {key}") for key, item in options.items()
+        # iproute2 7 writes "priomap ", with a blank.
+        parameters={key.strip(): _scalar(item, f"{kind}: {key}") for key, item in options.items()
                     if key not in _COUNTERS_AMONG_OPTIONS},
         counters={key: _counter(item, f"{kind}: {key}") for key, item in counters.items()},
     )
@@ -88,6 +89,8 @@ def _counter(value: object, place: str) -> object:
 def _scalar(value: object, place: str) -> Scalar:
     if value is None:  # so iproute2 7 writes a switch of DualPI2's that is on
         return True
+    if isinstance(value, list):  # fq's bands
+        return " ".join(str(_scalar(item, place)) for item in value)
     if not isinstance(value, (int, float, str)):
         raise ParseError(f"{place}: expected a number, a text or a flag, got {value!r:.80}")
     return value

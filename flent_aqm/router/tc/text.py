@@ -75,6 +75,8 @@ def _parameters(kind: str, words: list[str]) -> dict[str, Scalar]:
             next(rest, None)
         elif not word.strip("-"):
             continue  # the row of dashes behind `ingress`
+        elif word.isdecimal():
+            continue  # the second or later value of a list, as fq's priomap
         else:
             parameters[names.get(word, word)] = next(rest, "")
     if kind == "sfq" and "flows" in parameters:  # old: with the divisor behind it, twice
