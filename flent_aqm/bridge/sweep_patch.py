@@ -41,7 +41,8 @@ def patch(module: Any) -> None:
 
 
 def _read_base_first(runner: Any) -> None:
-    """A file base.batch holds the arguments and commands that its neighbours share."""
+    """A file base.batch holds the arguments and commands that its neighbours share. Beside
+    it there is an argument for each queue, by its name; one that a file defines goes first."""
     stock = runner.read
 
     @wraps(stock)
@@ -49,7 +50,11 @@ def _read_base_first(runner: Any) -> None:
         base = Path(filename).with_name("base.batch")
         # Read once, as a second reading would undo what a file before this one changed.
         if base.is_file() and base != Path(filename) and getattr(self, "aqm_base", "") != base:
+            from flent_aqm.asked.queues.table import QUEUES
+
             self.aqm_base = base
+            for name in QUEUES:
+                self.args.setdefault(name, {"aqm": name})
             stock(self, str(base))
         stock(self, filename)
 

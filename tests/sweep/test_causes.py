@@ -35,7 +35,7 @@ FAILING = {
         "router hook: aqm_flows=2000: expected 1 to 1023"),
     "the router's tc": (
         "commands = router\naqm = cake\naqm_overhead = 300",
-        "tc refused cake"),
+        "valid range is -64 to 256"),
     "a tool": (
         ("test_name = iperf3_upload\ncommands = router\n"
         "test_parameters = cross_traffic=0;iperf3_port=9"),

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of queues, and what has to agree with it: schemes, documents, both directions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.asked.queues.table import LINES, QUEUES, unit_of
+from flent_aqm.asked.router_hook import apply_command, read_back_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.router.proof import differences
+from flent_aqm.router.tc.read_back import Direction, parse_read_back
+from flent_aqm.router.warnings import warnings
+from flent_aqm.testbed.virtual import Lab
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "tc"
+
+
+def _documented(name: str) -> tuple[str, set[str]]:
+    """The qdisc and the parameters of a queue's line in docs/queues.md, with those that the
+    line takes over from another queue."""
+    text = (ROOT / "docs" / "queues.md").read_text()
+    line = re.search(rf"^\| `{name}` \| (\w+)[^|]*\| ([^|]*)\|", text, re.MULTILINE)
+    assert line, f"no line for {name}"
+    found = set(re.findall(r"`(\w+)`", line[2]))
+    of_other = re.search(r"those of (\w+)", line[2])
+    return line[1], found | (_documented(of_other[1])[1] if of_other else set())
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_queue_is_documented_with_its_qdisc_and_parameters(name: str) -> None:
+    """The line of docs/queues.md says what the row says."""
+    assert _documented(name) == (QUEUES[name].kind, set(QUEUES[name].parameters))
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_scheme_takes_the_parameters_of_the_row(name: str) -> None:
+    """What is checked beforehand is what the router's shell knows, and lists."""
+    scheme = (resource_dir("router_hooks") / "schemes" / f"{name}.sh").read_text()
+    help_line, = re.findall(r"printf '%s\\n' '([^']*)'", scheme)[:1]
+    assert help_line.startswith(f"{name}: ") or name == "no_aqm"  # which names its qdisc
+    assert set(re.findall(r"aqm_(\w+)=", help_line)) == set(QUEUES[name].parameters)
+
+
+def test_looks_differ_in_colour_and_in_grey() -> None:
+    """No two queues share a colour, or marker and line together."""
+    looks = [queue.look for queue in QUEUES.values()]
+    assert len({look.colour for look in looks}) == len(looks)
+    assert len({(look.marker, look.line) for look in looks}) == len(looks)
+    assert {look.line for look in looks} <= set(LINES)
+
+
+@pytest.mark.parametrize(("kind", "name", "unit"), [
+    ("sfb", "target", "packets"), ("codel", "target", "us"), ("bfifo", "limit", "bytes"),
+    ("pfifo", "limit", "packets"), ("cake", "bandwidth", "bytes_per_s"), ("cake", "flowmode", ""),
+    ("dualpi2", "step-thresh-us", "us"), ("htb", "limit", ""), ("no such", "limit", ""),
+])
+def test_unit_is_that_of_the_kind(kind: str, name: str, unit: str) -> None:
+    """The same word is packets in one queue and bytes or microseconds in another."""
+    assert unit_of(kind, name) == unit
+
+
+def test_warning_looks_at_the_queue_of_its_direction() -> None:
+    """CAKE splits large packets, on the one device where it is."""
+    report = parse_read_back((GOLDEN / "json" / "cake.txt").read_text())
+    merged = {role: _with_gso(direction) for role, direction in report.directions.items()}
+    report = type(report)(report.kernel, report.tc, report.clock, merged)
+    assert warnings(Scenario(aqm="cake"), report) == []
+    [line] = warnings(Scenario(aqm="cake", up_aqm="codel"), report)
+    assert line.startswith("up: gso on up")
+    [line] = warnings(Scenario(aqm="codel", up_aqm="cake"), report)
+    assert line.startswith("down: gso on down")
+
+
+def _with_gso(direction: Direction) -> Direction:
+    return Direction(**{**vars(direction), "offloads": {"gso": True}})
+
+
+@pytest.mark.lab
+def test_queue_of_the_upload_alone_gets_the_tc_that_it_needs() -> None:
+    """DualPI2 for the upload only: Debian 12's tc doesn't know it."""
+    scenario = Scenario(aqm="fq_codel", up_aqm="dualpi2", rate_down_mbps=20, rate_up_mbps=5)
+    with Lab(scenario, read_back_command(scenario), prelude=[apply_command(scenario)],
+             servers=()) as lab:
+        outcome = lab.run()
+        assert outcome.status == 0, lab.stderr.read_text()
+        assert differences(scenario, parse_read_back(lab.stdout.read_text())) == []
