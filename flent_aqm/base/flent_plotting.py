@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 from flent.plotters import (
-    BoxCombinePlotter,
+    COLOURS,
+    BarPlotter,
     BoxPlotter,
-    CdfCombinePlotter,
     CdfPlotter,
+    CombineManyPlotter,
+    MetaPlotter,
     Plotter,
     TimeseriesPlotter,
 )
 
 __all__ = [
-    "BoxCombinePlotter",
+    "COLOURS",
+    "BarPlotter",
     "BoxPlotter",
-    "CdfCombinePlotter",
     "CdfPlotter",
+    "CombineManyPlotter",
+    "MetaPlotter",
     "Plotter",
     "TimeseriesPlotter",
 ]

@@ -18,6 +18,7 @@ from flent_aqm.base.errors import BadResult
 
 def patch(module: Any) -> None:
     """Patch flent.gui."""
+    _offer_metrics()
     stock = module.results_load_helper
 
     @wraps(stock)  # by whose name it is pickled
@@ -28,6 +29,17 @@ def patch(module: Any) -> None:
         return loaded
 
     module.results_load_helper = results_load_helper
+
+
+def _offer_metrics() -> None:
+    """A list of the metrics to choose from, where the command line takes a name."""
+    from flent.plotters import Plotter
+
+    from flent_aqm.results.metrics.table import METRICS
+
+    for action in Plotter.params._actions:
+        if action.dest == "METRIC":
+            action.choices = list(METRICS)
 
 
 def _prepare(results: Any) -> None:

@@ -24,6 +24,7 @@ PATCHES = {
     "flent": "flent_aqm.bridge.exit_status",
     "flent.aggregators": "flent_aqm.bridge.aggregators_patch",
     "flent.batch": "flent_aqm.bridge.batch_patch",
+    "flent.combiners": "flent_aqm.bridge.combiners_patch",
     "flent.gui": "flent_aqm.bridge.gui_patch",
     "flent.metadata": "flent_aqm.bridge.metadata_patch",
     "flent.plotters": "flent_aqm.bridge.plotters_patch",

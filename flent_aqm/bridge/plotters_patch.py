@@ -9,16 +9,21 @@ the first one's. With the same place in the grid for both they move together.
 
 from __future__ import annotations
 
+import argparse
 from functools import wraps
 from typing import Any
 
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.bridge import layout
 from flent_aqm.bridge.tables import extend_lookup
+from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, inches
 
 
 def patch(module: Any) -> None:
     """Patch flent.plotters."""
     extend_lookup(module, "get_plotter", "plotter")
     _patch_options(module)
+    layout.patch(module)
     stock = module.TimeseriesPlotter.init
 
     @wraps(stock)
@@ -32,14 +37,50 @@ def patch(module: Any) -> None:
     module.TimeseriesPlotter.init = init
 
 
+GROUP_BY_HELP = (
+    "Group runs by. Settings that groups are made of, in plots over many files: names with "
+    "commas between, such as aqm,rate_mbps. The first stands along the axis, the second side by "
+    "side. In Flent's own combination plots, the name of a combiner.")
+
+
+class _Width(argparse.Action):
+    """Sets the figure's size in inches."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        try:
+            width = inches(str(values))
+        except ConfigError as fault:
+            parser.error(str(fault))
+        namespace.FIG_WIDTH = width
+        if getattr(namespace, "FIG_HEIGHT", FLENTS_HEIGHT) == FLENTS_HEIGHT:
+            namespace.FIG_HEIGHT = width * HEIGHT_BY_WIDTH
+
+
 def _patch_options(module: Any) -> None:
-    """An option of ours among those for plots, on the command line and in flent-gui."""
+    """Options of ours among those for plots, on the command line and in flent-gui.
+
+    flent-gui makes a field's label of the help's first sentence, and of the rest what it
+    shows when one points at the field.
+    """
     stock = module.add_plotting_args
 
     def with_ours(parser: Any) -> Any:
         parser.add_argument(
             "--metric", action="store", type=str, dest="METRIC", metavar="NAME", default=None,
-            help="Metric of the plot heat_map, by its name in flent-aqm score --list.")
+            help="Heat map's metric. What the cells of the plot heat_map show, by its name in "
+                 "flent-aqm score --list (default: latency_loaded_p99_ms).")
+        parser.add_argument(
+            "--width", action=_Width, dest="FIG_WIDTH", metavar="WIDTH", default=6.4,
+            help="Width of a picture for a paper. With its unit, such as 3.33in, 8.5cm or 240pt; "
+                 "letters become as small as a column's. Its height is three quarters of it "
+                 "unless --figure-height says another.").hide_gui = True
+        parser.add_argument(
+            "--caption-apart", action="store_true", dest="CAPTION_APART",
+            help="Caption apart. Write what stands below the plot into a file beside the "
+                 "picture, NAME.txt.").hide_gui = True
+        for action in parser._actions:
+            if action.dest == "OVERRIDE_GROUP_BY":
+                action.gui_help = GROUP_BY_HELP
         return parser
 
     @wraps(stock)

@@ -16,6 +16,8 @@ KINDS = ("svg", "png", "pdf")
 VERDICT_RATE_MBPS = 100.0
 MOST_NAMED = 10
 DPI = 150
+# Letters don't shrink as a figure does, so that a narrow one is higher.
+LEAST_HEIGHT_BY_WIDTH = {"throughput": 0.85, "latency": 0.85, "instant": 1.1, "verdicts": 1.35}
 SIZES_INCH = {"throughput": (11, 6), "latency": (11, 6), "instant": (8, 8), "verdicts": (9, 8)}
 
 
@@ -33,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "repeatable")
     parser.add_argument("--verdict-rate", type=float, default=VERDICT_RATE_MBPS, metavar="MBPS",
                         help="link rate of figure 10, or the nearest there is (default: 100)")
+    parser.add_argument("--width", metavar="WIDTH",
+                        help="width of each figure with its unit, such as 3.33in, 8.5cm or "
+                             "240pt, with letters to fit (default: as wide as a page)")
+    parser.add_argument("--no-title", action="store_true", help="no title over the figures")
+    parser.add_argument("--caption-apart", action="store_true",
+                        help="write each caption into a text file of its own")
     add_jobs(parser)
 
 
@@ -44,7 +52,9 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.results.many_files import find_files
     from flent_aqm.show.figures.gather import gather
     from flent_aqm.show.figures.study import BASE_DELAY, FIGURES, grid, of_least_delay
+    from flent_aqm.show.plots.paper import inches
 
+    width = inches(args.width) if args.width else None
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:
@@ -73,7 +83,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         args.output.mkdir(parents=True, exist_ok=True)
         for number in wanted:
-            _make(FIGURES[number - 1], rows, common, args)
+            _make(FIGURES[number - 1], rows, common, args, width)
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
                           f"{error.strerror or error}") from None
@@ -82,27 +92,50 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace) -> None:
-    # Without pyplot: no window system is asked for.
+def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
+          width: float | None) -> None:
     import matplotlib
+
+    from flent_aqm.show.plots.paper import letters
+
+    size: tuple[float, float] = SIZES_INCH[figure.kind]
+    if width:
+        size = width, width * max(size[1] / size[0], LEAST_HEIGHT_BY_WIDTH[figure.kind]
+                                  if width < size[0] / 2 else 0)
+    with matplotlib.rc_context({"svg.hashsalt": "flent-aqm"}  # the same data, the same bytes
+                               | letters(size[0])):
+        _draw(figure, rows, grid, args, size)
+
+
+def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
+          size: tuple[float, float]) -> None:
+    # Without pyplot: no window system is asked for.
     from matplotlib.figure import Figure as Canvas
 
     from flent_aqm.show.figures import boxes, instant, verdicts
     from flent_aqm.show.figures.study import nearest, rows_of
-    from flent_aqm.show.looks import caption
+    from flent_aqm.show.looks import LARGE_PER_INCH, caption, wrapped
+    from flent_aqm.show.plots.paper import write_caption
 
-    matplotlib.rcParams["svg.hashsalt"] = "flent-aqm"  # the same data, the same bytes
-    canvas = Canvas(figsize=SIZES_INCH[figure.kind], layout="constrained")
+    canvas = Canvas(figsize=size, layout="constrained")
+    rate = nearest(grid.rates_mbps, args.verdict_rate)
+    heading = figure.heading
     if figure.kind == "verdicts":
-        table, words = verdicts.draw(figure, rows, grid, canvas,
-                                     nearest(grid.rates_mbps, args.verdict_rate), args.test)
+        heading += f", {rate:g} Mbit/s"
+    title = "" if args.no_title else wrapped(heading, size[0], LARGE_PER_INCH)
+    if figure.kind == "verdicts":
+        table, words = verdicts.draw(figure, rows, grid, canvas, title, rate, args.test)
     else:
         draw = instant.draw if figure.kind == "instant" else boxes.draw
-        table, words = draw(figure, rows_of(figure, rows, args.test), grid, canvas)
-    caption(canvas, [f"test {args.test}", *words, grid.model])
+        table, words = draw(figure, rows_of(figure, rows, args.test), grid, canvas, title)
+    words = [f"test {args.test}", *words, grid.model]
+    if not args.caption_apart:
+        caption(canvas, words)
     stem = args.output / f"figure{figure.number:02}-{figure.kind}"
     for kind in KINDS:
         canvas.savefig(stem.with_suffix(f".{kind}"), dpi=DPI, metadata=_DATES[kind])
+    if args.caption_apart:
+        write_caption(stem.with_suffix(".txt"), [heading, *words])
     table.write(stem.with_suffix(".csv"))
     missing = f"; {len(table.missing)} cells without a run" if table.missing else ""
     print(f"figure {figure.number:2}: {table.runs} runs{missing}: {stem}.{{svg,png,pdf,csv}}")

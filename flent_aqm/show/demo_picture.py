@@ -20,6 +20,7 @@ RESULTS = Path("results")
 BATCH = "quick-*"
 SUFFIX = ".flent.gz"
 PICTURE = "demo.png"
+WIDTH_INCHES = 9.6
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,13 @@ def main(args: argparse.Namespace) -> int:
     if picture.suffix not in (".png", ".svg", ".pdf"):
         raise ConfigError(f"{picture}: unknown kind of picture; known: .png, .svg, .pdf")
     runs = load_runs(folder)
+    import matplotlib
+
+    from flent_aqm.show.plots.paper import letters
+
     try:
-        draw(runs, picture)
+        with matplotlib.rc_context(letters(WIDTH_INCHES)):
+            draw(runs, picture)
     except OSError as error:
         raise ConfigError(f"{picture}: can't be written: {error.strerror or error}") from None
     print(f"picture of {len(runs)} runs: {picture}")
@@ -107,7 +113,7 @@ def draw(runs: Sequence[Run], picture: Path) -> None:
 
     tests = sorted({run.test for run in runs})
     looks = looks_for(order([run.aqm for run in runs]))
-    figure = Figure(figsize=(9.6, 1.2 + 2.6 * len(tests)), layout="constrained")
+    figure = Figure(figsize=(WIDTH_INCHES, 1.2 + 2.6 * len(tests)), layout="constrained")
     axes = figure.subplots(len(tests), 2, squeeze=False, width_ratios=(2.6, 1), sharex="col")
     counts = []
     for test, (left, right) in zip(tests, axes, strict=True):
@@ -138,7 +144,9 @@ def draw_latencies(
 ) -> None:
     """One line per queue: the share of samples that are at most so long."""
     import numpy
-    from matplotlib.ticker import NullFormatter, PercentFormatter, StrMethodFormatter
+    from matplotlib.ticker import PercentFormatter
+
+    from flent_aqm.show.plots.axes import name_latency_axis
 
     # Each thinner than the one below: equal latencies lie on top of each other.
     for width, (aqm, members) in zip(numpy.linspace(3.6, 2, len(present)), present.items(),
@@ -150,8 +158,7 @@ def draw_latencies(
                   linestyle=looks[aqm].line, label=aqm,
                   linewidth=width)
     axis.set_xscale("log")
-    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    name_latency_axis(axis)
     axis.set_ylim(0, 1.02)
     axis.set_ylabel("share of samples")
     axis.yaxis.set_major_formatter(PercentFormatter(1))

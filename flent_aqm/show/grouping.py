@@ -14,7 +14,7 @@ from flent_aqm.results import grouping
 from flent_aqm.results.grouping import AQM, RATE, collect
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for
+from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for, shades
 
 MISSING = "not told"
 # In this order settings are chosen for an axis.
@@ -53,8 +53,40 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
                                             for name, value in zip(names, key, strict=True)])
     labels = [", ".join(word(name, value) for name, value in zip(names, key, strict=True))
               for key in keys]
+    if len(keys) == 1 and (queue := look_of(runs)):
+        return [Group(labels[0] or str(runs[0].settings[AQM]), queue.lined("-"), runs, keys[0])]
     return [Group(label or "all runs", look, members[key], key)
             for label, key, look in zip(labels, keys, _looks(names, keys, labels), strict=True)]
+
+
+def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
+    """What runs that belong together are called: the values they share of these settings,
+    or else as one of them alone."""
+    shared = [word(name, group[0].settings.get(name)) for name in names
+              if len({run.settings.get(name) for run in group}) == 1]
+    return ", ".join(shared) or title_of(group[0])
+
+
+def look_of(runs: Sequence[Run]) -> Look | None:
+    """The look of the queue that all of some runs have; None where there is no such one."""
+    queues = {str(run.settings.get(AQM)) for run in runs}
+    return AQM_LOOKS.get(queues.pop()) if len(queues) == 1 else None
+
+
+def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
+    """Looks for parts of one run by their names: shades of its queue's."""
+    queue = look_of([run])
+    if queue is None:
+        return looks_for(names)
+    return dict(zip(names, shades(queue, len(names)), strict=True))
+
+
+def looks_of_files(runs: Sequence[Run]) -> list[Look]:
+    """A look for each run: its queue's, and shades of it for more runs of that queue."""
+    names = [str(run.settings.get(AQM) or run.title or run.path) for run in runs]
+    looks = looks_for(list(dict.fromkeys(names)))
+    own = {name: iter(shades(looks[name], names.count(name))) for name in looks}
+    return [next(own[name]) for name in names]
 
 
 def by_run(runs: Sequence[Run], most: int) -> list[Group]:

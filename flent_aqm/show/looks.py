@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle, islice
 from typing import Any
 
 from flent_aqm.asked.queues.queue import LineStyle as LineStyle
@@ -18,18 +20,20 @@ from flent_aqm.asked.queues.table import QUEUES
 AQM_LOOKS: Mapping[str, Look] = {name: queue.look for name, queue in QUEUES.items()}
 _SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT = LINES
 
-# For what is no queue, in turn.
+# For what is no queue, in turn; Tol's other schemes. No queue has one of these colours.
 OTHER_LOOKS: Sequence[Look] = (
-    Look("#0072B2", "o", "-", ""), Look("#D55E00", "s", _DASHED, "//"),
-    Look("#009E73", "^", _DOTTED, "xx"), Look("#CC79A7", "D", _DASH_DOT, "\\\\"),
-    Look("#E69F00", "v", _SHORT, ".."), Look("#332288", "P", _LONG, "++"),
-    Look("#56B4E9", "X", _DASH_DOT_DOT, "oo"), Look("#777777", "h", "-", "--"),
+    Look("#004488", "o", "-", ""), Look("#BB5566", "s", _DASHED, "//"),
+    Look("#44AA99", "^", _DOTTED, "xx"), Look("#DDAA33", "D", _DASH_DOT, "\\\\"),
+    Look("#AA4499", "v", _SHORT, ".."), Look("#117733", "P", _LONG, "++"),
+    Look("#6699CC", "X", _DASH_DOT_DOT, "oo"), Look("#661100", "h", "-", "--"),
 )
 
 # The tool's own numbers, what the capture saw, and so on: the same in every plot over time.
-BACKLOG, DROPS, MARKS = "#0072B2", "#D55E00", "#009E73"
+BACKLOG, DROPS, MARKS = "#004488", "#BB5566", "#44AA99"
 QUIET = "#555555"  # captions, guides
-_CAPTION_CHARACTERS_PER_INCH = 15  # of "x-small"
+_CAPTION_CHARACTERS_PER_INCH = 17  # of "x-small"
+_TITLE_CHARACTERS_PER_INCH = 11.5  # of "medium"
+LARGE_PER_INCH = 9.5  # of "large"
 MISSING = "#F2F2F2"  # a cell without data
 DASH = "\N{EN DASH}"  # stands in it
 
@@ -44,6 +48,29 @@ def looks_for(names: Sequence[str]) -> dict[str, Look]:
     others = [name for name in dict.fromkeys(names) if name not in AQM_LOOKS]
     return {name: AQM_LOOKS[name] if name in AQM_LOOKS
             else free[others.index(name) % len(free)] for name in names}
+
+
+def shades(look: Look, count: int) -> list[Look]:
+    """count looks for parts of one queue's run: its own colour first, then darker and lighter
+    ones of it, each with a marker, line and hatch of its own. Of more than four parts nobody
+    would know the shades: they get colours that no queue has."""
+    if count > len(_SHADES):
+        return [look.lined("-"), *islice(cycle(OTHER_LOOKS), count - 1)]
+    others = zip(_SHADES[1:], OTHER_LOOKS[1:], strict=False)
+    return [look.lined("-"), *(replace(other, colour=mixed(look.colour, *shade))
+                    for shade, other in others)][:count]
+
+
+# What a colour is mixed with, and how much of it.
+_SHADES = (("#000000", 0.0), ("#000000", 0.5), ("#ffffff", 0.5), ("#777777", 0.7))
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """A colour with a share of another in it; all are #rrggbb. Black gets lighter only."""
+    if colour == other:
+        other = "#999999"
+    parts = [(int(colour[at:at + 2], 16), int(other[at:at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(own + (its - own) * share):02x}" for own, its in parts)
 
 
 def style_key(label: str, **options: Any) -> Any:
@@ -68,6 +95,25 @@ def order(names: Sequence[str]) -> list[str]:
 
 def caption(figure: Any, notes: Sequence[str]) -> None:
     """Write under a figure what it was made of, in lines as wide as the figure."""
-    room = int(figure.get_figwidth() * _CAPTION_CHARACTERS_PER_INCH)
-    text = textwrap.wrap("  ·  ".join(filter(None, notes)), room)
-    figure.supxlabel("\n".join(text), fontsize="x-small", color=QUIET)
+    text = wrapped("  ·  ".join(filter(None, notes)), figure.get_figwidth(),
+                   _CAPTION_CHARACTERS_PER_INCH)
+    figure.supxlabel(text, fontsize="x-small", color=QUIET)
+
+
+def legend_columns(labels: Sequence[str], width_inches: float) -> int:
+    """As many columns as a legend over a picture so wide has room for."""
+    from matplotlib import rcParams
+
+    # In small print a letter takes half of its size; the line and the gaps as much as 9.
+    column_pt = rcParams["font.size"] / 2 * (9 + max(map(len, labels)))
+    return int(max(1, min(len(labels), width_inches * 72 // column_pt)))
+
+
+def wrapped(text: str, width_inches: float,
+            per_inch: float = _TITLE_CHARACTERS_PER_INCH) -> str:
+    """A text in lines that fit; per_inch: letters, of the default size of letters."""
+    from matplotlib import rcParams
+
+    room = max(10, int(width_inches * per_inch * 10 / rcParams["font.size"]))
+    return "\n".join(part for line in text.split("\n")
+                     for part in textwrap.wrap(line, room) or [""])

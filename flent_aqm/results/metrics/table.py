@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy
@@ -81,6 +81,12 @@ class Metric:
         if self.least is not None and value <= self.least:
             number = f"≤ {digits(self.least)}"
         return f"{self.word(value)} {number}" if self.word else number
+
+    def text_with_unit(self, value: float) -> str:
+        """A value as it stands where no heading tells its unit: "95.6 Mbit/s", "B (47.1 ms)"."""
+        number = replace(self, word=None).text(value)
+        told = f"{number} {self.unit}" if self.unit else number
+        return f"{self.word(value)} ({told})" if self.word else told
 
 
 def digits(value: float) -> str:

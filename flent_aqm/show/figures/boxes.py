@@ -14,15 +14,17 @@ from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE
 from flent_aqm.show.figures.gather import Floats, Row
 from flent_aqm.show.figures.numbers import QUANTILES, Table, quantiles
 from flent_aqm.show.figures.study import Figure, Grid
-from flent_aqm.show.looks import QUIET, looks_for, style_key
+from flent_aqm.show.looks import QUIET, legend_columns, looks_for, style_key
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, Side, draw_side_by_side
-from flent_aqm.show.plots.tail import LEAST_MS, name_latency_axis
+from flent_aqm.show.plots.tail import LEAST_MS
 
 STATISTICS = [*QUANTILES, "mean", "sd"]
 
 
-def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[Table, list[str]]:
-    """Draw onto a matplotlib figure; gives its numbers and the lines of its caption."""
+def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: str
+         ) -> tuple[Table, list[str]]:
+    """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption."""
     ways = [way for way in DIRECTIONS if any(way in row.mbps or way in row.loaded_ms
                                              for row in rows)] or list(DIRECTIONS)
     latency = figure.kind == "latency"
@@ -58,10 +60,11 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[
             axis.set_ylabel(f"RTT in {way} (ms)")
         else:
             _ideal(axis, grid)
-            axis.set_ylim(bottom=0)
             axis.set_ylabel(f"{way} (Mbit/s)")
         axis.set_axisbelow(True)
         axis.grid(visible=True, axis="y", alpha=0.3)
+    if not latency:
+        from_zero(axes)
     axes[-1].set_xlabel("link rate (Mbit/s)")
     if latency:
         handles.append(style_key("the tool's own: TCP's smallest RTT", linestyle="none",
@@ -69,8 +72,9 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[
     else:
         handles.append(style_key("what TCP can carry at that rate", linewidth=1,
                                  linestyle=(0, (4, 2))))
-    canvas.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False,
-                  title=f"Figure {figure.number}: {figure.title}, {figure.conditions}",
+    canvas.legend(handles=handles, loc="outside upper center", frameon=False, title=title,
+                  ncols=legend_columns([handle.get_label() for handle in handles],
+                                       canvas.get_figwidth()),
                   title_fontsize="large", handlelength=2.4)
     values = sum(int(str(row[4])) for row in table.rows)
     lost = sum(int(str(row[5])) for row in table.rows) if latency else 0

@@ -17,8 +17,9 @@ from flent_aqm.show.looks import DASH, QUIET, looks_for
 WAY = "upload"
 
 
-def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[Table, list[str]]:
-    """Draw onto a matplotlib figure; gives its numbers and the lines of its caption."""
+def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: str
+         ) -> tuple[Table, list[str]]:
+    """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption."""
     rates = list(dict.fromkeys(nearest(grid.rates_mbps, rate) for rate in figure.rates_mbps))
     table = Table([RATE, AQM, "file", "time_s", "throughput_mbps"])
     looks = looks_for(grid.aqms)
@@ -40,8 +41,7 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any) -> tuple[
                 panel.set_ylabel(f"{aqm}\n(Mbit/s)")
         panels[0, column].set_title(f"{rate:g} Mbit/s", fontsize="medium")
         panels[-1, column].set_xlabel("time since the upload's start (s)")
-    canvas.suptitle(f"Figure {figure.number}: {figure.title}, {figure.conditions}",
-                    fontsize="large")
+    canvas.suptitle(title, fontsize="large")
     repeated = any(len([row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]) > 1
                    for rate in rates for aqm in grid.aqms)
     return table, [f"{table.runs} runs; TCP payload per 100 ms in captured headers",

@@ -29,6 +29,12 @@ class Figure:
     rates_mbps: tuple[float, ...] = ()
 
     @property
+    def heading(self) -> str:
+        """Number, title and conditions, as over the figure."""
+        return (f"Figure {self.number}: {self.title}"
+                + ("" if self.kind == "verdicts" else f", {self.conditions}"))
+
+    @property
     def conditions(self) -> str:
         return (f"{'with' if self.burst else 'without'} burst shaping, "
                 f"{'with' if self.cross else 'without'} cross traffic")

@@ -20,6 +20,7 @@ from flent_aqm.show.figures.gather import Row
 from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import DASH, MISSING, QUIET
+from flent_aqm.show.plots.paper import PAPER_INCHES
 
 # What is shown, the test whose runs it is of ("": that of the other figures), the metric.
 VERDICTS = (
@@ -51,9 +52,9 @@ DARKEST_FACTOR = 100.0
 _LEAST = {"ms": 1.0, "1/min": 1.0, "points": 1.0, "%": 0.1}
 
 
-def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, rate_mbps: float, test: str
-         ) -> tuple[Table, list[str]]:
-    """Draw onto a matplotlib figure; gives its numbers and the lines of its caption.
+def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: str,
+         rate_mbps: float, test: str) -> tuple[Table, list[str]]:
+    """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption.
 
     rows: of every test. Of each cell the runs are read again, for all their probes.
     """
@@ -73,7 +74,8 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, rate_mbps
                        if row.has(aqm=aqm, test=test_of or test)]
             value, because = _median(metric, members)
             values.append(value)
-            text = DASH if value is None else LOST if math.isinf(value) else metric.text(value)
+            text = (DASH if value is None else LOST if math.isinf(value)
+                    else metric.text_with_unit(value))
             texts[line, place] = text
             table.rows.append([label, name, test_of or test, aqm, len(members),
                                "" if value is None else value, metric.unit,
@@ -82,7 +84,8 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, rate_mbps
                 table.missing.append(f"{label}, {aqm}")
         shades[line] = shade(metric, values)
     table.runs = len(runs)
-    _table(canvas, figure, grid, shades, texts, rate_mbps)
+    _table(canvas, grid, shades, texts)
+    canvas.suptitle(title, fontsize="large")
     return table, [
         f"{table.runs} runs at {rate_mbps:g} Mbit/s, {figure.conditions}",
         "medians over a cell's runs",
@@ -116,26 +119,26 @@ def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
     return known[(len(known) - 1) // 2], ""
 
 
-def _table(canvas: Any, figure: Figure, grid: Grid, shades: Any, texts: Any,
-           rate_mbps: float) -> None:
+def _table(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:
     from matplotlib import colormaps
 
     axis = canvas.subplots()
+    narrow = canvas.get_figwidth() < PAPER_INCHES
     colours = colormaps["Oranges"].with_extremes(bad=MISSING)
     axis.imshow(numpy.ma.masked_invalid(shades * 0.85), cmap=colours, vmin=0, vmax=1,
                 aspect="auto")
     for (line, place), text in texts.items():
-        unit = METRICS[VERDICTS[line][2]].unit
-        show = text if text in (DASH, LOST) or unit == "" else f"{text} {unit}"
-        axis.text(place, line, show, ha="center", va="center", fontsize="small",
+        # In a column of a paper there is room for a word alone, and its number below.
+        show = text.replace(" (", "\n(") if narrow else text
+        axis.text(place, line, show, ha="center", va="center",
+                  fontsize="xx-small" if narrow else "small",
                   color=QUIET if text == DASH else "black" if not shades[line, place] > 0.7
                   else "white")
-    axis.set_yticks(range(len(VERDICTS)), [label for label, _, _ in VERDICTS])
+    axis.set_yticks(range(len(VERDICTS)), [label for label, _, _ in VERDICTS],
+                    fontsize="x-small" if narrow else "medium")
     axis.set_xticks(range(len(grid.aqms)), grid.aqms)
     axis.xaxis.tick_top()
     axis.tick_params(length=0)
     for line in range(1, len(VERDICTS)):
         axis.axhline(line - 0.5, color="white", linewidth=1.5)
-    canvas.suptitle(f"Figure {figure.number}: {figure.title}, {rate_mbps:g} Mbit/s",
-                    fontsize="large")
 

@@ -3,21 +3,32 @@
 
 from __future__ import annotations
 
-from flent_aqm.show.plots.cdf import AqmCdfPlotter, AqmLogCdfCombinePlotter, AqmLogCdfPlotter
+from flent_aqm.show.plots.cdf import (
+    AqmCdfPlotter,
+    AqmLogCdfCombinePlotter,
+    AqmLogCdfPlotter,
+)
 from flent_aqm.show.plots.compare import AqmCompareEcdfPlotter, AqmCompareSidesPlotter
-from flent_aqm.show.plots.from_zero import AqmBoxCombinePlotter, AqmBoxPlotter, AqmTimeseriesPlotter
+from flent_aqm.show.plots.from_zero import (
+    AqmBarCombinePlotter,
+    AqmBoxCombinePlotter,
+    AqmBoxPlotter,
+    AqmTimeseriesPlotter,
+)
 from flent_aqm.show.plots.glitches import AqmGlitchesPlotter
 from flent_aqm.show.plots.heat import AqmHeatPlotter
 from flent_aqm.show.plots.idle_loaded import AqmIdleLoadedPlotter
 from flent_aqm.show.plots.instant import AqmInstantPlotter
 from flent_aqm.show.plots.over_time import AqmPercentilesOverTimePlotter
 from flent_aqm.show.plots.overlay import AqmOverlayPlotter
+from flent_aqm.show.plots.panels import AqmMetaPlotter
 from flent_aqm.show.plots.queues import AqmQueuesPlotter
 from flent_aqm.show.plots.side_by_side import AqmSideBySidePlotter
 from flent_aqm.show.plots.tail import AqmTailPlotter
 from flent_aqm.show.plots.tcp_info import AqmTcpInfoPlotter
 
 PLOTTERS: dict[str, type] = {
+    "aqm_bar_combine": AqmBarCombinePlotter,
     "aqm_box": AqmBoxPlotter,
     "aqm_box_combine": AqmBoxCombinePlotter,
     "aqm_cdf": AqmCdfPlotter,
@@ -29,6 +40,7 @@ PLOTTERS: dict[str, type] = {
     "aqm_instant": AqmInstantPlotter,
     "aqm_log_cdf": AqmLogCdfPlotter,
     "aqm_log_cdf_combine": AqmLogCdfCombinePlotter,
+    "aqm_meta": AqmMetaPlotter,
     "aqm_overlay": AqmOverlayPlotter,
     "aqm_percentiles_over_time": AqmPercentilesOverTimePlotter,
     "aqm_queues": AqmQueuesPlotter,

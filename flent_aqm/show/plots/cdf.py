@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.ticker import NullFormatter, StrMethodFormatter
-
-from flent_aqm.base.flent_plotting import CdfCombinePlotter, CdfPlotter
-from flent_aqm.show.plots.comparing import Comparing
+from flent_aqm.base.flent_plotting import CdfPlotter, CombineManyPlotter
+from flent_aqm.show.plots.axes import name_latency_axis
+from flent_aqm.show.plots.comparing import CombinedColours, Comparing
 
 
 class AqmCdfPlotter(Comparing, CdfPlotter):
@@ -36,14 +35,12 @@ class LogAxis:
             return
         lowest, highest = min(shown) / 1.2, max(shown) * 1.2
         axis.set_xlim(lowest, highest)
-        plain = StrMethodFormatter("{x:g}")
-        axis.xaxis.set_major_formatter(plain)
-        axis.xaxis.set_minor_formatter(plain if highest < 10 * lowest else NullFormatter())
+        name_latency_axis(axis)
 
 
 class AqmLogCdfPlotter(Comparing, LogAxis, CdfPlotter):
     """`cdf` with a logarithmic axis."""
 
 
-class AqmLogCdfCombinePlotter(LogAxis, CdfCombinePlotter):
+class AqmLogCdfCombinePlotter(CombineManyPlotter, CombinedColours, Comparing, LogAxis, CdfPlotter):
     """`cdf_combine` with a logarithmic axis."""

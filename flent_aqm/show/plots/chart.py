@@ -21,14 +21,9 @@ from flent_aqm.results.grouping import check_known, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.raw_samples import data_file_of, packed_of
-from flent_aqm.show.grouping import (
-    Group,
-    by_run,
-    factors,
-    groups,
-    pooled_over,
-)
-from flent_aqm.show.looks import QUIET, caption
+from flent_aqm.show.grouping import Group, by_run, factors, groups, pooled_over
+from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
+from flent_aqm.show.plots.paper import letters, write_caption
 
 Some = TypeVar("Some")
 
@@ -42,6 +37,7 @@ class ChartPlotter(Plotter):
     can_subplot_combine = False
     can_highlight = True
     metric: str | None
+    caption_apart: bool
     metadata: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -136,6 +132,11 @@ class ChartPlotter(Plotter):
         if axis is None:
             self.figure.set_layout_engine("constrained")
 
+    def _letters(self) -> Any:
+        from matplotlib import rc_context
+
+        return rc_context(letters(self.figure.get_figwidth()))
+
     def plot(self, results: Sequence[Any], config: Any = None, axis: Any = None,
              connect_interactive: bool = True) -> None:
         if self.metadata is None:
@@ -146,16 +147,17 @@ class ChartPlotter(Plotter):
                 usable.append((run_of(result), result))
             except BadResult as fault:
                 faults.append(str(fault))
-        try:
-            if not usable:
-                raise BadResult(faults[0])
-            self.draw([run for run, _ in usable], [result for _, result in usable])
-        except BadResult as fault:
-            self._say(str(fault))
-        except ConfigError as mistake:
-            if not (self.gui or self.in_worker):
-                sys.exit(_refuse(mistake, self.output))
-            self._say(str(mistake))
+        with self._letters():
+            try:
+                if not usable:
+                    raise BadResult(faults[0])
+                self.draw([run for run, _ in usable], [result for _, result in usable])
+            except BadResult as fault:
+                self._say(str(fault))
+            except ConfigError as mistake:
+                if not (self.gui or self.in_worker):
+                    sys.exit(_refuse(mistake, self.output))
+                self._say(str(mistake))
         if faults:
             self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
         self._heed_options()
@@ -173,13 +175,21 @@ class ChartPlotter(Plotter):
         """Leave the layout to matplotlib, which does it when a window changes."""
 
     def save(self, results: Sequence[Any]) -> None:
+        with self._letters():  # ticks get their letters when they are drawn
+            self._save(results)
+
+    def _save(self, results: Sequence[Any]) -> None:
         from matplotlib import pyplot
 
         if self._given is None:
             self._annotate_plot(skip_title=len(results) > 1)
             if not self._make_legend() and self.title:
                 self.figure.suptitle(self.title, fontsize="medium", x=0.02, ha="left")
-            caption(self.figure, self.notes)
+            if self.caption_apart and self.output != "-":
+                write_caption(self.output, [self.heading or self.config.get("description", ""),
+                                            *self.notes])
+            else:
+                caption(self.figure, self.notes)
         if self.output != "-":
             try:
                 if pyplot.get_backend() == "pdf":
@@ -202,7 +212,7 @@ class ChartPlotter(Plotter):
             lines = [self.heading or self.config.get("description", ""), self.description]
             if self.metadata.get("TITLE") and not skip_title:
                 lines[1:] = [": ".join(filter(None, (self.description, self.metadata["TITLE"])))]
-        self.title = "\n".join(filter(None, lines))
+        self.title = wrapped("\n".join(filter(None, lines)), self.figure.get_figwidth())
         if self.annotate:
             self.note(f"{self.metadata['LOCAL_HOST']} to {self.metadata['HOST']}, "
                       f"{self.metadata['TIME']:%Y-%m-%d %H:%M}")
@@ -227,19 +237,13 @@ class ChartPlotter(Plotter):
             above = across = self.horizontal_legend or not self._is_long(labels)
             legend = self.figure.legend(
                 handles, labels, loc="outside upper center" if across else "outside right center",
-                ncols=self.legend_columns or (self._columns(labels) if across else 1),
+                ncols=self.legend_columns or (
+                    min(4, legend_columns(labels, self.figure.get_figwidth())) if across else 1),
                 frameon=False, **options, title="\n".join(filter(None, (
                     self.title if above else "", self.legend_title))),
                 title_fontsize="medium" if above else "small")
         self.legends = [legend]
         return bool(above)
-
-    def _columns(self, labels: Sequence[str]) -> int:
-        """As many columns of a legend above the axes as the figure is wide enough for, at
-        most 4."""
-        # In small print a letter takes 5 points; the line and the gaps take as much as 9.
-        column_pt = 5 * (9 + max(map(len, labels)))
-        return int(max(1, min(len(labels), 4, self.figure.get_figwidth() * 72 // column_pt)))
 
     def _is_long(self, labels: Sequence[str]) -> bool:
         return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)

@@ -18,10 +18,10 @@ from flent_aqm.results.grouping import RATE
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.grouping import Value, axes_of, key_of, sorted_keys, sorted_values, word
 from flent_aqm.show.looks import looks_for
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.distributions import Side, draw_side_by_side
 from flent_aqm.show.plots.idle_loaded import ecdf
-from flent_aqm.show.plots.tail import name_latency_axis
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
 
 # More places than this along an axis have no room for their labels.
@@ -71,8 +71,8 @@ class AqmCompareSidesPlotter(ComparePlotter):
             axis.set_ylabel(f"{way}\n{'RTT ' * self.quantity.log}({self.quantity.unit})")
             if self.quantity.log:
                 name_latency_axis(axis, "y")
-            else:
-                axis.set_ylim(bottom=0)
+        if not self.quantity.log:
+            from_zero(axes)
         axes[-1].set_xlabel(axis_label(along))
         self.note("from left to right as above")
         self.note("box: quartiles; whiskers: p5, p95; dash: p99"
@@ -103,10 +103,11 @@ class AqmCompareEcdfPlotter(ComparePlotter):
             if self.quantity.log:
                 axis.set_xscale("log")
                 name_latency_axis(axis)
-            else:
-                axis.set_xlim(left=0)
-            axis.set_xlabel(f"{self.quantity.label} ({self.quantity.unit})")
+            label = self.quantity.label if len(ways) == 1 else self.quantity.short
+            axis.set_xlabel(f"{label} ({self.quantity.unit})")
             axis.set_ylim(0, 1.02)
+        if not self.quantity.log:
+            from_zero(axes, "x")
         axes[0].set_ylabel("share of probes" if self.quantity.unit == "ms" else "share of runs")
 
 

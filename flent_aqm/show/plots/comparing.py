@@ -1,25 +1,60 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What our plotters have in common when they draw several data files at once.
+"""What plots of ours that Flent draws have in common: the colours of queues.
 
 Flent's own give all files the same colours as soon as a plot has two series, and tell
-files by dash patterns alone. Here a file keeps one colour, and a series one line style.
+files by dash patterns alone; box plots colour files in turn. Here a file has its queue's
+colour, as in every other plot, and a series one line style.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import cycle
 from typing import Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_plotting import COLOURS
+from flent_aqm.results.combined import members_of
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import factors, label_of, looks_of_files, looks_within
+from flent_aqm.show.looks import Look
+from flent_aqm.show.plots.chart import run_of
 
 # By series; the second and later ones have gaps, so that the first is seen through them.
 LINE_STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
-class Comparing:
-    """Mixin, before one of Flent's plotters that draw lines: a colour per file."""
+class QueueColours:
+    """Mixin, before one of Flent's plotters. Colours that the user asks for win."""
 
     colours: Sequence[str]
     config: dict[str, Any]
+
+    def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
+             **kwargs: Any) -> None:
+        """Draw result sets; called by Flent, for combined plots with what it combined."""
+        if list(self.colours) == list(COLOURS):
+            self.choose_colours(results, config or self.config)
+        super().plot(results, config, *args, **kwargs)  # type: ignore[misc]
+
+    def choose_colours(self, results: Sequence[Any], config: Any) -> None:
+        """Set the colours that Flent gives one after the other."""
+        self.colours = [look.colour for look in looks_of(results)]
+
+
+class Comparing(QueueColours):
+    """Mixin, before one of Flent's plotters that draw lines: a colour per file, or shades of
+    it for the series of a file alone."""
+
+    def choose_colours(self, results: Sequence[Any], config: Any) -> None:
+        if len(results) > 1:
+            super().choose_colours(results, config)
+            return
+        with suppress(BadResult):  # then Flent's own colours do
+            names = [str(number) for number, _ in enumerate(config["series"])]
+            looks = looks_within(run_of(results[0]), names)
+            self.colours = [looks[name].colour for name in names]
 
     def combine(
         self, results: Sequence[Any], config: dict[str, Any] | None = None, axis: Any = None,
@@ -42,3 +77,34 @@ class Comparing:
 
     def _plot(self, results: Any, **kwargs: Any) -> None:
         super()._plot(results, **kwargs)  # type: ignore[misc]
+
+
+class CombinedColours(QueueColours):
+    """Mixin for plots of many files, between Flent's class that combines them and the one
+    that draws: groups of runs of ours are called by what they differ in."""
+
+    def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
+             **kwargs: Any) -> None:
+        with suppress(BadResult):
+            grouped = [[run_of(one) for one in members_of(result)] for result in results]
+            runs = [run for group in grouped for run in group]
+            if all(run.settings.get("aqm") for run in runs):
+                names = factors(runs)
+                for result, group in zip(results, grouped, strict=True):
+                    _call(result, group, names)
+        super().plot(results, config, *args, **kwargs)
+
+
+def looks_of(results: Sequence[Any]) -> list[Look]:
+    """The looks of data files, or of groups of them by their first one's queue."""
+    runs = []
+    for result in results:
+        with suppress(BadResult):
+            runs.append(run_of(members_of(result)[0]))
+    return looks_of_files(runs)
+
+
+def _call(result: Any, group: Sequence[Run], names: Sequence[str]) -> None:
+    label = label_of(group, names)
+    count = f" (n={len(group)})" if len(group) > 1 else ""
+    result.set_label(label + count)

@@ -115,12 +115,16 @@ def _box(axis: Any, at: float, width: float, found: Numbers, look: Look, edge: f
                        "alpha": 0.85},
              medianprops={"color": "black", "linewidth": 1.4},
              whiskerprops={"color": look.colour}, capprops={"color": look.colour})
+    # Quartiles that are next to each other leave nothing of a box but the median's line.
+    axis.plot([at - width * 0.4, at + width * 0.4], [median, median], color=look.colour,
+              linewidth=4.5, solid_capstyle="butt", zorder=1.9, label="_thin box")
     if found.size >= 1000:
         axis.plot([at], [tail], marker="_", color="black", markersize=4,
                   linestyle="none", label="_p99")
     elif found.size <= 30:
-        axis.plot(numpy.full(found.size, at), numpy.minimum(found, edge), ".", color="black",
-                  markersize=2.5, label="_values", zorder=3)
+        axis.plot(numpy.full(found.size, at), numpy.minimum(found, edge), "o", color="white",
+                  markersize=2.5, markeredgecolor="black", markeredgewidth=0.4, label="_values",
+                  zorder=3)
 
 
 def _violin(axis: Any, at: float, width: float, found: Numbers, look: Look, log: bool,

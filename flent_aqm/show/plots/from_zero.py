@@ -11,8 +11,14 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.flent_plotting import BoxCombinePlotter, BoxPlotter, TimeseriesPlotter
-from flent_aqm.show.plots.comparing import Comparing
+from flent_aqm.base.flent_plotting import (
+    BarPlotter,
+    BoxPlotter,
+    CombineManyPlotter,
+    TimeseriesPlotter,
+)
+from flent_aqm.show.plots.axes import ROOM
+from flent_aqm.show.plots.comparing import CombinedColours, Comparing, QueueColours
 
 
 class FromZero:
@@ -31,7 +37,7 @@ class FromZero:
             super()._do_scaling(axis, data, btm, top, unit, allow_log)  # type: ignore[misc]
             return
         # Some room above, so that a flat line at the top isn't taken for the frame.
-        axis.set_ylim(0, highest * 1.05)
+        axis.set_ylim(0, highest * ROOM)
         if self.invert_y and unit == "ms":
             axis.invert_yaxis()
 
@@ -40,9 +46,13 @@ class AqmTimeseriesPlotter(Comparing, FromZero, TimeseriesPlotter):
     """Flent's `timeseries`."""
 
 
-class AqmBoxPlotter(FromZero, BoxPlotter):
+class AqmBoxPlotter(QueueColours, FromZero, BoxPlotter):
     """Flent's `box`."""
 
 
-class AqmBoxCombinePlotter(FromZero, BoxCombinePlotter):
+class AqmBoxCombinePlotter(CombineManyPlotter, CombinedColours, FromZero, BoxPlotter):
     """Flent's `box_combine`."""
+
+
+class AqmBarCombinePlotter(CombineManyPlotter, CombinedColours, BarPlotter):
+    """Flent's `bar_combine`. Its plots have `colour_mode` "series": a colour per group."""

@@ -14,9 +14,10 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import Look, style_key
+from flent_aqm.show.plots.axes import name_latency_axis
 from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.show.plots.series import Line, lines, pooled
-from flent_aqm.show.plots.tail import LEAST_MS, name_latency_axis
+from flent_aqm.show.plots.tail import LEAST_MS
 from flent_aqm.show.plots.thin import thinned
 
 # Marks for grey print, so far apart; of the axes' diagonal.

@@ -10,12 +10,12 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import looks_within
 from flent_aqm.show.looks import DROPS, MARKS
+from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, Queue, captured_in, queues_in
 from flent_aqm.show.plots.over_time import start_s
-
-WAY_COLOURS = {"download": "#0072B2", "upload": "#E69F00"}
 
 
 class AqmInstantPlotter(ChartPlotter):
@@ -36,7 +36,7 @@ class AqmInstantPlotter(ChartPlotter):
         else:
             self._several(usable, seen)
         for axis in self.axes:
-            axis.set_ylim(bottom=0)
+            from_zero([axis])
         self.axes[-1].set_xlabel("time (s)")
         self.note(about(usable, sum(one.at_s.size for one in seen.values() if one),
                         "steps of 100 ms"))
@@ -45,13 +45,14 @@ class AqmInstantPlotter(ChartPlotter):
         above, *below = self.grid(1 + bool(waiting), 1, sharex=True, **(
             {"height_ratios": (2.4, 1)} if waiting else {}))
         begin_s = 0.0 if self.absolute_time else start_s(run)
+        looks = looks_within(run, list(DIRECTIONS))
         for way in DIRECTIONS:
             if not any(flow.direction == way for flow in run.flows):
                 continue
             for name, style in ((way, "-"), (f"cross_{way}", (0, (1, 1.2)))):
                 if name in capture.mbps:
                     self._line(above, capture.at_s - begin_s, capture.mbps[name],
-                               WAY_COLOURS[way], style,
+                               looks[way].colour, style,
                                f"{name.replace('_', ' ')}, headers")
         for flow in run.speed_test:
             if flow.at_s.size and flow.direction:

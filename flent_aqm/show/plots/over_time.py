@@ -14,10 +14,11 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_sorted, samples_beyond
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import QUIET, style_key
+from flent_aqm.show.plots.axes import name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.series import lines
-from flent_aqm.show.plots.tail import name_latency_axis
 
 # A span has to have this many probes for its 90th percentile to be known.
 SPAN_PROBES = SAMPLES_BEYOND * 10
@@ -47,7 +48,7 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
             run, probe = line.members[0]
             length_s = span_s(probe)
             begin_s = 0.0 if self.absolute_time else start_s(run)
-            at_s, statistics = spans(probe, length_s)
+            at_s, statistics = spans(probe, length_s, run.load_window)
             for name, options in STYLES.items():
                 if name not in statistics:
                     self.note(f"{line.label}: probes {probe.spacing_ms:.0f} ms apart, "
@@ -91,18 +92,22 @@ def span_s(probe: Probe) -> float:
     return length_s
 
 
-def spans(probe: Probe, length_s: float) -> tuple[Numbers, dict[str, Numbers]]:
+def spans(probe: Probe, length_s: float, load: Window | None = None
+          ) -> tuple[Numbers, dict[str, Numbers]]:
     """The middle of each span, and its statistics by name; not a number where unknown.
 
-    The 90th percentile is left out where spans have too few probes to know it. A lost
-    probe is slower than any other; as a percentile it is not a number.
+    Spans are counted from the load's start, back and forth, and anew from its end: one that
+    held both would draw what the load does before it began. The 90th percentile is left out
+    where spans have too few probes to know it. A lost probe is slower than any other; as a
+    percentile it is not a number.
     """
-    number = ((probe.sent_s - probe.sent_s[0]) / length_s).astype(int)
+    number = numpy.searchsorted(_cut(probe, load, length_s), probe.sent_s, side="right")
     middles, medians, tails, slowest = [], [], [], []
     for span in numpy.unique(number):
-        latencies = numpy.sort(probe.rtt_ms[number == span])
+        inside = number == span
+        latencies = numpy.sort(probe.rtt_ms[inside])
         finite = latencies[numpy.isfinite(latencies)]
-        middles.append(float(probe.sent_s[0]) + (span + 0.5) * length_s)
+        middles.append(float(probe.sent_s[inside][[0, -1]].mean()))
         medians.append(_at(latencies, 50))
         tails.append(_at(latencies, 90))
         slowest.append(finite[-1] if finite.size else numpy.nan)
@@ -110,6 +115,17 @@ def spans(probe: Probe, length_s: float) -> tuple[Numbers, dict[str, Numbers]]:
     if not numpy.isnan(tails).all():
         found["90th percentile"] = numpy.array(tails)
     return numpy.array(middles), found
+
+
+def _cut(probe: Probe, load: Window | None, length_s: float) -> Numbers:
+    """Edges of spans, of which the load's start and end are two; the last span is open."""
+    first_s, last_s = float(probe.sent_s[0]), float(probe.sent_s[-1])
+    start_s, end_s = (max(load.start_s, first_s), load.end_s) if load else (first_s, math.inf)
+    before = numpy.arange(start_s, first_s - length_s, -length_s)
+    # What is left of the load at its end belongs to the span before it.
+    during = numpy.arange(start_s, min(end_s - length_s / 2, last_s), length_s)
+    after = numpy.arange(end_s, last_s, length_s) if end_s < last_s else numpy.empty(0)
+    return numpy.unique(numpy.concatenate((before, during, after)))
 
 
 def start_s(run: Run) -> float:

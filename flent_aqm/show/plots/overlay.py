@@ -12,10 +12,10 @@ from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import line_key
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, captured_in
 from flent_aqm.show.plots.over_time import shade_load, start_s
-from flent_aqm.show.plots.tail import name_latency_axis
 
 # One point for each; finer than this no picture of half a minute shows.
 STEP_S = 0.1
@@ -62,7 +62,7 @@ class AqmOverlayPlotter(ChartPlotter):
             name_latency_axis(axis, "y")
             axis.set_ylabel("slowest probe in 0.1 s (ms)")
         else:
-            axis.set_ylim(bottom=0)
+            from_zero([axis])
             axis.set_ylabel("throughput in 0.1 s (Mbit/s)")
         self.note(about(drawn))
         if reasons:

@@ -11,8 +11,9 @@ import numpy
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import Group
-from flent_aqm.show.looks import Look, looks_for
+from flent_aqm.show.grouping import Group, looks_within
+from flent_aqm.show.looks import Look
+from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Queue, queues_in
 from flent_aqm.show.plots.over_time import shade_load, start_s
@@ -49,7 +50,7 @@ class AqmQueuesPlotter(ChartPlotter):
                 if axis is axes[0] and label not in [one.get_label() for one in self.handles]:
                     self.handles.append(line)
             axis.set_ylabel(name)
-            axis.set_ylim(bottom=0)
+            from_zero([axis])
             shade_load(axis, [run for _, _, run, _ in drawn], absolute=bool(self.absolute_time))
         axes[-1].set_xlabel("time (s)")
         self.note(about(runs, sum(queue.at_s.size for _, _, _, queue in drawn)))
@@ -60,7 +61,7 @@ def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
     """Both devices of one run; of several runs the devices that their test loads."""
     if len(runs) == 1:
         run, = runs
-        looks = looks_for(list(sampled[id(run)]))
+        looks = looks_within(run, list(sampled[id(run)]))
         return [(f"{way} queue", looks[way], run, queue)
                 for way, queue in sampled[id(run)].items()]
     loaded = {flow.direction for run in runs for flow in run.speed_test} - {""}

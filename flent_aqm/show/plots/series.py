@@ -12,7 +12,8 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
-from flent_aqm.show.looks import Look, looks_for
+from flent_aqm.show.grouping import looks_within
+from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter
 
 
@@ -56,7 +57,7 @@ def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES) -> l
                            else "none of the runs has a latency series")
     if len(with_probe) == 1 and not chart.group_names(runs):
         run, = with_probe
-        looks = looks_for([probe.name for probe in run.probes])
+        looks = looks_within(run, [probe.name for probe in run.probes])
         return [Line(short(probe.name), looks[probe.name], [(run, probe)])
                 for probe in run.probes]
     return [Line(group.label, group.look, [(run, run.probe) for run in group.runs])

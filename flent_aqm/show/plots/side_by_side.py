@@ -12,13 +12,18 @@ import numpy
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.looks import looks_for
+from flent_aqm.show.looks import looks_for, style_key, wrapped
+from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.paper import FLENTS_HEIGHT, is_height_open
 from flent_aqm.show.plots.series import short
 
 MOST_RUNS = 4
-# A picture of Flent's own size has no room for columns side by side.
-FLENTS_INCHES, COLUMN_INCHES = (6.4, 4.8), 3.0
+# A picture whose size nobody said gets room for columns side by side.
+COLUMN_INCHES = 3.0
+# Where lost probes are, as a share of the height, and how they look.
+LOST_AT, LOST_FROM = 0.97, 0.94
+LOST: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 3.5}
 
 
 class AqmSideBySidePlotter(ChartPlotter):
@@ -35,8 +40,11 @@ class AqmSideBySidePlotter(ChartPlotter):
             self.note(f"{MOST_RUNS} of {len(found)} runs shown")
             found = found[:MOST_RUNS]
         looks = looks_for(sorted({probe.name for run in found for probe in run.probes}))
-        if self._given is None and (self.fig_width, self.fig_height) == FLENTS_INCHES:
-            self.figure.set_size_inches(COLUMN_INCHES * max(len(found), 2), 8)
+        if self._given is None and is_height_open(self.fig_width, self.fig_height):
+            width = self.fig_width
+            if self.fig_height == FLENTS_HEIGHT:
+                width = COLUMN_INCHES * max(len(found), 2)
+            self.figure.set_size_inches(width, min(8, 1.3 * width))
         axes = self.grid(3, len(found), sharey="row", sharex="row")
         columns = len(axes) // 3 or 1
         for column, run in enumerate(found):
@@ -49,10 +57,12 @@ class AqmSideBySidePlotter(ChartPlotter):
                     _distribution(cells[1], probe.rtt_ms, colour)
                     _distribution(cells[2], jitter_ms(probe), colour)
                 lost.append(f"{probe.lost.mean() * 100:.1f} %")
-            cells[0].set_title(f"{run.title or run.test}\nlost: {', '.join(lost)}",
-                               fontsize="small")
+            cells[0].set_title(wrapped(f"{run.title or run.test}\nlost: {', '.join(lost)}",
+                                       self.figure.get_figwidth() / columns), fontsize="small")
         self.handles += [Line2D([], [], label=short(name), color=look.colour)
                          for name, look in looks.items()]
+        if any(probe.lost.any() for run in found for probe in run.probes):
+            self.handles.append(style_key("lost, at the upper edge", **LOST))
         labels = (("time (s)", "round-trip time (ms)"),
                   ("round-trip time (ms)", "share of probes"),
                   ("difference of neighbours (ms)", "share of pairs"))
@@ -60,7 +70,9 @@ class AqmSideBySidePlotter(ChartPlotter):
             for axis in axes[row * columns:(row + 1) * columns]:
                 axis.set_xlabel(below)
             axes[row * columns].set_ylabel(beside)
-            axes[row * columns].set_ylim(bottom=0)
+            # Lost probes have a strip of their own, where no round trip can be.
+            if row == 0:
+                from_zero(axes[:columns], room=1 / (LOST_FROM - 0.02))
         self.note(about(found, sum(probe.rtt_ms.size for run in found for probe in run.probes),
                         "probes"))
 
@@ -76,8 +88,8 @@ def _over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
     there = ~probe.lost
     axis.plot(probe.sent_s[there] - begin_s, probe.rtt_ms[there], ".", markersize=2.5,
               color=colour)
-    axis.plot(probe.sent_s[probe.lost] - begin_s, numpy.full(int(probe.lost.sum()), 0.88), "x",
-              color=colour, markersize=3, transform=axis.get_xaxis_transform())
+    axis.plot(probe.sent_s[probe.lost] - begin_s, numpy.full(int(probe.lost.sum()), LOST_AT),
+              color=colour, transform=axis.get_xaxis_transform(), **LOST)
 
 
 def _distribution(axis: Any, values: Any, colour: str) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import QUIET
+from flent_aqm.show.plots.axes import name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.series import lines, pooled
 from flent_aqm.show.plots.thin import thinned
@@ -85,17 +85,6 @@ def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     counted = numpy.append(first[1:], int(numpy.isfinite(latencies).sum()))
     share = 1 - counted / latencies.size
     return numpy.maximum(at_ms, LEAST_MS), share
-
-
-def name_latency_axis(axis: Any, which: str = "x") -> None:
-    """Plain numbers on a logarithmic axis of latencies; finer ones where it is short."""
-    part = axis.xaxis if which == "x" else axis.yaxis
-    low, high = axis.get_xlim() if which == "x" else axis.get_ylim()
-    plain = StrMethodFormatter("{x:g}")
-    part.set_major_formatter(plain)
-    part.set_minor_formatter(plain if high < 12 * low else NullFormatter())
-    if 3 * low < high < 12 * low:  # more would stand on each other
-        part.set_minor_locator(LogLocator(subs=(2, 5)))
 
 
 def _known(latencies: Numbers, percent: float) -> float | None:

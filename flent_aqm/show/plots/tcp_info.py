@@ -12,8 +12,9 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import Group
-from flent_aqm.show.looks import LineStyle, Look, looks_for
+from flent_aqm.show.grouping import Group, looks_within
+from flent_aqm.show.looks import LineStyle, Look
+from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.over_time import start_s
 
@@ -53,7 +54,7 @@ class AqmTcpInfoPlotter(ChartPlotter):
                     labelled.add(label)
                     self.handles.append(line)
             axis.set_ylabel(row)
-            axis.set_ylim(bottom=0)
+            from_zero([axis])
         if not self.absolute_time:
             axes[-1].set_xlim(left=0)
         axes[-1].set_xlabel("time (s)")
@@ -69,7 +70,7 @@ def _flows(runs: Sequence[Run], groups: Sequence[Group]
     if len(runs) == 1:
         run, = runs
         found = [flow for flow in run.flows if flow.tcp]
-        looks = looks_for([flow.name for flow in found])
+        looks = looks_within(run, [flow.name for flow in found])
         return [(flow.name, looks[flow.name], run, flow) for flow in found]
     # Of directions one after the other the time tells which it is.
     both = at_once(runs)

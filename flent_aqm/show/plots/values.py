@@ -21,6 +21,7 @@ class Quantity:
     logarithmic. what: what its values are called in a caption."""
 
     label: str
+    short: str
     unit: str
     log: bool
     what: str
@@ -37,8 +38,10 @@ def _latency(run: Run, way: str) -> Numbers:
 
 
 QUANTITIES = {
-    "throughput": Quantity("throughput", "Mbit/s", False, "results of the tools", _throughput),
-    "latency": Quantity("round-trip time under load", "ms", True, "probes", _latency),
+    "throughput": Quantity("throughput", "throughput", "Mbit/s", False,
+                           "results of the tools", _throughput),
+    "latency": Quantity("round-trip time under load", "RTT under load", "ms", True, "probes",
+                        _latency),
 }
 
 

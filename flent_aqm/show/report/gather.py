@@ -36,7 +36,7 @@ class Row:
     percentile is a lost probe. By direction: sent_ms,
     probes under load, infinite where lost; mbps: payload in captured headers per STEP_S since
     the transfer's start; rtt_ms: median of probes per STEP_S. errors: what the run's tools
-    said of their failures."""
+    said of their failures. side: what it is compared as, where that isn't its queue."""
 
     path: Path
     settings: Mapping[str, Setting]
@@ -46,6 +46,7 @@ class Row:
     rtt_ms: Mapping[str, Floats]
     facts: Facts
     errors: tuple[str, ...]
+    side: str = ""
 
 
 def row_of(data: DataFile) -> Row:

@@ -14,8 +14,9 @@ from typing import Any
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.status import Status
+from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
-from flent_aqm.show.report import slices, statistics
+from flent_aqm.show.report import findings, headline, slices, statistics
 from flent_aqm.show.report.facts import Proof, seeds, together
 from flent_aqm.show.report.gather import Row
 
@@ -26,6 +27,7 @@ TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
 _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P": "cross",
             "v": "triangle-down", "X": "x", "*": "star", "h": "hexagon", "<": "triangle-left",
             ">": "triangle-right", "d": "diamond-tall"}
+_SIDE_NAMES = {"aqm": "queue"}
 _SETTING_NAMES = {"rate_mbps": "link rate", "burst_shaping": "burst shaping",
                   "cross_traffic": "cross traffic", "base_delay_ms": "added delay, ms",
                   "router_model": "router model"}
@@ -55,6 +57,10 @@ class Report:
     failures: Sequence[tuple[str, str]]
     proofs: Sequence[tuple[Proof, int]]
     commands: Sequence[tuple[str, str]]
+    headline: Sequence[str]
+    panels: Mapping[str, Any]
+    conditions: str
+    has_ways: bool
     progress: Sequence[Mapping[str, Any]]
 
 
@@ -62,6 +68,9 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
           title: str, now_s: float | None = None) -> Report:
     """The report on runs. damaged: files that could not be read, and why."""
     now_s = time.time() if now_s is None else now_s
+    rows, side = slices.with_sides(rows)
+    dimensions = slices.dimensions(rows, side)
+    found = findings.conditions(rows, dimensions)
     told = [row.facts.told for row in rows]
     proofs = collect([row.facts.proof for row in rows if row.facts.proof], lambda proof: proof)
     failures = [(name, cause) for folder in folders if folder.status
@@ -70,7 +79,7 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
     failures += [(path.name, cause) for path, cause in damaged]
     failures += [(row.path.name, "; ".join(row.errors)) for row in rows if row.errors]
     return Report(
-        data=data_of(rows), title=title, runs=len(rows),
+        data=data_of(rows, dimensions), title=title, runs=len(rows),
         made_at=datetime.datetime.fromtimestamp(now_s, datetime.UTC).strftime(
             "%Y-%m-%d %H:%M UTC"),
         virtual_s=sum(row.facts.virtual_s or 0 for row in rows),
@@ -79,12 +88,15 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
         proofs=sorted(((proof, len(same)) for proof, same in proofs.items()),
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
                                         pair[0].asked)),
-        commands=_commands(rows, folders), progress=[progress(one, now_s) for one in folders])
+        commands=_commands(rows, folders),
+        headline=headline.headline(found, _SIDE_NAMES.get(side, side)),
+        panels=headline.panels(found), conditions=_conditions(rows, dimensions),
+        has_ways=any(len(line.mbps) > 1 for one in found for line in one.lines),
+        progress=[progress(one, now_s) for one in folders])
 
 
-def data_of(rows: Sequence[Row]) -> dict[str, Any]:
+def data_of(rows: Sequence[Row], found: Sequence[slices.Dimension]) -> dict[str, Any]:
     """For the page's script: dimensions, cells, statistics, a line for each run."""
-    found = slices.dimensions(rows)
     names = slices.queues(rows)
     rates = slices.rates(rows)
     rows = sorted(rows, key=lambda row: (
@@ -115,6 +127,31 @@ def data_of(rows: Sequence[Row]) -> dict[str, Any]:
                               for name in known]} for row in rows],
         "labels": _SETTING_NAMES,
     }
+
+
+def _conditions(rows: Sequence[Row], found: Sequence[slices.Dimension]) -> str:
+    """What the runs were made under, in a line: what differs, then what is the same."""
+    rates = slices.rates(rows)
+    words = [f"{_SETTING_NAMES.get(one.name, one.name)} {', '.join(map(_said, one.values))}"
+             for one in found]
+    if rates and rates != [slices.NOT_TOLD]:
+        words.append(f"{', '.join(map(_said, rates[:12]))} Mbit/s"
+                     + (" and more" if len(rates) > 12 else ""))
+    for name in ("burst_shaping", "cross_traffic", "base_delay_ms"):
+        values = {row.settings.get(name) for row in rows} - {None}
+        if len(values) == 1:
+            words.append(word(name, values.pop()).replace("+0 ms", "no added delay"))
+    for name in ("testbed", "router_model"):
+        values = {row.settings.get(name) for row in rows} - {None}
+        if len(values) == 1:
+            words.append(f"{_SETTING_NAMES.get(name, name)} {values.pop()}")
+    return "; ".join(words)
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _dash(line: object) -> str:

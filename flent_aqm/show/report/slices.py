@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -21,6 +21,7 @@ from flent_aqm.show.report.gather import STEP_S, Row
 # In these, runs that repeat each other differ; and what a selection of more would be no use for.
 _REPEATS = (*NEVER, "start_jitter_ms")
 MOST_VALUES = 24
+MOST_SIDES = 12
 NOT_TOLD = "not told"
 # Of the distributions; finer where a tail is.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
@@ -35,10 +36,34 @@ class Dimension:
     values: Sequence[Setting]
 
 
+def with_sides(rows: Sequence[Row]) -> tuple[list[Row], str]:
+    """The rows with what they are compared as, and its name: the queue, or a setting that
+    tells the runs' queues and more, such as the configuration in ping_exp's batch."""
+    names = [name for name in dict.fromkeys(name for row in rows for name in row.settings)
+             if name not in (*KNOWN, *_REPEATS) and _tells_queue(name, rows)]
+    count = len({row.settings.get(AQM) for row in rows})
+    name = max(names, key=lambda one: len({row.settings.get(one) for row in rows}), default="")
+    if not name or len({row.settings[name] for row in rows}) <= count:
+        return list(rows), AQM
+    return [replace(row, side=str(row.settings[name])) for row in rows], name
+
+
+def _tells_queue(name: str, rows: Sequence[Row]) -> bool:
+    """Whether all runs with the same value of a setting have the same queue."""
+    queue_by: dict[Setting, Setting] = {}
+    for row in rows:
+        if name not in row.settings or AQM not in row.settings:
+            return False
+        if queue_by.setdefault(row.settings[name], row.settings[AQM]) != row.settings[AQM]:
+            return False
+    return 2 <= len(queue_by) <= MOST_SIDES
+
+
 def queue_of(row: Row) -> str:
-    """The queue; in files of other origin, what the user called the run."""
-    return str(row.settings.get(AQM) or row.settings.get("title") or row.settings.get("test")
-               or NOT_TOLD)
+    """What a run is compared as: its queue; in files of other origin, what the user called
+    the run."""
+    return str(row.side or row.settings.get(AQM) or row.settings.get("title")
+               or row.settings.get("test") or NOT_TOLD)
 
 
 def rate_of(row: Row) -> Setting:
@@ -46,12 +71,13 @@ def rate_of(row: Row) -> Setting:
     return row.settings.get(RATE, NOT_TOLD)
 
 
-def dimensions(rows: Sequence[Row]) -> list[Dimension]:
-    """The settings, besides queue and rate, that tell slices apart."""
+def dimensions(rows: Sequence[Row], side: str = AQM) -> list[Dimension]:
+    """The settings, besides what is compared and the rate, that tell slices apart."""
     names = dict.fromkeys((*KNOWN, *sorted({name for row in rows for name in row.settings})))
     found = []
     for name in names:
-        if name in (AQM, RATE) or name in _REPEATS:
+        if name in (AQM, RATE, side) or name in _REPEATS or (
+                side != AQM and _follows(name, side, rows)):
             continue
         values = sorted_values(name, [row.settings.get(name, NOT_TOLD) for row in rows])
         if 2 <= len(values) <= MOST_VALUES or name == "test":
@@ -59,6 +85,12 @@ def dimensions(rows: Sequence[Row]) -> list[Dimension]:
     # A test parameter may say what a setting says.
     return [one for place, one in enumerate(found) if one.name == "test" or not any(
         _says_the_same(one.name, other.name, rows) for other in found[:place])]
+
+
+def _follows(name: str, side: str, rows: Sequence[Row]) -> bool:
+    """Whether a setting has one value for each value of what is compared."""
+    pairs = {(row.settings.get(side), row.settings.get(name, NOT_TOLD)) for row in rows}
+    return len(pairs) == len({one for one, _ in pairs})
 
 
 def _says_the_same(one: str, other: str, rows: Sequence[Row]) -> bool:

@@ -208,7 +208,7 @@ def test_repetitions_are_numbered(draw: Draw, variant: Variant) -> None:
     """Runs that differ in nothing but the seed."""
     plotter = draw("overlay_latency", [variant(f"r{seed}", title="same", seed=seed)
                                        for seed in (1, 2, 3)])
-    assert labels(plotter) == ["all runs #1", "all runs #2", "all runs #3"]
+    assert labels(plotter) == ["no_aqm #1", "no_aqm #2", "no_aqm #3"]
 
 
 def test_instant_throughput_is_the_capture_beside_the_tool(draw: Draw) -> None:

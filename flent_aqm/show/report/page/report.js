@@ -303,7 +303,7 @@ function tableScores() {
       }
       return cell;
     });
-    lines.push(make("tr", {}, make("td", {title: metric.about}, readable(metric.name),
+    lines.push(make("tr", {}, make("td", {}, readable(metric.name),
       make("span", {className: "quiet"}, metric.unit ? `, ${metric.unit}` : "")), ...cells));
   }
   fill("table-scores", [headings("metric", ...queues.map((queue) => queue.name))], lines);
@@ -330,7 +330,10 @@ function tableStatistics() {
         cell.append(make("br"), make("span", {className: "quiet small"},
           `${digits(found[2])} to ${digits(found[3])}`));
       }
-      if (found) cell.title = `${found[0]} runs`;
+      if (found) {
+        cell.append(make("br"), make("span", {className: "quiet small"},
+          `${found[0]} run${found[0] === 1 ? "" : "s"}`));
+      }
       return cell;
     }),
     make("td", {}, entry.p === undefined ? "–" : entry.p < 0.001 ? "<0.001" : entry.p.toFixed(3)),
@@ -388,7 +391,7 @@ function ordered(one, other) {
 function tableRuns() {
   const all = columns();
   const head = make("tr", {}, ...all.map((column) => {
-    const button = make("button", {type: "button", title: column.about ?? ""},
+    const button = make("button", {type: "button"},
       column.unit ? `${column.name}, ${column.unit}` : column.name);
     button.addEventListener("click", () => {
       state.down = state.sort === column.name ? !state.down : false;
@@ -509,6 +512,9 @@ function lists() {
   choices("glitches-what", named((one) => one.name.includes("glitch")), plotGlitches);
   choices("statistics-of", named((one) => data.statistic_metrics.includes(one.name)),
     tableStatistics);
+  byId("metrics-about").replaceChildren(...data.metrics.flatMap((metric) => [
+    make("dt", {}, readable(metric.name)),
+    make("dd", {}, metric.unit ? `${metric.about} (${metric.unit})` : metric.about)]));
   byId("runs-columns").replaceChildren(...data.metrics.map((metric) => make("option",
     {value: metric.name, selected: state.columns.includes(metric.name)},
     `${readable(metric.name)}: ${metric.about}`)));

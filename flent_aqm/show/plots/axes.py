@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ranges and ticks of value axes: from zero with room above, or logarithmic and readable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+# A marker on the highest value is drawn whole.
+ROOM = 1.06
+# With fewer numbers nobody can tell what a logarithmic axis covers.
+FEWEST_TICKS = 3
+# Within a decade, the sparsest first.
+_WITHIN_DECADE = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7))
+
+
+def from_zero(axes: Sequence[Any], which: str = "y", room: float = ROOM) -> None:
+    """Let value axes begin at zero and end above the highest value that any of them shows.
+
+    To be called when all of them are drawn: a range that is set ends matplotlib's own
+    fitting, also of axes that share it. room: end of the axis by the highest value.
+    """
+    highest = max((_highest(axis, which) for axis in axes), default=0.0)
+    for axis in axes:
+        set_range = axis.set_xlim if which == "x" else axis.set_ylim
+        set_range(0, highest * room if highest > 0 else 1)
+
+
+def _highest(axis: Any, which: str) -> float:
+    high = axis.dataLim.x1 if which == "x" else axis.dataLim.y1
+    return float(high) if math.isfinite(high) else 0.0
+
+
+def name_latency_axis(axis: Any, which: str = "x") -> None:
+    """Plain numbers on a logarithmic axis, at least three of them however short it is."""
+    part = axis.xaxis if which == "x" else axis.yaxis
+    part.set_major_locator(LogTicks())
+    part.set_major_formatter(StrMethodFormatter("{x:g}"))
+    part.set_minor_locator(NullLocator())
+    part.set_minor_formatter(NullFormatter())
+
+
+class LogTicks(Locator):
+    """Decades; where too few of them are in view, numbers between; at last even steps.
+
+    A class of this package's, as flent-gui has its pictures from another process.
+    """
+
+    def __call__(self) -> Any:
+        assert self.axis is not None  # matplotlib sets it before it asks
+        low, high = sorted(self.axis.get_view_interval())
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """The ticks from vmin to vmax, ascending."""
+        if not 0 < vmin < vmax or not math.isfinite(vmax):
+            return numpy.array([])
+        decades = 10.0 ** numpy.arange(math.floor(math.log10(vmin)),
+                                       math.ceil(math.log10(vmax)) + 1)
+        for parts in _WITHIN_DECADE:
+            ticks = numpy.outer(decades, parts).ravel()
+            ticks = ticks[(ticks >= vmin * 0.9999) & (ticks <= vmax * 1.0001)]
+            if ticks.size >= FEWEST_TICKS:
+                return ticks
+        ticks = numpy.asarray(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(vmin, vmax))
+        return ticks[(ticks >= vmin) & (ticks <= vmax)]
