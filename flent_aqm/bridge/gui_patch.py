@@ -119,10 +119,10 @@ def say_left_out(parent: Any, failed: Sequence[str], asked: int) -> None:
     if len(failed) > MOST_NAMED:
         lines.append(f"and {len(failed) - MOST_NAMED} more")
     box = QMessageBox(parent)
-    box.setAttribute(Qt.WA_DeleteOnClose)
-    box.setIcon(QMessageBox.Warning)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setIcon(QMessageBox.Icon.Warning)
     box.setWindowTitle("Files left out")
-    box.setTextFormat(Qt.PlainText)  # names of files are a stranger's words
+    box.setTextFormat(Qt.TextFormat.PlainText)  # names of files are a stranger's words
     box.setText(f"{len(failed)} of {asked} files can't be loaded and were left out.\n\n"
                 + "\n".join(lines))
     box.open()

@@ -16,7 +16,12 @@ from dataclasses import dataclass
 import numpy
 
 from flent_aqm.results.grouping import RATE, collect
-from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
+from flent_aqm.results.metrics.percentiles import (
+    SAMPLES_BEYOND,
+    of_any,
+    of_sorted,
+    samples_beyond,
+)
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
@@ -83,7 +88,7 @@ def conditions(rows: Sequence[Row], found: Sequence[Dimension]) -> list[Conditio
 def _condition(title: str, rows: Sequence[Row], colours: dict[str, str]) -> Condition:
     sent = {id(row): numpy.sort(numpy.concatenate(list(row.sent_ms.values()))) for row in rows}
     fewest = min(one.size for one in sent.values())
-    tail_pct = next((one for one in TAILS_PCT if fewest * (1 - one / 100) >= SAMPLES_BEYOND),
+    tail_pct = next((one for one in TAILS_PCT if samples_beyond(fewest, one) >= SAMPLES_BEYOND),
                     MIDDLE_PCT)
     members = collect(rows, queue_of)
     lines = []

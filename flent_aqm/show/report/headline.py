@@ -14,7 +14,7 @@ from flent_aqm.show.report.findings import Condition, Line, is_lost
 # Latencies that differ by less than both are called alike: no user can tell, and few runs.
 ALIKE_SHARE, ALIKE_MS = 0.1, 0.5
 SAME_THROUGHPUT_SHARE = 0.01
-LEAST_LOST_PCT = 0.1
+LEAST_LOST_PCT = 0.5
 # More panels than this stand behind a click.
 MOST_PANELS = 8
 
@@ -59,8 +59,10 @@ def _lowest(compared: Sequence[Condition]) -> str:
         factor = _factor(compared, winners, loser)
         times = f", {factor} times as long" if factor else ""
         worst = _where(lost, compared)
-        longest = _span(_tails(compared, [loser]))
-        text += f" With {loser}, the worst{worst}, it took {longest}{times}."
+        tails = _tails(compared, [loser])
+        took = f"it took {_span(tails)}{times}" if any(map(_is_known, tails)) else (
+            f"fewer than {share} came back at all")
+        text += f" With {loser}, the worst{worst}, {took}."
     return text + (f" In {alike} more conditions all did alike." if alike else "")
 
 
@@ -74,7 +76,8 @@ def _most(queues: Sequence[str]) -> tuple[list[str], int]:
 def _where(times: int, compared: Sequence[Condition]) -> str:
     if len(compared) == 1:
         return ""
-    return (f" in all {len(compared)} conditions" if times == len(compared)
+    every = "both" if len(compared) == 2 else f"all {len(compared)}"
+    return (f" in {every} conditions" if times == len(compared)
             else f" in {times} of {len(compared)} conditions")
 
 
@@ -156,10 +159,12 @@ def _span(values: Sequence[float | None]) -> str:
     if ms(low) == ms(high):
         return ms(low)
     if is_lost(high):
-        finite = [value for value in known if math.isfinite(value)]
-        longest = f" to {ms(max(finite))}" if finite and ms(max(finite)) != ms(low) else ""
-        return f"{ms(low)}{longest}, where so many came back at all"
+        return f"{_span(list(filter(_is_known, known)))} where so many came back at all"
     return f"{ms(low).removesuffix(' ms')} to {ms(high)}"
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -27,7 +27,6 @@ TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
 _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P": "cross",
             "v": "triangle-down", "X": "x", "*": "star", "h": "hexagon", "<": "triangle-left",
             ">": "triangle-right", "d": "diamond-tall"}
-_SIDE_NAMES = {"aqm": "queue"}
 _SETTING_NAMES = {"rate_mbps": "link rate", "burst_shaping": "burst shaping",
                   "cross_traffic": "cross traffic", "base_delay_ms": "added delay, ms",
                   "router_model": "router model"}
@@ -89,7 +88,7 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
                                         pair[0].asked)),
         commands=_commands(rows, folders),
-        headline=headline.headline(found, _SIDE_NAMES.get(side, side)),
+        headline=headline.headline(found, "queue" if len(side) == 1 else "configuration"),
         panels=headline.panels(found), conditions=_conditions(rows, dimensions),
         has_ways=any(len(line.mbps) > 1 for one in found for line in one.lines),
         progress=[progress(one, now_s) for one in folders])

@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, METRICS
-from flent_aqm.show.grouping import sorted_values
+from flent_aqm.show.grouping import sorted_values, word
 from flent_aqm.show.looks import order
 from flent_aqm.show.report.gather import STEP_S, Row
 
@@ -22,6 +22,8 @@ from flent_aqm.show.report.gather import STEP_S, Row
 _REPEATS = (*NEVER, "start_jitter_ms")
 MOST_VALUES = 24
 MOST_SIDES = 12
+# What else a router's configuration is made of, besides the queue.
+_ROUTER = ("up_aqm", "shaper", "txqueuelen", "tcp_ecn", "ingress", "tiers")
 NOT_TOLD = "not told"
 # Of the distributions; finer where a tail is.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
@@ -36,27 +38,43 @@ class Dimension:
     values: Sequence[Setting]
 
 
-def with_sides(rows: Sequence[Row]) -> tuple[list[Row], str]:
-    """The rows with what they are compared as, and its name: the queue, or a setting that
-    tells the runs' queues and more, such as the configuration in ping_exp's batch."""
-    names = [name for name in dict.fromkeys(name for row in rows for name in row.settings)
-             if name not in (*KNOWN, *_REPEATS) and _tells_queue(name, rows)]
-    count = len({row.settings.get(AQM) for row in rows})
-    name = max(names, key=lambda one: len({row.settings.get(one) for row in rows}), default="")
-    if not name or len({row.settings[name] for row in rows}) <= count:
-        return list(rows), AQM
-    return [replace(row, side=str(row.settings[name])) for row in rows], name
+def with_sides(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
+    """The rows with what they are compared as, and the settings that say it: the queue; and
+    what else of the router goes with it, as in a batch that compares whole configurations. What
+    is tried with each of the queues is no part of it."""
+    apart = [name for name in _ROUTER if len(_pairs(AQM, name, rows)) > 1
+             and len(_pairs(AQM, name, rows)) < len(_pairs(AQM, AQM, rows))
+             * len(_pairs(name, name, rows))]
+    names = (AQM, *apart)
+    keys = {_key(row, names) for row in rows}
+    if not apart or len(keys) > MOST_SIDES or len(keys) <= len(_pairs(AQM, AQM, rows)):
+        return list(rows), (AQM,)
+    titles = [_own_words(row, rows) for row in rows]
+    pairs = {(title, _key(row, names)) for title, row in zip(titles, rows, strict=True)}
+    if not len(pairs) == len(set(titles)) == len(keys):  # the user calls them otherwise
+        titles = [_side(row, names) for row in rows]
+    return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)], names
 
 
-def _tells_queue(name: str, rows: Sequence[Row]) -> bool:
-    """Whether all runs with the same value of a setting have the same queue."""
-    queue_by: dict[Setting, Setting] = {}
-    for row in rows:
-        if name not in row.settings or AQM not in row.settings:
-            return False
-        if queue_by.setdefault(row.settings[name], row.settings[AQM]) != row.settings[AQM]:
-            return False
-    return 2 <= len(queue_by) <= MOST_SIDES
+def _pairs(one: str, other: str, rows: Sequence[Row]) -> set[tuple[Setting | None, ...]]:
+    return {_key(row, (one, other)) for row in rows}
+
+
+def _key(row: Row, names: Sequence[str]) -> tuple[Setting | None, ...]:
+    return tuple(row.settings.get(name) for name in names)
+
+
+def _side(row: Row, names: Sequence[str]) -> str:
+    return ", ".join(word(name, value) for name, value in
+                     zip(names, _key(row, names), strict=True) if value is not None)
+
+
+def _own_words(row: Row, rows: Sequence[Row]) -> str:
+    """A run's title without the words that say its other settings."""
+    others = {str(value) for name, value in row.settings.items()
+              if name not in (AQM, "title", *_ROUTER) and len(_pairs(name, name, rows)) > 1}
+    return " ".join(part for part in str(row.settings.get("title", "")).split()
+                    if part not in others)
 
 
 def queue_of(row: Row) -> str:
@@ -71,13 +89,12 @@ def rate_of(row: Row) -> Setting:
     return row.settings.get(RATE, NOT_TOLD)
 
 
-def dimensions(rows: Sequence[Row], side: str = AQM) -> list[Dimension]:
+def dimensions(rows: Sequence[Row], side: Sequence[str] = (AQM,)) -> list[Dimension]:
     """The settings, besides what is compared and the rate, that tell slices apart."""
     names = dict.fromkeys((*KNOWN, *sorted({name for row in rows for name in row.settings})))
     found = []
     for name in names:
-        if name in (AQM, RATE, side) or name in _REPEATS or (
-                side != AQM and _follows(name, side, rows)):
+        if name in (*side, RATE) or name in _REPEATS:
             continue
         values = sorted_values(name, [row.settings.get(name, NOT_TOLD) for row in rows])
         if 2 <= len(values) <= MOST_VALUES or name == "test":
@@ -85,12 +102,6 @@ def dimensions(rows: Sequence[Row], side: str = AQM) -> list[Dimension]:
     # A test parameter may say what a setting says.
     return [one for place, one in enumerate(found) if one.name == "test" or not any(
         _says_the_same(one.name, other.name, rows) for other in found[:place])]
-
-
-def _follows(name: str, side: str, rows: Sequence[Row]) -> bool:
-    """Whether a setting has one value for each value of what is compared."""
-    pairs = {(row.settings.get(side), row.settings.get(name, NOT_TOLD)) for row in rows}
-    return len(pairs) == len({one for one, _ in pairs})
 
 
 def _says_the_same(one: str, other: str, rows: Sequence[Row]) -> bool:
