@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.asked.router_hook import MORE_SETTINGS, ON_ROUTER, first_settings
+from flent_aqm.asked.router_hook import ON_ROUTER, first_settings
 from flent_aqm.asked.scenario import Scenario, parse_flag
+from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 
 # In the guest; the batch's own would get into random choices of its Flent.
@@ -102,7 +103,8 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
 def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
     """The command that puts the scenario's queue onto the router, as Cell.commands has it."""
     words = shlex.join(["apply", f"testbed={scenario.testbed}", *first_settings(scenario)])
-    line = f'sh "$FLENT_AQM_HOOKS/{ON_ROUTER}" {words} ${MORE_SETTINGS}'
+    line = (f'sh "${environment.HOOKS}/{ON_ROUTER}" {words} '
+            f"${environment.ROUTER_SETTINGS}")
     return {"router": {"exec": line, "type": "pre", "essential": "True"}}
 
 

@@ -12,6 +12,7 @@ import hashlib
 import os
 
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import environment
 
 # Wider than the interval of each probe (10 and 200 ms), so that any phase between load and
 # probes can occur; small against the second that a load takes to fill a queue.
@@ -26,8 +27,8 @@ def jitter_ms(seed: int, what: str) -> float:
 
 def jitter_of_this_run_ms(what: str) -> float | None:
     """That of the run that this process is part of; None outside of the lab."""
-    text = os.environ.get("FLENT_AQM_SCENARIO")
+    text = os.environ.get(environment.SCENARIO)
     # On real hosts it comes by itself.
-    in_lab = os.environ.get("FLENT_AQM_IN_LAB")
+    in_lab = os.environ.get(environment.IN_LAB)
     seed = Scenario.from_json(text).seed if text and in_lab else None
     return None if seed is None else jitter_ms(seed, what)

@@ -9,8 +9,6 @@ from flent_aqm.base import paths
 
 # The script in router_hooks/ that runs in the guest.
 ON_ROUTER = "on_router.sh"
-# In the environment of a batch's commands: the words of more_settings(), for base.batch.
-MORE_SETTINGS = "FLENT_AQM_ROUTER_SETTINGS"
 
 
 def apply_command(scenario: Scenario) -> list[str]:

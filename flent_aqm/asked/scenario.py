@@ -17,11 +17,10 @@ from dataclasses import asdict, dataclass, fields
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import watchdog_latency_ns
-from flent_aqm.base import defaults
+from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.switch import switch
 
-_TRUE = {"yes", "true", "on", "1"}
-_FALSE = {"no", "false", "off", "0"}
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
 # No name begins with -, which ssh would take for an option.
 _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
@@ -176,7 +175,7 @@ class Scenario:
 def scenario_in_namespace() -> Scenario | None:
     """The scenario that this process measures for, if its router is a network namespace of
     this machine, so that its queues can be read, and its rate changed, while a test runs."""
-    text = os.environ.get("FLENT_AQM_SCENARIO")
+    text = os.environ.get(environment.SCENARIO)
     scenario = None if text is None else Scenario.from_json(text)
     return scenario if scenario and scenario.testbed in ("virtual", "netns") else None
 
@@ -224,12 +223,10 @@ def _delay(key: str, value: object) -> float:
 
 def parse_flag(key: str, value: object) -> bool:
     """A switch, by any of the words that Flent takes for one. Raises ConfigError."""
-    text = str(value).lower()
-    if text in _TRUE:
-        return True
-    if text in _FALSE:
-        return False
-    raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
+    on = switch(value)
+    if on is None:
+        raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
+    return on
 
 
 def _if_given(check: Callable[[str, object], float], key: str, value: object) -> float | None:

@@ -77,9 +77,6 @@ IPERF3_FLOW_PORTS = (5211, 5212, 5213, 5214, 5215, 5216, 5217, 5218)
 NETPERF_PORT = 12865
 IRTT_PORT = 2112
 
-# Some netperf servers want a passphrase; a test parameter would stand in the data file.
-NETPERF_PASSPHRASE_VARIABLE = "FLENT_AQM_NETPERF_PASSPHRASE"
-
 # The lab's remaining addresses.
 ROUTER_DOWN_IPV4, ROUTER_UP_IPV4 = "192.0.2.1", "198.51.100.1"
 ROUTER_DOWN_IPV6, ROUTER_UP_IPV6 = "2001:db8:1::1", "2001:db8:2::1"

@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from flent_aqm.base import environment
+
 
 def patch(module: Any) -> None:
     """Patch flent.aggregators."""
-    if os.environ.get("FLENT_AQM_CELL"):
+    if os.environ.get(environment.CELL):
         module.Aggregator.parse_results_parallel = module.Aggregator.parse_results_direct

@@ -12,6 +12,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.bridge.exit_status import reported
 
@@ -25,7 +26,7 @@ _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 def patch(module: Any) -> None:
     """Patch flent.batch."""
     # In the guest, where every import costs, Flent runs its batch by itself.
-    if os.environ.get("FLENT_AQM_CELL"):
+    if os.environ.get(environment.CELL):
         _let_commands_tell_why(module.BatchRunner)
     else:
         from flent_aqm.bridge import sweep_patch

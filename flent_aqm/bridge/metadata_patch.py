@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
+from flent_aqm.base import environment
 from flent_aqm.bridge.one_shell import OneShell
 
 
 def patch(module: Any) -> None:
     """Patch flent.metadata."""
-    text = os.environ.get("FLENT_AQM_SCENARIO")
+    text = os.environ.get(environment.SCENARIO)
     if not text:
         return
     stock_before, stock_after = module.record_metadata, module.record_postrun_metadata

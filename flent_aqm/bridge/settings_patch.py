@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any
 
 from flent_aqm.asked.test_files import is_only_ours, our_tests
+from flent_aqm.base import environment
 from flent_aqm.bridge.unknown_test import define, is_unknown
 from flent_aqm.show.plots.catalogue import plots_for
 
@@ -18,7 +19,7 @@ def patch(module: Any) -> None:
     _patch_words(module)
     _patch_list(module)
     _patch_plots(module)
-    if not os.environ.get("FLENT_AQM_CELL"):
+    if not os.environ.get(environment.CELL):
         from flent_aqm.bridge import definitions
 
         definitions.patch(module.Settings)

@@ -18,6 +18,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.bridge import definitions
 from flent_aqm.bridge.exit_status import reported
@@ -32,7 +33,7 @@ _TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")
 
 def patch(module: Any) -> None:
     """Patch flent.batch's BatchRunner. In the Flent that measures, everything stays."""
-    if os.environ.get("FLENT_AQM_CELL"):
+    if os.environ.get(environment.CELL):
         return
     _read_base_first(module.BatchRunner)
     _apply_overrides_to_arguments(module.BatchRunner)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.sweep.speedtest import preflight
 from flent_aqm.sweep.speedtest.measure import Wish, measure
@@ -135,7 +136,7 @@ def _measure_and_print(wish: Wish, kind: tuple[str, Sequence[Sequence[str]]],
                        keep: Path | None) -> None:
     test, blocks = kind
     data = measure(replace(wish, test=test), sys.stderr.isatty(), keep)
-    print(report(data, blocks, "FLENT_AQM_IN_LAB" in os.environ), end="", flush=True)
+    print(report(data, blocks, environment.IN_LAB in os.environ), end="", flush=True)
 
 
 def _say(line: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from pathlib import Path
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import CommandFailed, SetupError
 from flent_aqm.base.shell import run
 from flent_aqm.setup.progress import Progress
@@ -24,7 +25,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 # Where newer kernels and irtt appear for a stable system.
 SUITES = ("trixie-backports", "forky")
 # Names a mirror on a machine whose own apt has no Debian source (Ubuntu).
-URI_VARIABLE = "FLENT_AQM_DEBIAN_URI"
+URI_VARIABLE = environment.DEBIAN_URI
 
 # The machine's settings stay in force (proxies, certificates), but for its sources,
 # preferences and hooks; index files that nothing here reads are left out.

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.router_hook import MORE_SETTINGS, more_settings
+from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base import defaults, paths
+from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.tools import tool_dirs
 from flent_aqm.testbed.guest_mounts import as_bytes, lab_mounts
@@ -227,9 +227,9 @@ def _command_environment(
         "TZ": "UTC0",  # without it, the host's /etc/localtime
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
-        "FLENT_AQM_HOOKS": str(place(paths.resource_dir("router_hooks"))),
-        "FLENT_AQM_SCENARIO": scenario.as_json(),
-        MORE_SETTINGS: " ".join(more_settings(scenario)),
+        environment.HOOKS: str(place(paths.resource_dir("router_hooks"))),
+        environment.SCENARIO: scenario.as_json(),
+        environment.ROUTER_SETTINGS: " ".join(more_settings(scenario)),
     }
 
 

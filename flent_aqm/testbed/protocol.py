@@ -20,6 +20,7 @@ from typing import Protocol
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import environment
 from flent_aqm.testbed.place import Place
 
 
@@ -45,7 +46,7 @@ class FlentRun:
 
 
 # Of the Flent that measures: it runs its batch by itself, and draws nothing.
-CELL_ENVIRONMENT = {"FLENT_AQM_CELL": "1", "FLENT_AQM_WITHOUT_PLOTS": "1"}
+CELL_ENVIRONMENT = {environment.CELL: "1", environment.WITHOUT_PLOTS: "1"}
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,13 @@ from typing import Any
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.router_model import watchdog_latency_ns
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base import defaults
+from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.setup.kernel.locate import Kernel, find_kernel
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.testbed.place import DIES_WITH_US, Outcome, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
-# Set for what runs inside.
-IN_LAB = "FLENT_AQM_IN_LAB"
 MEMORY_FOLDER = Path("/dev/shm")
 # The kernel's words when the host's process of one of its programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
@@ -36,7 +34,7 @@ class Lab(Place):
     def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
                  env: Mapping[str, str] | None = None, **options: Any) -> None:
         self._kernel = kernel or find_kernel()
-        super().__init__(scenario, argv, env={IN_LAB: "1", **(env or {})}, **options)
+        super().__init__(scenario, argv, env={environment.IN_LAB: "1", **(env or {})}, **options)
         (self.folder / "uml").mkdir()
 
     def wait(self) -> Outcome:
@@ -116,7 +114,7 @@ class VirtualTestbed:
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
         """Refuse where no guest can boot; raises ToolMissing without a kernel."""
-        if os.environ.get(IN_LAB):
+        if os.environ.get(environment.IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
                               "--batch-override testbed=netns")
         self._kernel = find_kernel()

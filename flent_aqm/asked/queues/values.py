@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from flent_aqm.asked.queues.units import Scalar
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.switch import switch
 
 # One value, or all that a kernel may make of it, as not every kernel tells its HZ.
 Expected = Scalar | frozenset[Scalar]
@@ -107,11 +108,10 @@ def number(text: str) -> float:
 
 def flag(text: str) -> bool:
     """A switch."""
-    if text.lower() in ("yes", "true", "on", "1"):
-        return True
-    if text.lower() in ("no", "false", "off", "0"):
-        return False
-    raise ConfigError("expected yes or no")
+    on = switch(text)
+    if on is None:
+        raise ConfigError("expected yes or no")
+    return on
 
 
 def one_of(*known: str) -> Reader:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import IO, Any, ClassVar
 
-from flent_aqm.base import defaults
+from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import NetperfDemoRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line
@@ -33,7 +33,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
 
     def check(self) -> None:
         super().check()
-        if passphrase := os.environ.get(defaults.NETPERF_PASSPHRASE_VARIABLE):
+        if passphrase := os.environ.get(environment.NETPERF_PASSPHRASE):
             # Not into self.command, which the data file has.
             self.args[1:1] = ["-Z", passphrase]
         self.watchdog_timer = self.length + WATCHDOG_MARGIN_S
@@ -50,7 +50,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
             raise BadResult(f"netperf gave no result: {_complaint(output, error)}")
         metadata["LOAD_START"] = self.started_s
         metadata["LOAD_END"] = samples[-1]["t"]
-        if "FLENT_AQM_IN_LAB" not in os.environ:  # computing takes no time there
+        if environment.IN_LAB not in os.environ:  # computing takes no time there
             metadata["NETPERF"] = {"cpu_s": self.cpu_s}
         return series, samples, metadata
 

@@ -9,12 +9,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import find_cached
 from flent_aqm.setup.kernel.recipe import current_recipe, read_choice
 
 # A kernel of one's own instead of the built one: the path of a `linux` program.
-VARIABLE = "FLENT_AQM_KERNEL"
+VARIABLE = environment.KERNEL
 
 
 @dataclass(frozen=True)

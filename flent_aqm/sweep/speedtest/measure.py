@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.base.defaults import NETPERF_PASSPHRASE_VARIABLE
+from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 
@@ -44,8 +44,9 @@ def measure(wish: Wish, dots: bool, keep: Path | None) -> DataFile:
         folder = Path(name)
         said = _run(_words(wish, folder), {
             # What the tools print goes there, and so is gone whatever happens.
-            "TMPDIR": name, "FLENT_AQM_WITHOUT_PLOTS": "1",
-            NETPERF_PASSPHRASE_VARIABLE: wish.passphrase}, dots)
+            "TMPDIR": name, environment.WITHOUT_PLOTS: "1",
+            # A test parameter would stand in the data file.
+            environment.NETPERF_PASSPHRASE: wish.passphrase}, dots)
         files = list(folder.glob(f"*{SUFFIX}"))
         if not files:
             raise BadResult(_first_error(said))
@@ -75,12 +76,12 @@ def _words(wish: Wish, folder: Path) -> list[str]:
 
 def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
     """Gives what Flent said on standard error."""
-    environment = {**os.environ, **settings}
-    environment.pop("FLENT_AQM_DISABLE", None)
+    variables = {**os.environ, **settings}
+    variables.pop(environment.DISABLE, None)
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         flent = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
-            env=environment, start_new_session=True)
+            env=variables, start_new_session=True)
         # A killed test must not go on loading the line.
         before = {number: signal.signal(number, _interrupt)
                   for number in (signal.SIGTERM, signal.SIGHUP)}

@@ -20,10 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from flent_aqm.base import paths, shell
+from flent_aqm.base import environment, paths, shell
 from flent_aqm.base.errors import CommandFailed, TestbedError, ToolMissing
-
-CONTROL = "FLENT_AQM_SSH_CONTROL"
 
 # A sign of life every so many seconds; router_hooks/defaults.sh has the watchdog's patience.
 BEAT_S = 10.0
@@ -61,7 +59,7 @@ class Connection:
     @property
     def environment(self) -> dict[str, str]:
         """Variables for on_router.sh, by which it takes this connection."""
-        return {CONTROL: str(self._folder / "socket")} if self._folder else {}
+        return {environment.SSH_CONTROL: str(self._folder / "socket")} if self._folder else {}
 
     def start(self) -> None:
         """Connect. Raises ToolMissing without an ssh client, TestbedError without a host."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
 from flent_aqm.testbed.folder import OwnedFolder
 from flent_aqm.testbed.place import DIES_WITH_US, Place
@@ -137,9 +138,9 @@ class SshTestbed:
             self._server.make_ready(run.servers, scenario.base_delay_ms)
         return ThisHost(scenario, run, {
             **self._connection.environment,
-            "FLENT_AQM_SSH_TOKEN": self._session.token,
-            "FLENT_AQM_DEV_DOWN": self._devices["dev_down"],
-            "FLENT_AQM_DEV_UP": self._devices["dev_up"],
+            environment.SSH_TOKEN: self._session.token,
+            environment.DEV_DOWN: self._devices["dev_down"],
+            environment.DEV_UP: self._devices["dev_up"],
         })
 
     def clean_up(self) -> None:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The environment variables of this package: what each tells, who sets it, who reads it.
+
+Most of them are the contract between the two Flents: the one on the host, which hands out
+runs, and the one beside the tools, which measures. Shell scripts, batches and
+bridge/hook.py, which may import next to nothing, write the names out; a test holds all of
+them to this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# This Flent measures one run; its batch is written by the other one.
+CELL = "FLENT_AQM_CELL"
+# The command runs inside the lab, on the virtual clock.
+IN_LAB = "FLENT_AQM_IN_LAB"
+# The scenario that is measured, as JSON; the router is proved against it.
+SCENARIO = "FLENT_AQM_SCENARIO"
+# The folder router_hooks, as the run's commands see it.
+HOOKS = "FLENT_AQM_HOOKS"
+# Words for the router hook: the settings that are not at their default, but for AQM and rates.
+ROUTER_SETTINGS = "FLENT_AQM_ROUTER_SETTINGS"
+# This Flent draws nothing: matplotlib and our plots stay away.
+WITHOUT_PLOTS = "FLENT_AQM_WITHOUT_PLOTS"
+# A router behind ssh: the open connection, the sweep's hold on it, its devices.
+SSH_CONTROL = "FLENT_AQM_SSH_CONTROL"
+SSH_TOKEN = "FLENT_AQM_SSH_TOKEN"
+DEV_DOWN = "FLENT_AQM_DEV_DOWN"
+DEV_UP = "FLENT_AQM_DEV_UP"
+# From the user.
+DISABLE = "FLENT_AQM_DISABLE"
+KERNEL = "FLENT_AQM_KERNEL"
+DEBIAN_URI = "FLENT_AQM_DEBIAN_URI"
+# Between flent-aqm speedtest and its Flent.
+NETPERF_PASSPHRASE = "FLENT_AQM_NETPERF_PASSPHRASE"
+
+USER = "the user"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """set_by, read_by: files, from the top of the source tree, or USER."""
+
+    set_by: tuple[str, ...]
+    read_by: tuple[str, ...]
+
+
+VARIABLES: dict[str, Variable] = {
+    CELL: Variable(
+        ("flent_aqm/testbed/protocol.py",),
+        ("flent_aqm/bridge/aggregators_patch.py", "flent_aqm/bridge/batch_patch.py",
+         "flent_aqm/bridge/settings_patch.py", "flent_aqm/bridge/sweep_patch.py")),
+    IN_LAB: Variable(
+        ("flent_aqm/testbed/virtual.py",),
+        ("batches/rfc7928.batch", "flent_aqm/asked/jitter.py", "flent_aqm/commands/speedtest.py",
+         "flent_aqm/measure/runners/netperf.py", "flent_aqm/testbed/virtual.py",
+         "tests_defs/aqm_netperf.inc")),
+    SCENARIO: Variable(
+        ("flent_aqm/testbed/guest_files.py",),
+        ("flent_aqm/asked/jitter.py", "flent_aqm/asked/scenario.py",
+         "flent_aqm/bridge/metadata_patch.py")),
+    HOOKS: Variable(
+        ("flent_aqm/testbed/guest_files.py",),
+        ("batches/base.batch", "flent_aqm/asked/cell.py", "router_hooks/on_router.sh")),
+    ROUTER_SETTINGS: Variable(
+        ("flent_aqm/testbed/guest_files.py",),
+        ("batches/base.batch", "flent_aqm/asked/cell.py")),
+    WITHOUT_PLOTS: Variable(
+        ("flent_aqm/testbed/protocol.py", "flent_aqm/sweep/speedtest/measure.py"),
+        ("flent_aqm/bridge/hook.py",)),
+    SSH_CONTROL: Variable(
+        ("flent_aqm/testbed/ssh/connection.py",), ("router_hooks/on_router.sh",)),
+    SSH_TOKEN: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+    DEV_DOWN: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+    DEV_UP: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+    DISABLE: Variable(
+        (USER,), ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/speedtest/measure.py")),
+    KERNEL: Variable((USER,), ("flent_aqm/setup/kernel/locate.py",)),
+    DEBIAN_URI: Variable((USER,), ("flent_aqm/setup/apt.py",)),
+    NETPERF_PASSPHRASE: Variable(
+        ("flent_aqm/sweep/speedtest/measure.py",), ("flent_aqm/measure/runners/netperf.py",)),
+}
