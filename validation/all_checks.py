@@ -18,6 +18,9 @@ from validation.checks import (
     pfifo_delay,
     red_thresholds,
     reno_response,
+    router_fairness,
+    router_saturated,
+    router_waiting,
     standing_queue,
 )
 
@@ -36,4 +39,7 @@ CHECKS: tuple[Check, ...] = (
     bbr_drain.CHECK,
     netem_shift.CHECK,
     late_timers.CHECK,
+    router_saturated.CHECK,
+    router_waiting.CHECK,
+    router_fairness.CHECK,
 )

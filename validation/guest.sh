@@ -11,9 +11,19 @@ captures=
 # the router's devices. A packet that leaves is seen when the queue has let it go. Frames
 # too short for all fields of captures.py are left out.
 capture() {
-    file=$1 device=$2 way=$3
-    shift 3
-    ip netns exec router tcpdump -Z root -i "$device" -Q "$way" -s 54 -B 65536 -n -p \
+    _capture "ip netns exec router" "$@"
+}
+
+# The same on the client's device, which is eth0.
+capture_client() {
+    _capture "" "$@"
+}
+
+_capture() {
+    where=$1 file=$2 device=$3 way=$4
+    shift 4
+    # shellcheck disable=SC2086 # several words, or none
+    $where tcpdump -Z root -i "$device" -Q "$way" -s 54 -B 65536 -n -p \
         --time-stamp-precision=nano -w "$file" "ip and greater 54 and ($*)" 2>"$file.log" &
     captures="$captures $!"
     sleep 0.1
@@ -27,6 +37,16 @@ capture_end() {
     # shellcheck disable=SC2086
     wait $captures
     captures=
+}
+
+# poisson PACKETS_PER_S SECONDS SEED [SOURCE_PORT]: UDP in frames of 114 bytes.
+poisson() {
+    "$PYTHON" "$VALIDATION/poisson.py" "${to:-server}" "$@"
+}
+
+# cards FILE: the counters of the router's cards and processor, as they are now.
+cards() {
+    ip netns exec router cat /sys/module/lab_router/parameters/card >"$1"
 }
 
 # flood MBPS SECONDS [SOURCE_ADDRESS]: UDP in frames of 1514 bytes, evenly spaced by fq. fq hands out

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.router_model import watchdog_latency_ns
+from flent_aqm.asked.router_model import parse_router_model, with_parameters
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
@@ -64,6 +64,9 @@ class Scenario:
     modem_up_mbps: float | None = None
     modem_down_buffer_ms: float = defaults.MODEM_BUFFER_MS
     modem_up_buffer_ms: float = defaults.MODEM_BUFFER_MS
+    # Models of slow hosts, as of the router.
+    client_model: str = "ideal"
+    server_model: str = "ideal"
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -81,6 +84,18 @@ class Scenario:
         """The AQM; where the upload has another one, both with their directions."""
         down, up = self.queue("down")[0], self.queue("up")[0]
         return down if down == up else f"{down} down, {up} up"
+
+    @property
+    def has_cards(self) -> bool:
+        """Whether the router has cards and a processor that take their time."""
+        return parse_router_model(self.router_model).has_cards
+
+    def models_in_full(self) -> dict[str, object]:
+        """Each model that isn't ideal with all its parameters: `router`, `client`, `server`."""
+        models = {"router": self.router_model, "client": self.client_model,
+                  "server": self.server_model}
+        return {host: {"model": text, **parse_router_model(text).as_dict()}
+                for host, text in models.items() if text != "ideal"}
 
     def as_dict(self) -> dict[str, object]:
         """All fields by name, fit for JSON."""
@@ -128,7 +143,8 @@ class Scenario:
             burst_shaping=parse_flag("burst_shaping", given.get("burst_shaping", False)),
             cross_traffic=parse_flag("cross_traffic", given.get("cross_traffic", False)),
             base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0)),
-            router_model=_router_model(given.get("router_model", "ideal")),
+            router_model=with_parameters(str(given.get("router_model", "ideal")),
+                                         _router_parameters(given)),
             testbed=_testbed(given.get("testbed", "virtual")),
             seed=_seed(given.get("seed")),
             aqm_parameters=_aqm_parameters(aqm, given, "aqm_"),
@@ -150,6 +166,8 @@ class Scenario:
                 "modem_down_buffer_ms", defaults.MODEM_BUFFER_MS)),
             modem_up_buffer_ms=_delay("modem_up_buffer_ms", given.get(
                 "modem_up_buffer_ms", defaults.MODEM_BUFFER_MS)),
+            client_model=_host_model("client_model", given),
+            server_model=_host_model("server_model", given),
         )
         scenario._refuse_odd_pairs()
         return scenario
@@ -186,9 +204,17 @@ def _choice(key: str, value: object, known: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _router_model(value: object) -> str:
-    model = str(value)
-    watchdog_latency_ns(model)  # raises for what is none
+def _router_parameters(given: Mapping[str, object]) -> dict[str, object]:
+    """Keys router_NAME: parameters of the router's model."""
+    return {key.removeprefix("router_"): value for key, value in given.items()
+            if key.startswith("router_") and key != "router_model"}
+
+
+def _host_model(key: str, given: Mapping[str, object]) -> str:
+    model = with_parameters(str(given.get(key) or "ideal"), {}, key)
+    if parse_router_model(model, key).timer_latency_us:
+        raise ConfigError(f"{key}: {model} has late timers, which are the same in all of the lab; "
+                          "add +timer_latency_us=0, and give the router's in router_model")
     return model
 
 

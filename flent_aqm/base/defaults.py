@@ -8,12 +8,6 @@ from __future__ import annotations
 SHAPERS = ("htb", "tbf", "cake", "none")
 INGRESSES = ("lan", "ifb")
 
-# Router model -> latency in ns that is added to the qdisc watchdog timer. The
-# timers of a real router fire late; `ideal` has none of that. With 20 us, HTB without
-# burst shaping falls short of high rates as the study's Turris Omnia does (676 of 800
-# Mbit/s, where the study saw less than 700): a model of that one router.
-ROUTER_MODELS = {"ideal": 0, "omnia": 20_000}
-
 # A router that is this late is of no use at any rate that matters: a thousand full-sized
 # packets a second.
 MAX_WATCHDOG_LATENCY_NS = 1_000_000

@@ -40,6 +40,7 @@ def patch(module: Any) -> None:
         results.meta("AQM", {
             "testbed": scenario.testbed,
             "router_model": scenario.router_model,
+            **scenario.models_in_full(),
             "seed": scenario.seed,
             "requested": scenario.as_dict(),
             "before": before,

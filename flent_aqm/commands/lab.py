@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import IO
 
+from flent_aqm.asked.known_routers import KNOWN_ROUTERS
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
@@ -52,7 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="any other key of a batch that shapes the testbed, such as "
                         "modem_mbps=20 or dest2_delay_ms=30")
     parser.add_argument("--router-model", default="ideal",
-                        help=f"{', '.join(defaults.ROUTER_MODELS)} or a timer latency like 12us")
+                        help=f"{', '.join(KNOWN_ROUTERS)} or a timer latency like 12us; parameters "
+                        "of it by --set router_NAME=VALUE or as omnia+NAME=VALUE")
     parser.add_argument("--seed", metavar="N",
                         help="what all randomness inside follows from (default: "
                         f"{defaults.LAB_SEED})")
@@ -116,9 +118,9 @@ def _others(words: list[str]) -> dict[str, str]:
     given = dict(word.partition("=")[::2] for word in words)
     known = {*(field.name for field in fields(Scenario)), "modem_mbps"}
     for key in given:
-        if key not in known and not key.startswith(("aqm_", "up_aqm_")):
+        if key not in known and not key.startswith(("aqm_", "up_aqm_", "router_")):
             raise ConfigError(f"--set: unknown key {key!r}; known: {', '.join(sorted(known))}, "
-                              "aqm_PARAMETER, up_aqm_PARAMETER")
+                              "aqm_PARAMETER, up_aqm_PARAMETER, router_PARAMETER")
     return given
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import more_settings
+from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
@@ -90,6 +91,7 @@ def write(
         **({"NDT_SERVER": shutil.which("ndt-server") or ""} if "ndt-server" in servers else {}),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
         **_topology(scenario),
+        **_cards(scenario),
         "INTERACTIVE": "yes" if interactive else "no",
         "RESULTS": RESULTS_IN_GUEST,
         **(env or {}),
@@ -197,6 +199,24 @@ def _topology(scenario: Scenario) -> dict[str, str]:
                 # Room for one frame, even where the buffer's time is 0.
                 f"MODEM_{way}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
             }
+    return found
+
+
+def _cards(scenario: Scenario) -> dict[str, str]:
+    """Lines for the kernel, for each host whose cards and processor take their time."""
+    seed = defaults.LAB_SEED if scenario.seed is None else scenario.seed
+    found = {}
+    for variable, text, devices in (
+        ("ROUTER_CARDS", scenario.router_model, ("down", "up")),
+        ("CLIENT_CARDS", scenario.client_model, ("eth0",)),
+        ("SERVER_CARDS", scenario.server_model, ("eth0",)),
+    ):
+        model = parse_router_model(text)
+        if model.has_cards:
+            found[variable] = "\n".join(model.card(device, core, seed)
+                                        for core, device in enumerate(devices))
+    if found:
+        found["PROBE_PORT"] = str(defaults.IRTT_PORT)
     return found
 
 

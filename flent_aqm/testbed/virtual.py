@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.router_model import watchdog_latency_ns
+from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError
@@ -57,6 +57,7 @@ class Lab(Place):
         # anywhere, no path may be in it: the lab's folder is the working folder.
         console = "fd:0,fd:1" if self._interactive else "null,fd:1"
         scenario = self._scenario
+        model = parse_router_model(scenario.router_model)
         return [
             *_on_one_core(),
             *DIES_WITH_US,
@@ -66,7 +67,7 @@ class Lab(Place):
             "init=/usr/bin/perl",
             "con=null", f"con0={console}", "quiet",
             f"lab_seed={defaults.LAB_SEED if scenario.seed is None else scenario.seed}",
-            f"sch_api.watchdog_latency_ns={watchdog_latency_ns(scenario.router_model)}",
+            f"sch_api.watchdog_latency_ns={model.timer_latency_ns}",
             "ifb.numifbs=0", "dummy.numdummies=0",
             "uml_dir=uml",
             "time-travel=inf-cpu", "seccomp=on",

@@ -10,7 +10,7 @@ from flent_aqm.measure.runners.irtt import AqmIrttRunner
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.measure.runners.netperf import AqmNetperfRunner
 from flent_aqm.measure.runners.ping import AqmPingRunner
-from flent_aqm.measure.runners.qdisc import AqmQdiscRunner
+from flent_aqm.measure.runners.qdisc import AqmProbePartsRunner, AqmQdiscRunner
 from flent_aqm.measure.runners.rates import AqmRatesRunner
 
 RUNNERS: dict[str, type] = {
@@ -22,6 +22,7 @@ RUNNERS: dict[str, type] = {
     "aqm_ndt7": AqmNdt7Runner,
     "aqm_netperf": AqmNetperfRunner,
     "aqm_ping": AqmPingRunner,
+    "aqm_probe_parts": AqmProbePartsRunner,
     "aqm_qdisc": AqmQdiscRunner,
     "aqm_rates": AqmRatesRunner,
 }

@@ -3,7 +3,8 @@
 
 A thread of Flent's own process enters the router's network namespace and keeps one
 netlink socket there: three system calls a sample, and no process is started. What the
-kernel answers is taken apart only after the test.
+kernel answers is taken apart only after the test. Where the router has cards and a processor
+(router_model), their counters and the probes' times are read along with it.
 """
 
 from __future__ import annotations
@@ -13,17 +14,25 @@ import os
 import socket
 import struct
 import time
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, ClassVar, cast
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import NullRunner
+from flent_aqm.measure.parsers.lab_cards import CardSample, ProbeTimes, parse_cards, parse_probes
 from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner
 from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, request
 
 INTERVAL_S = 0.1
 ROUTER_NAMESPACE = "/run/netns/router"
 DEVICES = ("down", "up")
-# What a file of samples has before each: epoch seconds and the length of the answer.
-_RECORD = struct.Struct("=dI")
+# What a file of samples has before each: epoch seconds and the length of the answer, of the
+# cards' counters, and of the probes' times.
+_RECORD = struct.Struct("=dIII")
+_CARDS = "/sys/module/lab_router/parameters"
+# A read gives no more of the probes than this.
+_PAGE_BYTES, _LINE_BYTES = 4096, 128
+# The device that a probe comes to, and the way that it goes.
+_WAYS = {"down": "upload", "up": "download"}
 _ANSWER_BYTES = 1 << 16
 # The kernel answers at once; this only keeps a broken one from hanging the run.
 _ANSWER_LIMIT_S = 5.0
@@ -33,15 +42,23 @@ _CLONE_NEWNET = 0x40000000
 class AqmQdiscRunner(SupervisedRunner):
     """Queue counters of the router in a network namespace, for length seconds.
 
-    Keys of the data set: length (s), interval (s).
+    Keys of the data set: length (s), interval (s), cards (True: the router has some).
     Series: down and up, the backlog of either device in bytes. Raw samples have, for each,
     DEVICE_backlog_bytes, DEVICE_backlog_packets, DEVICE_drops, DEVICE_marks and
     DEVICE_overlimits; the last three are counts since the start of the sampling. 'val' is
-    the backlog of both.
+    the backlog of both. With cards there are, for each device, DEVICE_ring_packets,
+    DEVICE_ring_drops and DEVICE_sending_packets, and for each core COREn_busy and COREn_other,
+    shares of the time since the sample before.
     """
 
-    def __init__(self, *, length: float, interval: float = INTERVAL_S, **kwargs: Any) -> None:
+    # Series name -> samples of the probes, taken from here by the AqmProbePartsRunner that
+    # shows them.
+    parts: ClassVar[dict[str, list[dict[str, Any]]]] = {}
+
+    def __init__(self, *, length: float, interval: float = INTERVAL_S, cards: bool = False,
+                 **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.cards = cards
         self.run_for_s = length
         self.interval_s = interval
         self.command = "(netlink: the queues of the router)"
@@ -52,10 +69,15 @@ class AqmQdiscRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of netlink messages)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        samples = read_samples(cast(BinaryIO, cast(Any, output).buffer))
+        samples, parts = read_samples(cast(BinaryIO, cast(Any, output).buffer))
         series = {device: [[one["t"], one[f"{device}_backlog_bytes"]] for one in samples]
                   for device in DEVICES}
-        return series, samples, {}
+        # Only what is returned reaches the process that Flent goes on in.
+        return series, samples, {"parts": parts}
+
+    def recv_result(self, res: Parsed) -> None:
+        self.parts[self.runner_name] = res[2].pop("parts", [])
+        super().recv_result(res)
 
     # Below: in place of a tool.
 
@@ -74,6 +96,8 @@ class AqmQdiscRunner(SupervisedRunner):
         numbers = [socket.if_nametoindex(device) for device in DEVICES]
         store.write(struct.pack("=II", *numbers))
         question = request()
+        files = [os.open(f"{_CARDS}/{name}", os.O_RDONLY)
+                 for name in (("card", "probes") if self.cards else ())]
         begin = time.monotonic()
         count = 0
         while count * self.interval_s < (self.run_for_s or 0):
@@ -82,7 +106,9 @@ class AqmQdiscRunner(SupervisedRunner):
             answer = asked.recv(_ANSWER_BYTES)
             while not is_complete(answer):
                 answer += asked.recv(_ANSWER_BYTES)
-            store.write(_RECORD.pack(now_s, len(answer)) + answer)
+            cards, probes = map(_whole, files) if files else (b"", b"")
+            store.write(_RECORD.pack(now_s, len(answer), len(cards), len(probes))
+                        + answer + cards + probes)
             count += 1
             if self.kill_event.wait(max(0, begin + count * self.interval_s - time.monotonic())):
                 self.stopped_by = KILLED
@@ -90,25 +116,78 @@ class AqmQdiscRunner(SupervisedRunner):
         self.stopped_by = DUE
 
 
-def read_samples(source: BinaryIO) -> list[dict[str, Any]]:
-    """Raw samples from what the runner stored. Raises BadResult, ParseError."""
+class AqmProbePartsRunner(NullRunner):
+    """Where the time of each probe in the router went, as an AqmQdiscRunner read it.
+
+    Key of the data set: queues, the name of that one's series.
+    """
+
+    def __init__(self, *, queues: str, units: str = "us", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.queues = queues
+        self.metadata["UNITS"] = units
+
+    def post_parse(self) -> None:
+        self.raw_values = AqmQdiscRunner.parts.pop(self.queues, [])
+        self.result = [[one["t"], one["val"]] for one in self.raw_values]
+        if not self.raw_values:
+            self.metadata["ERROR"] = ["no probe went through the router"]
+
+
+def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Raw samples from what the runner stored: of the queues, and of the probes that were
+    taken apart. Raises BadResult, ParseError."""
     source.seek(0)
     try:
         numbers = struct.unpack("=II", source.read(8))
         taken: list[tuple[float, list[QueueSample]]] = []
+        cards: list[tuple[int, dict[str, CardSample]]] = []
+        probes: list[ProbeTimes] = []
         while head := source.read(_RECORD.size):
-            now_s, length = _RECORD.unpack(head)
-            answer = source.read(length)
-            if len(answer) < length:
+            now_s, *lengths = _RECORD.unpack(head)
+            answer, card_text, probe_text = map(source.read, lengths)
+            if len(answer) + len(card_text) + len(probe_text) < sum(lengths):
                 raise BadResult("the stored samples of the router's queues are cut off")
             found = parse_dump(answer)
             taken.append((now_s, [found[number] for number in numbers]))
+            if card_text:
+                cards.append(parse_cards(card_text.decode()))
+                probes += parse_probes(probe_text.decode())
     except (struct.error, KeyError):
         raise BadResult("the router's devices have no queue with counters") from None
     if not taken:
         raise BadResult("no sample of the router's queues was taken")
     first = taken[0][1]
-    return [_raw(now_s, queues, first) for now_s, queues in taken]
+    samples = [_raw(now_s, queues, first) for now_s, queues in taken]
+    if not cards:
+        return samples, []
+    for sample, now, then in zip(samples, cards, [cards[0], *cards], strict=False):
+        sample |= _of_cards(now, then, cards[0])
+    # Both clocks at one moment.
+    began_s = taken[0][0] - cards[0][0] / 1e9
+    return samples, [_parts(probe, began_s) for probe in sorted(probes, key=lambda p: p.sent_ns)]
+
+
+def _of_cards(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str, CardSample]],
+              first: tuple[int, dict[str, CardSample]]) -> dict[str, Any]:
+    sample: dict[str, Any] = {}
+    passed_ns = now[0] - then[0]
+    for device, card in now[1].items():
+        sample[f"{device}_ring_packets"] = card.ring
+        sample[f"{device}_ring_drops"] = card.dropped - first[1][device].dropped
+        sample[f"{device}_sending_packets"] = card.sending
+        for name, grown_ns in (("busy", card.busy_ns - then[1][device].busy_ns),
+                               ("other", card.other_ns - then[1][device].other_ns)):
+            sample[f"core{card.core}_{name}"] = (
+                round(grown_ns / passed_ns, 4) if passed_ns else 0.0)
+    return sample
+
+
+def _parts(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
+    parts = {name: getattr(probe, name) / 1e3
+             for name in ("link", "ring", "processor", "queue", "card")}
+    return {"t": began_s + probe.sent_ns / 1e9, "val": round(sum(parts.values()), 3),
+            "way": _WAYS.get(probe.device, probe.device), "seq": probe.number, **parts}
 
 
 def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> dict[str, Any]:
@@ -121,6 +200,15 @@ def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> d
             grown = (getattr(now, counter) - getattr(then, counter)) & 0xFFFFFFFF
             sample[f"{device}_{counter}"] = grown
     return sample
+
+
+def _whole(file: int) -> bytes:
+    """All that a file of the kernel's has now. Of the probes, a read gives a page at most, and
+    each of them once."""
+    pages = [os.pread(file, _PAGE_BYTES, 0)]
+    while len(pages[-1]) >= _PAGE_BYTES - _LINE_BYTES:
+        pages.append(os.pread(file, _PAGE_BYTES, 0))
+    return b"".join(pages)
 
 
 def _router_socket() -> socket.socket:

@@ -9,6 +9,7 @@ from flent_aqm.show.plots.cdf import (
     AqmLogCdfPlotter,
 )
 from flent_aqm.show.plots.compare import AqmCompareEcdfPlotter, AqmCompareSidesPlotter
+from flent_aqm.show.plots.delay_parts import AqmDelayPartsPlotter
 from flent_aqm.show.plots.from_zero import (
     AqmBarCombinePlotter,
     AqmBoxCombinePlotter,
@@ -34,6 +35,7 @@ PLOTTERS: dict[str, type] = {
     "aqm_cdf": AqmCdfPlotter,
     "aqm_compare_ecdf": AqmCompareEcdfPlotter,
     "aqm_compare_sides": AqmCompareSidesPlotter,
+    "aqm_delay_parts": AqmDelayPartsPlotter,
     "aqm_glitches": AqmGlitchesPlotter,
     "aqm_heat": AqmHeatPlotter,
     "aqm_idle_loaded": AqmIdleLoadedPlotter,

@@ -60,6 +60,9 @@ OURS: Mapping[str, Plot] = {
         "description": "TCP's round-trip time, window and retransmits", "type": "aqm_tcp_info"},
     "qdisc_over_time": {
         "description": "The router's queues over time", "type": "aqm_queues"},
+    "delay_parts": {
+        "description": "Where a probe's time went: queue, processor, cards",
+        "type": "aqm_delay_parts"},
     "overlay_throughput": {
         "description": "Throughput of several runs over each other", "type": "aqm_overlay",
         "quantity": "throughput"},

@@ -25,3 +25,4 @@ netns add server
 link add name eth0 address 02:00:00:00:01:02 type veth peer name down address 02:00:00:00:01:01 netns router
 $between_router_and_server
 $behind_server"
+slow_cards "${CLIENT_CARDS:-}"

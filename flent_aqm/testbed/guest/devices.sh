@@ -17,6 +17,21 @@ no_offloads() { # devices
     done
 }
 
+# Network cards and a processor that take their time, for this host's devices: patch 0010 of
+# the lab's kernel. A line for each device.
+slow_cards() { # lines
+    [ -n "$1" ] || return 0
+    cards=/sys/module/lab_router/parameters
+    [ -e $cards/card ] || {
+        echo "router_model, client_model, server_model: the kernel has no patch 0010 for cards"
+        exit 1
+    }
+    echo "$PROBE_PORT" >$cards/probe_port
+    echo "$1" | while read -r line; do
+        echo "$line" >$cards/card || exit 1
+    done
+}
+
 # The network of an end host, its offloads, and its TCP. tso and gso are off, so that each packet
 # meets the queue alone. gro is on, with the interrupt moderation that NICs have: the receiver
 # wakes up once per batch. See GRO_FLUSH_TIMEOUT_NS in defaults.py. What makes the devices is

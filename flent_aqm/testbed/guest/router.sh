@@ -19,6 +19,7 @@ link set dev down up
 link set dev up up
 END
 no_offloads down up
+slow_cards "${ROUTER_CARDS:-}"
 if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
     ip -batch - <<END
 route add $DEST2_IPV4/32 via $SERVER_IPV4

@@ -7,6 +7,7 @@ set -eu
 . "$GUEST_DIR/serving.sh"
 
 end_host "$SERVER_IPV4" "$SERVER_IPV6" "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6"
+slow_cards "${SERVER_CARDS:-}"
 if [ -n "${DEST2_IPV4:-}" ]; then
     echo 1 >/proc/sys/net/ipv4/ip_forward
     echo 1 >/proc/sys/net/ipv6/conf/all/forwarding

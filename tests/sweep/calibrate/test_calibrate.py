@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from flent_aqm.asked.router_model import watchdog_latency_ns, with_latency
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
 from flent_aqm.sweep.calibrate.fit import fit
@@ -79,22 +78,3 @@ def test_calibrate_with_one_point_is_refused(capsys: pytest.CaptureFixture[str])
     """One measurement fits any model."""
     assert main(["calibrate", "800=676"]) == 1
     assert "give at least two" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("model", "latency_ns"), [
-    ("ideal", 0), ("omnia", 20_000), ("12.5us", 12_500), ("0us", 0), ("1000us", 1_000_000)])
-def test_router_model_by_name_or_number_gives_its_latency(model: str, latency_ns: int) -> None:
-    """Names and latencies are models."""
-    assert watchdog_latency_ns(model) == latency_ns
-
-
-@pytest.mark.parametrize("model", ["", "turris", "-1us", "1001us", "20", "20 us", "1e3us"])
-def test_router_model_unknown_is_refused_with_the_known(model: str) -> None:
-    """What is neither a name nor a latency in range is refused."""
-    with pytest.raises(ConfigError, match="known: ideal, omnia, or"):
-        watchdog_latency_ns(model)
-
-
-def test_router_model_of_a_latency_reads_back() -> None:
-    """What calibrate prints is a model."""
-    assert watchdog_latency_ns(with_latency(17_000)) == 17_000

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much of latency under load is the queue's, the router's processor's and its cards'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.delay_parts import ELSEWHERE, DelayParts, delay_parts
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.raw_samples import packed_of
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.over_time import shade_load, start_s
+
+COLOURS: Mapping[str, str] = {
+    "queue": "#0072B2", "processor": "#D55E00", "cards": "#009E73", ELSEWHERE: "#BBBBBB"}
+BIN_S = 0.1
+# The slowest of the probes under load, as a share.
+SLOWEST = 0.01
+
+
+def parts_in(result: Any) -> DelayParts:
+    """delay_parts() of a result set of Flent's, read once. Raises NotAvailable."""
+    packed = packed_of(result)
+    return packed.once("delay parts", lambda: delay_parts(packed.as_plain()))
+
+
+class AqmDelayPartsPlotter(ChartPlotter):
+    """Of one run, parts over time and their means; of several runs the means."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        found = []
+        for run, result in zip(runs, results, strict=True):
+            try:
+                found.append((run, parts_in(result)))
+            except NotAvailable as reason:
+                if len(runs) == 1:
+                    raise
+                self.note(f"left out: {run.title}: {reason}")
+        if not found:
+            raise NotAvailable("none of these runs has a model of the router with cards and a "
+                               "processor")
+        if len(found) > MOST_LINES:
+            self.note(f"{MOST_LINES} of {len(found)} runs shown")
+            found = found[:MOST_LINES]
+        if len(found) == 1 and self._given is None:
+            over_time, bars = self.grid(2, 1, height_ratios=(2, 1))
+            self._draw_over_time(over_time, *found[0])
+        else:
+            bars, = self.grid()
+        self._draw_bars(bars, found)
+        self.note(about([run for run, _ in found],
+                        sum(parts.sent_s.size for _, parts in found), "probes"))
+
+    def _draw_over_time(self, axis: Any, run: Run, parts: DelayParts) -> None:
+        begin_s = 0.0 if self.absolute_time else start_s(run)
+        number = ((parts.sent_s - parts.sent_s[0]) / BIN_S).astype(int)
+        bins, place, counted = numpy.unique(number, return_inverse=True, return_counts=True)
+        at_s = parts.sent_s[0] + (bins + 0.5) * BIN_S - begin_s
+        axis.stackplot(at_s, *(numpy.bincount(place, weights=ms) / counted
+                               for ms in parts.ms.values()),
+                       colors=[COLOURS[name] for name in parts.ms], linewidth=0)
+        shade_load(axis, [run], absolute=bool(self.absolute_time))
+        axis.set_xlabel("time (s)")
+        axis.set_ylabel("round-trip time (ms)")
+        axis.set_ylim(bottom=0)
+        self.note(f"means of {1000 * BIN_S:g} ms")
+
+    def _draw_bars(self, axis: Any, found: Sequence[tuple[Run, DelayParts]]) -> None:
+        labels: list[str] = []
+        widest = 0.0
+        for run, parts in found:
+            window = run.load_window
+            loaded = parts.chosen((parts.sent_s >= window.start_s)
+                                  & (parts.sent_s <= window.end_s)) if window else parts
+            if not loaded.sent_s.size:
+                self.note(f"left out: {run.title}: no probe came back under load")
+                continue
+            slow = loaded.chosen(loaded.whole_ms >= numpy.quantile(loaded.whole_ms, 1 - SLOWEST))
+            for what, one in (("under load", loaded), ("slowest 1 %", slow)):
+                name = what if len(found) == 1 else f"{run.title}, {what}"
+                left = 0.0
+                for part, ms in one.means_ms().items():
+                    bar = axis.barh(len(labels), ms, left=left, color=COLOURS[part], label=part)
+                    left += ms
+                    if not labels:
+                        self.handles.append(bar[0])
+                        bar[0].set_label(part)
+                axis.text(left, len(labels), f" {left:.3g} ms", va="center", fontsize="small")
+                widest = max(widest, left)
+                labels.append(name)
+        if not labels:
+            raise NotAvailable("no probe came back under load")
+        axis.set_yticks(range(len(labels)), labels, fontsize="small")
+        axis.invert_yaxis()
+        axis.set_xlim(0, 1.15 * widest)
+        axis.set_xlabel("mean round-trip time (ms)")
