@@ -6,108 +6,209 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
-from flent_aqm.asked.router_model import with_latency
+from flent_aqm.asked.router_model import with_parameters
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.sweep.calibrate.fit import Fit, fit
-from flent_aqm.sweep.calibrate.points import FORM, Setting, parse_point
-from flent_aqm.sweep.calibrate.simulate import goodputs_mbps
+from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Simulate, Values, fit, telling_setting
+from flent_aqm.sweep.calibrate.points import (
+    FORM,
+    Measured,
+    Measurements,
+    Setting,
+    parse_measurements,
+)
+from flent_aqm.sweep.calibrate.simulate import measure
 from flent_aqm.testbed.place import kill_all
 
-# What a model may be off, as a share, before it is no model of that router.
-_ACCEPTABLE = 0.03
+# What a model may be off, in standard deviations of what is measured, before it is no model of
+# that router: 3 % of goodput, 45 % of a rise of latency.
+_ACCEPTABLE = 3.0
+# Measurements that might tell more: with and without burst shaping, and two flows.
+_MENU = tuple(Setting(rate, burst, flows)
+              for rate, burst, flows in product((300.0, 600.0, 900.0), (False, True), (1, 2)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = (
-        "Give the goodput of one bulk TCP flow (iperf3) through your router at two or more "
-        "rates of HTB. The lab measures the same with timers that fire more and more late, and "
-        "tells which latency fits best. Take rates at which your router falls short, without "
-        "burst shaping, and one with it as a check.")
-    parser.add_argument("points", nargs="+", metavar="RATE=GOODPUT", help=FORM)
+        "Give what one bulk TCP flow (iperf3), or several, got through your router at two or more "
+        "rates of HTB: goodput, and by how much the median round-trip time of a UDP probe rose. "
+        "And, if you can, how many packets of 64 bytes a second the router forwards. The lab "
+        "measures the same with models of a router, and tells which one fits best.")
+    parser.add_argument("points", nargs="+", metavar="MEASUREMENT", help=FORM)
+    parser.add_argument("--base", default="ideal", metavar="MODEL",
+                        help="the router model whose other parameters hold, such as omnia "
+                        "(default: %(default)s)")
+    parser.add_argument("--fit", metavar="NAMES",
+                        help="parameters to fit, with commas: timer_latency_us, rx_packet_ns, "
+                        "rx_ring_packets (default: the first one; all of them where a latency or "
+                        "pps is given)")
     parser.add_argument("--highest", type=int, default=60, metavar="US",
-                        help="the highest latency to try, in us (default: %(default)s)")
-    parser.add_argument("--step", type=int, default=5, metavar="US",
+                        help="the highest timer latency to try, in us (default: %(default)s)")
+    parser.add_argument("--step", type=int, default=8, metavar="US",
                         help="the steps of the first search (default: %(default)s)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the whole table there")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all that was tried there")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Fit and show; exit status 1 when no latency explains the measurements."""
-    points = [parse_point(text) for text in args.points]
-    if len(points) < 2:
-        raise ConfigError("one measurement fits any model; give at least two")
+    """Fit and show; exit status 1 when no model explains the measurements."""
+    measurements = parse_measurements(args.points)
     if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:
         raise ConfigError(f"--highest {args.highest} and --step {args.step}: expected 1 <= step "
                           f"<= highest <= {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}")
-    settings = [point.setting for point in points]
-    found = fit(points, args.highest * 1000, args.step * 1000, 1000,
-                lambda latencies: _simulate(latencies, settings))
+    known = _parameters(args.highest, args.step)
+    parameters = [known[name] for name in _names(args.fit, measurements, known)]
+    if measurements.values < max(2, len(parameters)):
+        raise ConfigError(
+            f"{measurements.values} measured value{'s' * (measurements.values != 1)} can't tell "
+            f"{len(parameters)} parameter{'s' * (len(parameters) != 1)}; give at least "
+            f"{max(2, len(parameters))}, or fit fewer with --fit")
+    with_parameters(args.base, {}, "--base")  # refuses what is none
+    lab = _Lab(args.base, parameters, latency=any(
+        point.measured.rise_ms is not None for point in measurements.points))
+    found = fit(measurements, parameters,
+                lab.simulator([point.setting for point in measurements.points]))
     if args.csv:
         _write_csv(args.csv, found)
-    return _show(found)
+    return _show(found, args.base, lab)
 
 
-def _simulate(latencies: Sequence[int], settings: Sequence[Setting]
-              ) -> Mapping[int, Sequence[float]]:
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        try:
-            measured = pool.map(lambda ns: goodputs_mbps(ns, settings), latencies)
-            return dict(zip(latencies, track(measured, "lab", len(latencies), console=_console()),
-                            strict=True))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            kill_all()
-            raise
+def _parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
+    return {one.name: one for one in (
+        Parameter("timer_latency_us", 0, highest_us, step_us, 1),
+        Parameter("rx_packet_ns", 0, 1_000_000, 4000, 250),
+        Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True))}
+
+
+def _names(given: str | None, measurements: Measurements, known: Mapping[str, Parameter]
+           ) -> Sequence[str]:
+    if given is None:
+        only_goodputs = measurements.values == len(measurements.points)
+        return list(known)[:1] if only_goodputs else list(known)
+    names = [name for name in known if name in given.split(",")]
+    if len(names) != len(given.split(",")):
+        raise ConfigError(f"--fit: {given!r}: expected names of {', '.join(known)}, each once, "
+                          "with commas between")
+    return names
+
+
+class _Lab:
+    """Simulates models in labs, side by side."""
+
+    def __init__(self, base: str, parameters: Sequence[Parameter], *, latency: bool) -> None:
+        self.base = base
+        self.parameters = parameters
+        self.latency = latency
+
+    def text_of(self, values: Values) -> str:
+        """The model as it stands in a batch."""
+        return with_parameters(self.base, {
+            one.name: f"{value:g}" for one, value in zip(self.parameters, values, strict=True)})
+
+    def simulator(self, settings: Sequence[Setting]) -> Simulate:
+        """What models do in these settings."""
+        def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[Measured]]:
+            with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
+                  _console().status(f"lab: {len(models)} models")):
+                try:
+                    return dict(zip(models, pool.map(self._one(settings), models), strict=True))
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    kill_all()
+                    raise
+
+        return simulate
+
+    def _one(self, settings: Sequence[Setting]) -> Callable[[Values], list[Measured]]:
+        return lambda values: measure(self.text_of(values), settings, latency=self.latency)
 
 
 def _console() -> Console:
     return Console(stderr=True)
 
 
-def _show(found: Fit) -> int:
+def _show(found: Fit, base: str, lab: _Lab) -> int:
     console = Console()
     table = Table(box=None, pad_edge=False)
-    table.add_column("latency us", justify="right")
-    for point in found.points:
-        table.add_column(f"{point.setting}", justify="right")
-    for latency_ns, goodputs in found.table.items():
-        table.add_row(f"{latency_ns / 1000:g}", *(f"{one:.1f}" for one in goodputs),
-                      style="bold" if latency_ns == found.latency_ns else "")
-    table.add_section()
-    table.add_row("measured", *(f"{point.goodput_mbps:.1f}" for point in found.points))
-    table.add_row("deviation", *(f"{100 * one:+.1f} %" for one in found.deviations()))
+    for title in ("measured", "", "model", "off by"):
+        table.add_column(title, justify="left" if title == "measured" else "right")
+    for words in _rows(found):
+        table.add_row(*words)
     console.print(table)
     if max(map(abs, found.deviations())) > _ACCEPTABLE:
-        console.print(f"No latency from 0 to {max(found.table) / 1000:g} us explains these "
-                      "measurements: something else limits this router as well, its CPU for "
-                      f"instance. The closest is {with_latency(found.latency_ns)}.", soft_wrap=True)
+        console.print("No model explains these measurements: something that it doesn't contain "
+                      "limits this router, or one of the measurements is wrong. The closest is "
+                      f"{lab.text_of(found.best)}.", soft_wrap=True, highlight=False)
         return 1
-    console.print(f"router_model = {with_latency(found.latency_ns)}", highlight=False)
-    if found.highest_ns - found.lowest_ns > 0.25 * max(found.latency_ns, 1000):
-        console.print(
-            f"Anything from {found.lowest_ns / 1000:g} to {found.highest_ns / 1000:g} us explains "
-            "the measurements as well. A rate at which the router falls short without burst "
-            "shaping would tell more.", soft_wrap=True)
+    console.print(f"router_model = {lab.text_of(found.best)}", highlight=False, soft_wrap=True)
+    ranges = found.ranges()
+    for one, value in zip(found.parameters, found.best, strict=True):
+        low, high = ranges[one.name]
+        console.print(f"{one.name}: {value:g}; from {low:g} to {high:g} explains them as well"
+                      + (", which is all that was tried: they don't tell it"
+                         if (low, high) == (one.low, one.high) else ""),
+                      highlight=False, soft_wrap=True)
+    _advise(found, lab, console)
     return 0
 
 
+def _advise(found: Fit, lab: _Lab, console: Console) -> None:
+    """Say which further measurement would tell the plausible models apart."""
+    plausible = found.plausible()
+    ends = {end(plausible, key=itemgetter(place))
+            for place in range(len(found.parameters)) for end in (min, max)}
+    known = {point.setting for point in found.measurements.points}
+    menu = [setting for setting in _MENU if setting not in known]
+    if len(ends) < 2:
+        return
+    lab.latency = True
+    told = telling_setting(menu, lab.simulator(menu)(sorted(ends)))
+    if told:
+        setting, what, apart = told
+        console.print(f"The {what} at {setting} would narrow that: there these models are "
+                      f"{apart:.0f} times apart as far as it can be measured.",
+                      highlight=False, soft_wrap=True)
+    elif found.measurements.packets_per_s is None and "rx_packet_ns" in [
+            one.name for one in found.parameters]:
+        console.print("Packets per second (pps=) would narrow that.", highlight=False)
+
+
+def _rows(found: Fit) -> Iterator[tuple[str, str, str, str]]:
+    """What was measured, and what the best model does."""
+    for point, model in zip(found.measurements.points, found.table[found.best], strict=True):
+        wanted = point.measured
+        yield (f"{point.setting} goodput, Mbit/s", f"{wanted.goodput_mbps:.1f}",
+               f"{model.goodput_mbps:.1f}",
+               f"{100 * (model.goodput_mbps / wanted.goodput_mbps - 1):+.1f} %")
+        if wanted.rise_ms is not None and model.rise_ms is not None:
+            yield (f"{point.setting} rise of latency, ms", f"{wanted.rise_ms:.2f}",
+                   f"{model.rise_ms:.2f}", f"{model.rise_ms - wanted.rise_ms:+.2f} ms")
+    cost_ns = found.packet_ns(found.best)
+    if found.measurements.packets_per_s and cost_ns:
+        measured, forwarded = found.measurements.packets_per_s, 1e9 / cost_ns
+        yield ("packets per second", f"{measured:.0f}", f"{forwarded:.0f}",
+               f"{100 * (forwarded / measured - 1):+.1f} %")
+
+
 def _write_csv(path: Path, found: Fit) -> None:
+    names = [f"{quantity} at {point.setting}" for point in found.measurements.points
+             for quantity in ("goodput_mbps", "rise_ms")]
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(["watchdog_latency_us",
-                             *(f"goodput_mbps at {point.setting}" for point in found.points)])
-            writer.writerows([latency_ns / 1000, *(f"{one:.3f}" for one in goodputs)]
-                             for latency_ns, goodputs in found.table.items())
+            writer.writerow([*(one.name for one in found.parameters), *names])
+            writer.writerows(
+                [*values, *(f"{one:.3f}" if one is not None else "" for model in measured
+                            for one in (model.goodput_mbps, model.rise_ms))]
+                for values, measured in found.table.items())
     except OSError as error:
         raise ConfigError(f"--csv: {path} can't be written: {error.strerror}") from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flent_aqm.asked.router_model import with_latency
 from flent_aqm.sweep.calibrate.points import Setting
-from flent_aqm.sweep.calibrate.simulate import goodputs_mbps
+from flent_aqm.sweep.calibrate.simulate import measure as measure_model
 from flent_aqm.sweep.calibrate.theory import default_burst_us, goodput_mbps
 from validation.check import Check, Finding, Outcome, close_to
 
@@ -26,8 +27,10 @@ def measure() -> Outcome:
     measured: dict[float, list[float]] = {rate: [] for rate in RATES_MBPS}
     for latency_us in LATENCIES_US:
         settings = [Setting(rate, burst_shaping=False) for rate in RATES_MBPS]
-        for rate, mbps in zip(RATES_MBPS, goodputs_mbps(latency_us * 1000, settings),
-                              strict=True):
+        model = with_latency(latency_us * 1000)
+        for rate, one in zip(RATES_MBPS, measure_model(model, settings, latency=False),
+                             strict=True):
+            mbps = one.goodput_mbps
             measured[rate].append(mbps)
             findings.append(close_to(f"goodput at {rate:,.0f} Mbit/s, timers {latency_us} µs late",
                                      "Mbit/s", theory_mbps(rate, latency_us), mbps, percent=2))

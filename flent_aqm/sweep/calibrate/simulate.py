@@ -1,44 +1,65 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the lab's router passes with a given timer latency."""
+"""What the lab's router passes with a given model."""
 
 from __future__ import annotations
 
+import json
 import shlex
+import statistics
 from collections.abc import Sequence
+from pathlib import Path
 
 from flent_aqm.asked.router_hook import apply_command
-from flent_aqm.asked.router_model import with_latency
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base.errors import LabError
+from flent_aqm.base.errors import BadResult, LabError
 from flent_aqm.measure.parsers.iperf3 import parse_iperf3
-from flent_aqm.sweep.calibrate.points import Setting
+from flent_aqm.sweep.calibrate.points import Measured, Setting
 from flent_aqm.testbed.virtual import Lab
 
 # Slow start, which is left out, and the time that is measured.
 _WARM_UP_S, _LENGTH_S = 1, 3
+_AQM = "fq_codel"
 
 
-def goodputs_mbps(latency_ns: int, settings: Sequence[Setting]) -> list[float]:
-    """The goodput of one iperf3 flow for each setting, all in one boot of the lab.
-
-    Raises LabError when a setting could not be measured.
+def measure(model: str, settings: Sequence[Setting], *, latency: bool = True) -> list[Measured]:
+    """Return goodput, and rise of latency if asked for, of each setting, all in one boot of the
+    lab. Raises LabError when a setting could not be measured.
     """
-    model = with_latency(latency_ns)
-    scenarios = [Scenario(rate_up_mbps=one.rate_mbps, rate_down_mbps=one.rate_mbps,
-                          burst_shaping=one.burst_shaping, router_model=model)
-                 for one in settings]
-    script = "set -e\n" + "\n".join(
-        f"{shlex.join(apply_command(scenario))} >/dev/null\n"
-        f"iperf3 -J -c server -O {_WARM_UP_S} -t {_LENGTH_S} > /run/results/{number}.json"
-        for number, scenario in enumerate(scenarios))
-    with Lab(scenarios[0], ["sh", "-c", script], servers=["iperf3"]) as lab:
+    scenarios = [Scenario.from_settings({
+        "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
+        "burst_shaping": one.burst_shaping, "router_model": model}) for one in settings]
+    probe = "irtt client -Q -i 10ms -d {}s -o {} server:2112 >/dev/null"
+    lines = ["set -e"]
+    for number, (scenario, setting) in enumerate(zip(scenarios, settings, strict=True)):
+        lines.append(f"{shlex.join(apply_command(scenario))} >/dev/null")
+        if latency:
+            lines.append(probe.format(1, f"/run/results/idle{number}.json"))
+            loaded = probe.format(_LENGTH_S, f"/run/results/load{number}.json")
+            lines.append(f"(sleep {_WARM_UP_S}; {loaded}) &")
+        load = f"iperf3 -J -c server -P {setting.flows} -O {_WARM_UP_S} -t {_LENGTH_S}"
+        lines += [f"{load} > /run/results/{number}.json", "wait"]
+    with Lab(scenarios[0], ["sh", "-c", "\n".join(lines)], servers=["iperf3", "irtt"]) as lab:
         outcome = lab.run()
         if outcome.status:
-            raise LabError(f"a router {model} late could not be measured: "
+            raise LabError(f"a router {model} could not be measured: "
                            f"{lab.stderr.read_text(errors='replace').strip()[-300:]}")
-        return [_received_mbps((lab.results / f"{number}.json").read_text())
+        return [Measured(_received_mbps((lab.results / f"{number}.json").read_text()),
+                         _rise_ms(lab.results, number) if latency else None)
                 for number in range(len(settings))]
 
 
 def _received_mbps(text: str) -> float:
     return parse_iperf3(text).totals["upload"].received_mbps
+
+
+def _rise_ms(results: Path, number: int) -> float:
+    idle, load = (_median_ms(results / f"{name}{number}.json") for name in ("idle", "load"))
+    return max(0.0, load - idle)
+
+
+def _median_ms(path: Path) -> float:
+    trips = json.loads(path.read_text())["round_trips"]
+    rtt_ms = [one["delay"]["rtt"] / 1e6 for one in trips if "rtt" in one.get("delay", {})]
+    if not rtt_ms:
+        raise BadResult("no probe came back through the modelled router")
+    return float(statistics.median(rtt_ms))

@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
-from flent_aqm.sweep.calibrate.fit import fit
-from flent_aqm.sweep.calibrate.points import Point, Setting, parse_point
-from flent_aqm.sweep.calibrate.simulate import goodputs_mbps
+from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Values, fit, telling_setting
+from flent_aqm.sweep.calibrate.points import (
+    Measured,
+    Measurements,
+    Point,
+    Setting,
+    parse_measurements,
+    parse_point,
+)
+from flent_aqm.sweep.calibrate.simulate import measure
 from flent_aqm.sweep.calibrate.theory import default_burst_us, goodput_mbps
 
 
@@ -20,46 +28,112 @@ def by_theory(rates_mbps: Sequence[float], latency_us: float) -> list[float]:
     return [goodput_mbps(rate, latency_us, default_burst_us(rate)) for rate in rates_mbps]
 
 
-def fit_theory(rates_mbps: Sequence[float], goodputs: Sequence[float]) -> tuple[int, int, int]:
-    """The best latency and its bounds, in ns, when the lab is what the theory says."""
-    points = [Point(Setting(rate, False), goodput)
+TIMERS = Parameter("timer_latency_us", 0, 60, 8, 1)
+COST = Parameter("rx_packet_ns", 0, 100_000, 4000, 250)
+RING = Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True)
+
+
+def fit_theory(rates_mbps: Sequence[float], goodputs: Sequence[float]) -> Fit:
+    """The fit of late timers, when the lab is what the theory says."""
+    points = [Point(Setting(rate, False), Measured(goodput))
               for rate, goodput in zip(rates_mbps, goodputs, strict=True)]
 
-    def simulate(latencies: Sequence[int]) -> Mapping[int, Sequence[float]]:
-        return {ns: by_theory(rates_mbps, ns / 1000) for ns in latencies}
+    def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[Measured]]:
+        return {model: [Measured(mbps) for mbps in by_theory(rates_mbps, model[0])]
+                for model in models}
 
-    found = fit(points, 60_000, 5_000, 1_000, simulate)
-    return found.latency_ns, found.lowest_ns, found.highest_ns
+    return fit(Measurements(points), [TIMERS], simulate)
+
+
+def saturating(models: Sequence[Values]) -> dict[Values, list[Measured]]:
+    """A router that passes 900 Mbit/s until its processor is full, and then has a full ring:
+    what theory says of cost and ring, at 900 and at 300 Mbit/s."""
+    found: dict[Values, list[Measured]] = {}
+    for timers_us, cost_ns, ring in models:
+        capacity_mbps = 1448 * 8e3 / cost_ns if cost_ns else 1e6
+        full = capacity_mbps < 860
+        found[timers_us, cost_ns, ring] = [
+            Measured(min(860, capacity_mbps), ring * cost_ns / 1e6 if full else 0.05),
+            Measured(by_theory([300], timers_us)[0], 0.05)]
+    return found
 
 
 @pytest.mark.parametrize("latency_us", [17, 20, 33, 58])
 def test_fit_of_a_known_router_finds_its_latency(latency_us: int) -> None:
     """A router that obeys the theory gets the latency that it was given."""
     rates = [800.0, 1000.0]
-    assert fit_theory(rates, by_theory(rates, latency_us))[0] == latency_us * 1000
+    assert fit_theory(rates, by_theory(rates, latency_us)).best == (latency_us,)
 
 
 def test_fit_of_rates_that_tell_nothing_gives_the_whole_range() -> None:
-    """Up to the depth of the bucket no latency shows, and the bounds say so."""
+    """Up to the depth of the bucket no latency shows, and the ranges say so."""
     rates = [100.0, 200.0]
-    best, lowest, highest = fit_theory(rates, by_theory(rates, 0))
-    assert (best, lowest, highest) == (0, 0, 60_000)
+    found = fit_theory(rates, by_theory(rates, 0))
+    assert found.best == (0,)
+    assert found.ranges() == {"timer_latency_us": (0, 60)}
+
+
+def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_know() -> None:
+    """Goodput tells the cost, latency the ring; timers show nowhere here."""
+    true: Values = (0, 20_000, 500)
+    points = [Point(Setting(900, True), saturating([true])[true][0]),
+              Point(Setting(300, True), saturating([true])[true][1])]
+    found = fit(Measurements(points, packets_per_s=50_000), [TIMERS, COST, RING], saturating)
+    assert found.best[1] == pytest.approx(20_000, rel=0.02)
+    assert found.best[2] == pytest.approx(500, rel=0.15)
+    ranges = found.ranges()
+    assert ranges["rx_packet_ns"][1] - ranges["rx_packet_ns"][0] < 3000
+    assert ranges["rx_ring_packets"][0] > 250
+    assert ranges["rx_ring_packets"][1] < 1000
+    assert ranges["timer_latency_us"][1] > 20
+
+
+def test_telling_setting_is_the_one_in_which_plausible_models_differ_most() -> None:
+    """Two models that agree on one setting and not on another: the other would tell."""
+    settings = [Setting(300, True), Setting(900, True, 2)]
+    candidates: dict[Values, list[Measured]] = {(1.0,): [Measured(286.0, 0.1), Measured(860.0, 5.0)],
+                  (2.0,): [Measured(286.0, 0.1), Measured(860.0, 20.0)]}
+    told = telling_setting(settings, candidates)
+    assert told is not None
+    assert told[:2] == (settings[1], "latency")
+    assert telling_setting(settings[:1], {name: measured[:1]
+                                          for name, measured in candidates.items()}) is None
 
 
 @pytest.mark.lab
 def test_late_timer_limits_the_labs_router_as_the_token_bucket_says() -> None:
     """The goodput that the lab measures is that of the arithmetic, within 2 %."""
     rates = [800.0, 1000.0]
-    measured = goodputs_mbps(20_000, [Setting(rate, False) for rate in rates])
-    assert measured == pytest.approx(by_theory(rates, 20), rel=0.02)
+    measured = measure("20us", [Setting(rate, False) for rate in rates], latency=False)
+    assert [one.goodput_mbps for one in measured] == pytest.approx(by_theory(rates, 20), rel=0.02)
 
 
 @pytest.mark.lab
-def test_calibrate_of_a_router_that_no_latency_explains_says_so(
+def test_calibrate_of_a_router_that_no_model_explains_says_so(
         capsys: pytest.CaptureFixture[str]) -> None:
     """A measurement far from the model's is no fit, and the exit status tells."""
     assert main(["calibrate", "100=40", "200=190", "--highest", "1", "--step", "1"]) == 1
-    assert "No latency from 0 to 1 us explains" in capsys.readouterr().out
+    assert "No model explains these measurements" in capsys.readouterr().out
+
+
+@pytest.mark.lab
+def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """What the lab measures with a known cost and ring gives these back, with ranges."""
+    settings = [Setting(100, True), Setting(30, True)]
+    true = "ideal+rx_packet_ns=150000+rx_ring_packets=100"
+    points = [f"{setting}={one.goodput_mbps:.2f}/{one.rise_ms:.3f}"
+              for setting, one in zip(settings, measure(true, settings), strict=True)]
+    assert main(["calibrate", *points, "pps=6667", "--fit", "rx_packet_ns,rx_ring_packets"]) == 0
+    said = capsys.readouterr().out
+    found = re.search(r"rx_packet_ns: (\S+); from (\S+) to (\S+) explains them as well", said)
+    assert found
+    best, low, high = map(float, found.groups())
+    assert low <= 150_000 <= high
+    assert best == pytest.approx(150_000, rel=0.03)
+    ring = re.search(r"rx_ring_packets: (\S+); from (\S+) to (\S+) explains", said)
+    assert ring
+    assert float(ring[2]) <= 100 <= float(ring[3])
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -74,7 +148,29 @@ def test_point_of_another_form_is_refused_with_the_form(text: str, message: str)
         parse_point(text)
 
 
-def test_calibrate_with_one_point_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """One measurement fits any model."""
-    assert main(["calibrate", "800=676"]) == 1
-    assert "give at least two" in capsys.readouterr().err
+@pytest.mark.parametrize(("words", "message"), [
+    (["800=676"], "1 measured value can't tell 1 parameter; give at least 2"),
+    (["800=676/1.5"], "2 measured values can't tell 3 parameters; give at least 3, or fit fewer"),
+    (["800=676", "800=670"], "800 is given twice"),
+    (["pps=50000"], "no goodput at any rate is given"),
+    (["800=676", "pps=12"], "'pps=12': expected pps= and a whole number"),
+    (["800=676", "900=700", "--fit", "speed"], "--fit: 'speed': expected names of timer_latency"),
+    (["800=676", "900=700", "--base", "turris"], "--base: unknown value 'turris'"),
+    (["800=676", "900=700", "--step", "0"], "expected 1 <= step"),
+])
+def test_calibrate_with_too_little_or_wrong_words_is_refused_in_a_line(
+        words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was seen, and what is wanted; no lab is booted."""
+    assert main(["calibrate", *words]) == 1
+    said = capsys.readouterr().err.strip()
+    assert message in said
+    assert "\n" not in said
+
+
+def test_measurements_are_read_with_flows_bursts_and_latency() -> None:
+    """All that the form allows."""
+    read = parse_measurements(["2x900+burst=860/3.1", "800=676", "pps=66700"])
+    assert read.points == [Point(Setting(900, True, 2), Measured(860, 3.1)),
+                           Point(Setting(800, False), Measured(676))]
+    assert (read.packets_per_s, read.values) == (66_700, 4)
+    assert str(read.points[0].setting) == "2x900+burst"
