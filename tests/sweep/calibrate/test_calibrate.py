@@ -89,10 +89,11 @@ def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_k
 
 
 def test_telling_setting_is_the_one_in_which_plausible_models_differ_most() -> None:
-    """Two models that agree on one setting and not on another: the other would tell."""
+    """Two models that agree on one setting and not on another."""
     settings = [Setting(300, True), Setting(900, True, 2)]
-    candidates: dict[Values, list[Measured]] = {(1.0,): [Measured(286.0, 0.1), Measured(860.0, 5.0)],
-                  (2.0,): [Measured(286.0, 0.1), Measured(860.0, 20.0)]}
+    candidates: dict[Values, list[Measured]] = {
+        (1.0,): [Measured(286.0, 0.1), Measured(860.0, 5.0)],
+        (2.0,): [Measured(286.0, 0.1), Measured(860.0, 20.0)]}
     told = telling_setting(settings, candidates)
     assert told is not None
     assert told[:2] == (settings[1], "latency")
