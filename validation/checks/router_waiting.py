@@ -14,7 +14,7 @@ from validation.experiment import experiment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COST_US = 50
+COST_US = 200
 MODEL = f"ideal+rx_packet_ns={COST_US * 1000}+rx_ring_packets=65536"
 LOADS = (0.3, 0.5, 0.7)
 PACKETS = 150_000
