@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench identical kills validate clean
+.PHONY: help setup packages venv sweep demo test lint bench identical kills validate docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo 'make lint    ruff, mypy, shellcheck'
 	@echo 'make bench   speed of the lab'
 	@echo 'make validate  the lab against theory; writes docs/validation.md'
+	@echo 'make docs      that, and all other numbers that stand in docs/'
 	@echo 'make identical   proof that runs repeat to the byte; takes long'
 	@echo 'make kills     proof that a sweep survives kill -9 at any moment'
 	@echo 'make clean   remove .venv and caches of this source tree; results and built tools stay'
@@ -55,6 +56,9 @@ bench: setup
 # In a folder without write access: --output DIR.
 validate: setup
 	$(BIN)/python -m validation.run $(VALIDATE_ARGUMENTS)
+
+docs: validate
+	$(BIN)/python -m validation.numbers $(DOCS_ARGUMENTS)
 
 identical: setup
 	$(BIN)/python -m bench.identical $(IDENTICAL_ARGUMENTS)

@@ -15,9 +15,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from flent_aqm import __version__
 from flent_aqm.base.errors import AqmError
+from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep.pool import cores_for
+from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all
 from validation.all_checks import CHECKS
 from validation.check import Check, Outcome
@@ -49,7 +52,10 @@ def main() -> int:
     results = [(check, outcomes[check.name]) for check in chosen]
     if output:
         known = tool_versions()
-        versions = {name: known[name] for name in _VERSIONS if known.get(name)}
+        # The same version with other options or patches is another kernel.
+        versions = {"flent-aqm": f"{__version__} ({package_hash()})",
+                    **{name: known[name] for name in _VERSIONS if known.get(name)},
+                    "kernel's hash": find_kernel().hash or "unknown"}
         for check, outcome in results:
             if isinstance(outcome, Outcome):
                 _picture(check, outcome, output / PICTURES)

@@ -23,6 +23,7 @@ from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
 
 _HEADINGS = {"rate_mbps": "Mbit/s", AQM: "AQM", "cross_traffic": "cross",
              "burst_shaping": "burst", "base_delay_ms": "delay ms", "router_model": "router"}
+_TOLD = {"test": "test {}", "cross_traffic": "cross traffic {}", "rate_mbps": "{} Mbit/s"}
 # What a line is of where nothing else is asked for, if it differs; all else that differs
 # stands before the queue.
 USUAL = ("test", "cross_traffic", "rate_mbps")
@@ -102,7 +103,7 @@ def _say_what_lines_are(
     groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
 ) -> None:
     """What all runs have in common, and what a line of several runs is."""
-    same = [f"{_HEADINGS.get(name, name)} {shown(settings[0][name])}" for name in USUAL
+    same = [_TOLD.get(name, "{} " + name).format(shown(settings[0][name])) for name in USUAL
             if name not in keys and name in settings[0]]
     if same:
         console.print(f"All runs: {', '.join(same)}.", markup=False, highlight=False,

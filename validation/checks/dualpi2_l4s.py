@@ -81,7 +81,7 @@ CHECK = Check(
            "scalable and a classic flow about the same rate.",
     source="RFC 9332, sections 2 and 4, appendix A",
     set_up=f"One flow of dctcp and one of cubic, without ECN, at {RATE_MBPS} Mbit/s with "
-           "{DELAY_MS} ms of added delay; time of each packet in the router. Linux's dctcp marks "
+           f"{DELAY_MS} ms of added delay; time of each packet in the router. Linux's dctcp marks "
            "itself ECT(0), where L4S has ECT(1), so `any_ect` is set.",
     tolerance="The L queue's median within its threshold, its tail within two frames more, which "
               "may stand before a packet; the C queue's mean within a half of its target; neither "

@@ -45,6 +45,9 @@ VERDICTS = (
     ("glitches of 30 ms", "", "glitches_per_minute_30ms"),
     ("glitches of 100 ms", "", "glitches_per_minute_100ms"),
 )
+# What docs/metrics.md says of the estimates.
+RPM_CAVEAT = ("RPM: estimates of the run's own samples; where one said 2811, live clients said 238 "
+              "and 27")
 # A cell so many times worse than the best of its row is as dark as it gets.
 DARKEST_FACTOR = 100.0
 # Differences below these don't count, in the metric's unit: a tenth of a ms, one glitch a
@@ -89,6 +92,7 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: st
     return table, [
         f"{table.runs} runs at {rate_mbps:g} Mbit/s, {figure.conditions}",
         "medians over a cell's runs",
+        RPM_CAVEAT,
         "the darker, the worse than the best of its row, on a logarithmic scale",
         f"{DASH}: no run, or too few samples to know it"]
 

@@ -36,10 +36,20 @@ const cellOf = (queue, rate) => cellsHere().find(
 
 function digits(value) {
   if (value === null || value === undefined) return "–";
+  if (value === Infinity) return "lost";
   const size = Math.abs(value);
   if (size !== 0 && size < 0.0001) return value.toExponential(1);
   return size >= 1000 ? value.toFixed(0) : size >= 100 ? value.toFixed(1)
     : size >= 0.1 || size === 0 ? value.toFixed(2) : value.toFixed(4);
+}
+// A percentile that is a lost probe comes as a word, as JSON has no infinite numbers. It ranks
+// above all numbers.
+const ranked = (value) => value === "lost" ? Infinity : value;
+function heedLost() {
+  for (const run of data.runs) run.numbers = run.numbers.map(ranked);
+  for (const entry of data.statistics) {
+    for (const found of Object.values(entry.queues)) found[1] = ranked(found[1]);
+  }
 }
 function median(values) {
   const ordered = [...values].sort((one, other) => one - other);
@@ -287,15 +297,16 @@ function tableScores() {
       const found = numbersOf(queue, state.rate, metric.name);
       return found.length ? median(found) : null;
     });
-    const known = values.filter((value) => value !== null);
-    if (!known.length) continue;
+    const known = values.filter((value) => value !== null && value !== Infinity);
+    if (values.every((value) => value === null)) continue;
     const least = Math.min(...known), most = Math.max(...known);
     // A bar would make a difference of what the digits show as the same.
     const differ = most - least > 0.01 * Math.max(Math.abs(least), Math.abs(most));
     const cells = values.map((value, at) => {
       const word = cellOf(queues[at], state.rate).words[metric.name];
-      const cell = make("td", {}, value === null ? "–" : word ?? digits(value));
-      if (value !== null && metric.better !== "neither" && differ) {
+      const cell = make("td", {},
+        value === null ? "–" : value === Infinity ? digits(value) : word ?? digits(value));
+      if (Number.isFinite(value) && metric.better !== "neither" && differ) {
         const part = (value - least) / (most - least);
         cell.className = "share";
         cell.style.setProperty("--part",
@@ -560,11 +571,13 @@ prefers.addEventListener("change", render);
 window.report = {
   update(fresh) {
     data = fresh;
+    heedLost();
     lists();
     render();
   },
   print,
 };
+heedLost();
 lists();
 render();
 })();

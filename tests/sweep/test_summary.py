@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table at the end of a sweep: what a line is of, and how wide it gets."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.metrics.scores import Scores
+from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.sweep import summary
+
+NONE = Unavailable("the test has no download")
+LOST = Unavailable("2 % of the probes were lost", lost=True)
+
+
+def cell(folder: Path, number: int, test: str = "ndt7", parameters: Mapping[str, str] | None = None,
+         **settings: object) -> Cell:
+    """A run whose data file is there."""
+    name = f"run-{number}"
+    (folder / f"{name}.flent.gz").touch()
+    return Cell(name=name, folder=folder, test_name=test, scenario=Scenario.from_settings(settings),
+                settings={"TEST_PARAMETERS": dict(parameters or {})}, commands={}, metadata={},
+                length_s=10)
+
+
+def table(cells: Sequence[Cell], known: Mapping[Path, Scores], group_by: Sequence[str] = (),
+          width: int = 80, failures: Mapping[Path, str] | None = None) -> str:
+    """What is printed on a terminal of that width."""
+    out = io.StringIO()
+    summary.show(Console(file=out, width=width), cells, known, failures or {}, group_by)
+    return out.getvalue()
+
+
+def scores(cells: Sequence[Cell], *found: Scores) -> dict[Path, Scores]:
+    return {cell.data_file: found[place % len(found)] for place, cell in enumerate(cells)}
+
+
+def row(text: str, *begins: str) -> list[str]:
+    """The words of the one line that begins with these."""
+    line, = [line.split() for line in text.splitlines() if line.split()[:len(begins)] == [*begins]]
+    return line
+
+
+def test_line_has_only_runs_that_repeat_each_other(tmp_path: Path) -> None:
+    """Shaper and tiers differ, as in a batch of one queue and rate: three lines, not one."""
+    cells = [cell(tmp_path, 1, aqm="fq_codel", shaper="none"), cell(tmp_path, 2, aqm="fq_codel"),
+             cell(tmp_path, 3, aqm="fq_codel", tiers=3)]
+    known = {one.data_file: Scores(19.0, 7.0, ms, ms + 1)
+             for one, ms in zip(cells, (577.0, 21.9, 23.8), strict=True)}
+    text = table(cells, known)
+    for words in (["none", "1", "fq_codel"], ["htb", "1", "fq_codel"], ["htb", "3", "fq_codel"]):
+        assert row(text, *words)[3] == "1"
+    assert "577.0" in text
+    assert "pooled" not in text
+
+
+def test_parameters_of_queues_and_tests_tell_runs_apart(tmp_path: Path) -> None:
+    """What the batch varies may be a parameter."""
+    cells = [cell(tmp_path, 1, aqm="codel", aqm_target="5ms"),
+             cell(tmp_path, 2, aqm="codel", aqm_target="1ms"),
+             cell(tmp_path, 3, aqm="codel", aqm_target="5ms", parameters={"load": "both"})]
+    text = table(cells, scores(cells, Scores(1.0, 1.0, 1.0, 1.0)), width=120)
+    assert "aqm target" in text
+    assert "load" in text
+    assert len([line for line in text.splitlines() if "codel  " in line]) == 3
+
+
+def test_summary_by_pools_and_says_over_what(tmp_path: Path) -> None:
+    """Asked for by name: medians over rates, with a word on it."""
+    cells = [cell(tmp_path, n, aqm="codel", rate_mbps=rate) for n, rate in enumerate((10, 20, 30))]
+    known = {one.data_file: Scores(mbps, NONE, 5.0, 6.0)
+             for one, mbps in zip(cells, (9.0, 19.0, 29.0), strict=True)}
+    text = table(cells, known, summary.parse_group_by("test_name,aqm"))
+    assert row(text, "ndt7", "codel") == ["ndt7", "codel", "3", "19.00", "5.00", "6.00"]
+    assert "Medians over the runs of each line, pooled over rate_mbps." in text
+
+
+def test_directions_have_columns_and_lost_percentiles_a_word(tmp_path: Path) -> None:
+    """Of three repetitions two have a lost p99; the mean of directions stands nowhere."""
+    cells = [cell(tmp_path, n, aqm="codel", seed=n) for n in range(3)]
+    text = table(cells, scores(cells, Scores(10.0, 50.0, 7.0, 9.0),
+                               Scores(10.0, 50.0, 7.0, LOST), Scores(10.0, 50.0, 7.0, LOST)))
+    assert row(text, "codel") == ["codel", "3", "10.00", "50.00", "7.00", "lost"]
+    assert "30.00" not in text
+    one_way = table(cells, scores(cells, Scores(NONE, 0.24, 7.0, 9.0)))
+    assert "down" not in one_way
+    assert row(one_way, "codel")[2] == "0.24"
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_standard_sweep_fits_80_columns(tmp_path: Path, width: int) -> None:
+    """All that it varies differs, and a run has failed: no heading is cut."""
+    cells = [cell(tmp_path, n, test, {"cross_traffic": str(int(cross))}, aqm=aqm, rate_mbps=rate,
+                  cross_traffic=cross)
+             for n, (test, aqm, rate, cross) in enumerate(
+                 (test, aqm, rate, cross) for test in ("ndt7", "iperf3_upload")
+                 for aqm in ("no_aqm", "fq_codel") for rate in (100, 1000)
+                 for cross in (False, True))]
+    text = table(cells, scores(cells, Scores(956.4, 956.4, 119.53, 1119.5)), width=width,
+                 failures={cells[0].data_file: "why"})
+    assert "…" not in text
+    assert max(map(len, text.splitlines()[:20])) <= width
+    for word in ("test", "cross", "Mbit/s", "AQM", "runs", "failed", "down", "up", "median", "p99"):
+        assert word in text.splitlines()[1], word
+
+
+def test_summary_by_unknown_key_is_refused() -> None:
+    """With the keys that there are."""
+    with pytest.raises(ConfigError, match="unknown key 'moon'; known: test, "):
+        summary.parse_group_by("moon")
+    assert summary.parse_group_by("test_name, rate_mbps,aqm_target") == (
+        "test", "rate_mbps", "aqm_target")

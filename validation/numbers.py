@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the numbers that stand in docs/, and writes them into their pages.
+
+    make docs                                              all of them, and docs/validation.md
+    .venv/bin/python -m validation.numbers --only scores   one part
+    .venv/bin/python -m validation.numbers --from DIR      of runs that are there, in DIR/PART
+
+A part is a table between two comments of a page. Below it stands what it was made with: the
+package, the kernel and its hash, and how many runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.results.grouping import collect
+from flent_aqm.results.metrics.percentiles import of_any
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.table import (
+    LOST,
+    METRICS,
+    Unavailable,
+    digits,
+    middle,
+    ranked,
+)
+from flent_aqm.show.looks import DASH
+from flent_aqm.sweep.sqm_home import table as sqm_home
+from validation import marked
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+BIN = Path(sys.executable).parent
+Lines = Iterator[str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """page: in docs/; command: the words that make its runs, "{folder}" being where they go;
+    lines: of its table."""
+
+    page: str
+    command: tuple[str, ...]
+    lines: Callable[[Sequence[Run]], Lines]
+
+
+def _batch(name: str) -> tuple[str, ...]:
+    return ("flent", "-B", f"batches/{name}.batch", "--batch-override", "output_path={folder}")
+
+
+def main() -> int:
+    """Run, render, write; exit status 1 where a run fails."""
+    parser = argparse.ArgumentParser(prog="python -m validation.numbers",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))
+    parser.add_argument("--from", dest="source", type=Path, metavar="DIR",
+                        help="take the runs in DIR/PART, and run nothing")
+    parser.add_argument("--output", type=Path, metavar="DOCS", default=DOCS)
+    args = parser.parse_args()
+    try:
+        for name in args.only or PARTS:
+            folder = (args.source or ROOT / "results" / "docs") / name
+            if args.source is None:
+                make(PARTS[name], folder)
+            runs = load(folder)
+            marked.replace(args.output / PARTS[name].page, name, text(PARTS[name], runs))
+            print(f"{PARTS[name].page}: {name}, {len(runs)} runs")
+    except (AqmError, ValueError) as error:
+        print(f"numbers: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def make(part: Part, folder: Path) -> None:
+    """Make a part's runs anew. Raises ConfigError where that fails."""
+    for old in folder.glob(f"*{SUFFIX}"):
+        old.unlink()
+    program, *words = (word.format(folder=folder) for word in part.command)
+    status = subprocess.run([BIN / program, *words], cwd=ROOT, check=False).returncode
+    if status:
+        raise ConfigError(f"{' '.join(part.command)} ended with status {status}")
+
+
+def load(folder: Path) -> list[Run]:
+    """The runs in a folder, by name. Raises ConfigError without any, BadResult."""
+    found = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    if not found:
+        raise ConfigError(f"{folder}: no data files there")
+    return found
+
+
+def text(part: Part, runs: Sequence[Run]) -> str:
+    """A part as it stands in its page: the table, and what it was made with."""
+    return "\n".join([*part.lines(runs), "", made_with(runs)])
+
+
+def made_with(runs: Sequence[Run]) -> str:
+    """Versions that decide the numbers. Raises ConfigError for runs of different ones."""
+    stories = {_story(run.aqm) for run in runs}
+    if len(stories) > 1:
+        raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
+                          f"{'; '.join(sorted(stories))}")
+    return f"*Made by `make docs` with {stories.pop()}: {len(runs)} runs.*"
+
+
+def _story(aqm: Mapping[str, object]) -> str:
+    kernel, tools = aqm.get("kernel"), aqm.get("tools")
+    kernel = kernel if isinstance(kernel, dict) else {}
+    tools = tools if isinstance(tools, dict) else {}
+    words = [f"flent-aqm {aqm.get('flent_aqm')} ({aqm.get('flent_aqm_hash')})",
+             f"kernel {kernel.get('version')} ({kernel.get('hash')})"]
+    return ", ".join(words + [f"{name} {tools[name]}" for name in TOOLS if tools.get(name)])
+
+
+# Of all tools that a file names, those that decide the numbers.
+TOOLS = ("iperf3", "irtt", "ndt7-client", "tc")
+
+# What is told of a run, and the metrics that tell it.
+SCORES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("NDT7: download, upload", ("ndt7_throughput_download_mbps", "ndt7_throughput_upload_mbps")),
+    ("NDT7: latency of the download, upload", (
+        "ndt7_latency_download_ms", "ndt7_latency_upload_ms")),
+    ("NDT7: retransmission, download", ("ndt7_retransmission_download_pct",)),
+    ("median under load", ("latency_loaded_median_ms",)),
+    ("mean under load", ("latency_loaded_mean_ms",)),
+    ("p99 under load", ("latency_loaded_p99_ms",)),
+    ("jitter under load", ("jitter_loaded_ms",)),
+    ("loss under load", ("loss_loaded_pct",)),
+    ("Ookla-style: download, upload", (
+        "ookla_style_iqm_download_ms", "ookla_style_iqm_upload_ms")),
+    ("RPM estimate (IETF)", ("rpm_ietf_estimate",)),
+    ("RPM estimate (goresponsiveness)", ("rpm_goresponsiveness_estimate",)),
+    ("AIM streaming, gaming, RTC", ("aim_streaming", "aim_gaming", "aim_rtc")),
+    ("DSLReports", ("dslreports_rise_ms",)),
+    ("LibreQoS: download, upload, total", (
+        "libreqos_rise_download_ms", "libreqos_rise_upload_ms", "libreqos_total")),
+    ("QoO at p99", ("qoo_p99",)),
+    ("glitches per minute at 100 ms", ("glitches_per_minute_100ms",)),
+    ("longest glitch at 100 ms", ("longest_glitch_100ms_ms",)),
+    ("time in glitches at 100 ms", ("glitch_time_100ms_pct",)),
+)
+_SCORE_COLUMNS = {"no_aqm": "pfifo", "fq_codel": "fq_codel"}
+
+
+def scores(runs: Sequence[Run]) -> Lines:
+    """A column for each of the two queues."""
+    by_queue = {str(run.settings["aqm"]): run for run in runs}
+    yield f"| | {' | '.join(_SCORE_COLUMNS.values())} |"
+    yield "| --- | --- | --- |"
+    for label, names in SCORES:
+        cells = [", ".join(_score(by_queue[queue], name) for name in names)
+                 for queue in _SCORE_COLUMNS]
+        yield f"| {label} | {_with_unit(cells[0], names)} | {_with_unit(cells[1], names)} |"
+
+
+def _score(run: Run, name: str) -> str:
+    """A number, or the word alone where there is one: a grade says what its number means."""
+    metric = METRICS[name]
+    value = metric.of(run)
+    known = ranked(value)
+    if known is not None and metric.word and name != "rpm_ietf_estimate" and (
+            not name.startswith("rpm_")):
+        return metric.word(known)
+    return metric.text(value)
+
+
+def _with_unit(cell: str, names: Sequence[str]) -> str:
+    unit = METRICS[names[0]].unit
+    return cell if METRICS[names[0]].word or unit in ("", "points") else f"{cell} {unit}"
+
+
+PING_CONFIGURATIONS = {"defaults": "defaults", "small_buffers": "small buffers", "sfb": "SFB",
+                       "sfq": "SFQ"}
+PING_LOADS = ("empty", "upload", "download", "both")
+
+
+def ping_exp(runs: Sequence[Run]) -> Lines:
+    """A line for each load and configuration; a lost ping is slower than any."""
+    found = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
+    yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
+           "`dest1` and `dest2` |")
+    yield "| --- | --- | --- | --- | --- |"
+    for load_name in PING_LOADS:
+        for configuration, name in PING_CONFIGURATIONS.items():
+            first, second = _pings(found[configuration, load_name])
+            came = first.rtt_ms[~first.lost]
+            median = of_any(first.rtt_ms, 50)
+            jitter = numpy.abs(numpy.diff(came)).mean()
+            lost = ", ".join(f"{100 * one.lost.mean():.1f} %" for one in (first, second))
+            yield (f"| {load_name} | {name} | "
+                   f"{LOST if numpy.isinf(median) else f'{median:,.0f}'}, "
+                   f"{came.min():,.0f}{DASH}{came.max():,.0f} | {jitter:.1f} | {lost} |")
+
+
+def _pings(run: Run) -> tuple[Probe, Probe]:
+    first, second = (next(one for one in run.probes if place in one.name)
+                     for place in ("dest1", "dest2"))
+    return first, second
+
+
+SQM_COLUMNS = {
+    "download": "throughput_download_mbps", "upload": "throughput_upload_mbps",
+    "idle, median": "latency_idle_median_ms", "loaded, median": "latency_loaded_median_ms",
+    "loaded, mean": "latency_loaded_mean_ms", "DSLReports": "dslreports_rise_ms",
+    "LibreQoS": "libreqos_total", "AIM streaming": "aim_streaming", "gaming": "aim_gaming",
+    "RTC": "aim_rtc", "RPM estimate": "rpm_ietf_estimate"}
+
+
+def sqm(runs: Sequence[Run]) -> Lines:
+    """A line for each run, in the order of the runs."""
+    yield f"| setting | {' | '.join(SQM_COLUMNS)} |"
+    yield "|" + " --- |" * (len(SQM_COLUMNS) + 1)
+    for run in sorted(runs, key=lambda run: (int(run.title.split("-")[0]), run.title)):
+        cells = [sqm_home.cell(run, name) for name in SQM_COLUMNS.values()]
+        yield f"| {sqm_home.label(run)} | {' | '.join(cells)} |"
+
+
+SPREAD = ("throughput_{way}_mbps", "latency_loaded_median_ms", "latency_loaded_p99_ms",
+          "queue_drops_{way}")
+
+
+def spread(runs: Sequence[Run]) -> Lines:
+    """A line for each test and queue: median, and lowest to highest of its seeds."""
+    yield ("| test | queue | throughput, Mbit/s | loaded RTT, median ms | p99, ms | "
+           "packets dropped |")
+    yield "| --- | --- | --- | --- | --- | --- |"
+    groups = collect(runs, lambda run: (run.test, str(run.settings["aqm"])))
+    for (test, queue), members in sorted(groups.items()):
+        way = "download" if "download" in test else "upload"
+        cells = [_spread([METRICS[name.format(way=way)].of(run) for run in members])
+                 for name in SPREAD]
+        yield f"| `{test}` | `{queue}` | {' | '.join(cells)} |"
+
+
+def _spread(values: Sequence[float | Unavailable]) -> str:
+    known = sorted(one for value in values if (one := ranked(value)) is not None)
+    if not known:
+        return DASH
+    center = ranked(middle(known))
+    of = "" if len(known) == len(values) else f" in {len(known)} of {len(values)}"
+    return (f"{digits(known[-1] if center is None else center)} "
+            f"({digits(known[0])}{DASH}{digits(known[-1])}){of}")
+
+
+PARTS: Mapping[str, Part] = {
+    "scores": Part("metrics.md", _batch("scores"), scores),
+    "ping_exp": Part("ping-exp.md", _batch("ping_exp"), ping_exp),
+    "sqm_home": Part("sqm-home.md", ("flent-aqm", "sqm-home", "-o", "{folder}"), sqm),
+    "spread": Part("reproducibility.md", _batch("spread"), spread),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
