@@ -49,6 +49,7 @@ def main(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import Progress
 
+    from flent_aqm.results.grouping import ALIASES, check_known
     from flent_aqm.results.many_files import find_files
     from flent_aqm.show.figures.gather import gather
     from flent_aqm.show.figures.study import BASE_DELAY, FIGURES, grid, of_least_delay
@@ -69,6 +70,9 @@ def main(args: argparse.Namespace) -> int:
         print(f"left out: {fault}", file=sys.stderr)
     if len(faults) > MOST_NAMED:
         print(f"left out: {len(faults) - MOST_NAMED} more", file=sys.stderr)
+    chosen_by = [(ALIASES.get(key, key), value) for key, value in chosen_by]
+    if rows:
+        check_known([row.settings for row in rows], [key for key, _ in chosen_by])
     rows = [row for row in rows if all(_matches(row.settings.get(key), value)
                                        for key, value in chosen_by)]
     if not rows:
@@ -112,6 +116,7 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
     # Without pyplot: no window system is asked for.
     from matplotlib.figure import Figure as Canvas
 
+    from flent_aqm.results.grouping import pooled_over
     from flent_aqm.show.figures import boxes, instant, verdicts
     from flent_aqm.show.figures.study import nearest, rows_of
     from flent_aqm.show.looks import LARGE_PER_INCH, caption, wrapped
@@ -128,7 +133,10 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
     else:
         draw = instant.draw if figure.kind == "instant" else boxes.draw
         table, words = draw(figure, rows_of(figure, rows, args.test), grid, canvas, title)
-    words = [f"test {args.test}", *words, grid.model]
+    rest = pooled_over([row.settings for row in rows_of(figure, rows, args.test)],
+                       ("aqm", "rate_mbps", "test", "burst_shaping", "cross_traffic"))
+    words = [f"test {args.test}", *words, *([f"pooled over {', '.join(rest)}"] if rest else []),
+             grid.model]
     if not args.caption_apart:
         caption(canvas, words)
     stem = args.output / f"figure{figure.number:02}-{figure.kind}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.results.grouping import AQM, KNOWN, NEVER, RATE
+from flent_aqm.results.grouping import AQM, RATE, TITLE, factors
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
 from flent_aqm.results.metrics.settings import Setting
@@ -18,9 +18,6 @@ from flent_aqm.show.grouping import sorted_values, word
 from flent_aqm.show.looks import order
 from flent_aqm.show.report.gather import STEP_S, Row
 
-# In these, runs that repeat each other differ; and what a selection of more would be no use for.
-_REPEATS = (*NEVER, "start_jitter_ms")
-MOST_VALUES = 24
 MOST_SIDES = 12
 # What else a router's configuration is made of, besides the queue.
 _ROUTER = ("up_aqm", "shaper", "txqueuelen", "tcp_ecn", "ingress", "tiers")
@@ -90,24 +87,12 @@ def rate_of(row: Row) -> Setting:
 
 
 def dimensions(rows: Sequence[Row], side: Sequence[str] = (AQM,)) -> list[Dimension]:
-    """The settings, besides what is compared and the rate, that tell slices apart."""
-    names = dict.fromkeys((*KNOWN, *sorted({name for row in rows for name in row.settings})))
-    found = []
-    for name in names:
-        if name in (*side, RATE) or name in _REPEATS:
-            continue
-        values = sorted_values(name, [row.settings.get(name, NOT_TOLD) for row in rows])
-        if 2 <= len(values) <= MOST_VALUES or name == "test":
-            found.append(Dimension(name, [NOT_TOLD if one is None else one for one in values]))
-    # A test parameter may say what a setting says.
-    return [one for place, one in enumerate(found) if one.name == "test" or not any(
-        _says_the_same(one.name, other.name, rows) for other in found[:place])]
-
-
-def _says_the_same(one: str, other: str, rows: Sequence[Row]) -> bool:
-    pairs = {(row.settings.get(one, NOT_TOLD), row.settings.get(other, NOT_TOLD))
-             for row in rows}
-    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    """The settings, besides what is compared and the rate, that tell slices apart; the test
+    always."""
+    names = ["test", *factors([row.settings for row in rows], ("test", *side, RATE))]
+    return [Dimension(name, [NOT_TOLD if one is None else one for one in sorted_values(
+        name, [row.settings.get(name, NOT_TOLD) for row in rows])])
+        for name in names if name != TITLE]
 
 
 def key_of(row: Row, found: Sequence[Dimension]) -> tuple[Setting, ...]:

@@ -17,6 +17,7 @@ import numpy
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import DataFile, Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow
+from flent_aqm.results.metrics.percentiles import of_answered
 from flent_aqm.results.metrics.probes import Tool
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.window import Window
@@ -62,7 +63,7 @@ def latency(samples: Samples) -> Latency:
     """Raises NotAvailable when no ping was answered."""
     answered = samples.answered_ms
     enough = answered.size >= MIN_PINGS
-    low, middle, high = numpy.percentile(answered, (10, 50, 90))
+    low, middle, high = (of_answered(answered, percent) for percent in (10, 50, 90))
     return Latency(
         count=int(samples.rtt_ms.size),
         lost_pct=100 * (1 - answered.size / samples.rtt_ms.size),

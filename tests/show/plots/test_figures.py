@@ -93,6 +93,8 @@ def test_numbers_are_those_of_the_runs(sweep: Path, tmp_path: Path) -> None:
     (["--test", "rrul"], "no run of test 'rrul'; there are: iperf3_upload, ndt7"),
     (["--where", "aqm"], "--where aqm: expected KEY=VALUE"),
     (["--where", "router_model=omnia"], "none of 7 files has a run to draw"),
+    (["--where", "colour=red"], "no run has the setting 'colour'; known: aqm"),
+    (["--where", "rate=17"], "none of 7 files has a run to draw"),
 ])
 def test_what_makes_no_sense_is_one_line(
     words: list[str], told: str, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

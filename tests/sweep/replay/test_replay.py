@@ -146,3 +146,12 @@ def test_every_parameter_of_our_tests_can_be_replayed() -> None:
                                 path.read_text()))
     assert "cross_traffic" in asked
     assert asked <= set(TEST_PARAMETERS)
+
+
+def test_file_of_flent_in_the_lab_command_is_refused_with_what_to_do() -> None:
+    """It doesn't record how it was called; no version of this package could replay it."""
+    done = replay(Path(__file__).resolve().parents[2] / "golden" / "runs" / "ndt7.flent.gz")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "inside `flent-aqm lab`" in done.stderr
+    assert "call flent-aqm lab as before, with --seed 1" in done.stderr
+    assert done.stderr.count("\n") == 1
