@@ -82,6 +82,16 @@ def test_batch_file_without_b_runs_in_editable_and_as_module(
     assert (ended.status, ended.err, ran(ended)) == (0, "", ["study"])
 
 
+@pytest.mark.parametrize(("text", "said"), [(OURS, False), (STOCK, True)])
+def test_time_of_runs_in_a_row_is_announced_for_stock_batches_alone(
+    text: str, said: bool, installed: Env, tmp_path: Path
+) -> None:
+    """Flent adds up real time; in the lab that says half an hour before four minutes."""
+    (tmp_path / "study.batch").write_text(text)
+    ended = flent(installed, tmp_path, "-B", "study.batch")
+    assert ("Estimated total runtime" in ended.out + ended.err) is said
+
+
 def test_two_batch_files_without_b_run_the_namesake_of_either(
     installed: Env, tmp_path: Path
 ) -> None:

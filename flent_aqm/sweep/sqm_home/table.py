@@ -19,7 +19,7 @@ COLUMNS = {
     "loaded\nmedian ms": "latency_loaded_median_ms",
     "loaded\nmean ms": "latency_loaded_mean_ms",
     "DSLReports": "dslreports_rise_ms",
-    "LibreQoS": "libreqos_rise_ms",
+    "LibreQoS": "libreqos_total",
     "AIM\nstreaming": "aim_streaming",
     "AIM\ngaming": "aim_gaming",
     "AIM\nRTC": "aim_rtc",
