@@ -105,21 +105,24 @@ def text(part: Part, runs: Sequence[Run]) -> str:
 
 
 def made_with(runs: Sequence[Run]) -> str:
-    """Versions that decide the numbers. Raises ConfigError for runs of different ones."""
+    """Versions that decide the numbers; of the package's sources, which change more often,
+    there may be several. Raises ConfigError for runs of different kernels or tools."""
     stories = {_story(run.aqm) for run in runs}
     if len(stories) > 1:
         raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
                           f"{'; '.join(sorted(stories))}")
-    return f"*Made by `make docs` with {stories.pop()}: {len(runs)} runs.*"
+    package = sorted({str(run.aqm.get("flent_aqm")) for run in runs})
+    sources = sorted({str(run.aqm.get("flent_aqm_hash")) for run in runs})
+    return (f"*Made by `make docs` with flent-aqm {', '.join(package)} ({', '.join(sources)}), "
+            f"{stories.pop()}: {len(runs)} runs.*")
 
 
 def _story(aqm: Mapping[str, object]) -> str:
     kernel, tools = aqm.get("kernel"), aqm.get("tools")
     kernel = kernel if isinstance(kernel, dict) else {}
     tools = tools if isinstance(tools, dict) else {}
-    words = [f"flent-aqm {aqm.get('flent_aqm')} ({aqm.get('flent_aqm_hash')})",
-             f"kernel {kernel.get('version')} ({kernel.get('hash')})"]
-    return ", ".join(words + [f"{name} {tools[name]}" for name in TOOLS if tools.get(name)])
+    return ", ".join([f"kernel {kernel.get('version')} ({kernel.get('hash')})",
+                      *(f"{name} {tools[name]}" for name in TOOLS if tools.get(name))])
 
 
 # Of all tools that a file names, those that decide the numbers.
@@ -246,9 +249,9 @@ def _spread(values: Sequence[float | Unavailable]) -> str:
     known = sorted(one for value in values if (one := ranked(value)) is not None)
     if not known:
         return DASH
-    center = ranked(middle(known))
+    center = middle(values)
     of = "" if len(known) == len(values) else f" in {len(known)} of {len(values)}"
-    return (f"{digits(known[-1] if center is None else center)} "
+    return (f"{LOST if isinstance(center, Unavailable) else digits(center)} "
             f"({digits(known[0])}{DASH}{digits(known[-1])}){of}")
 
 

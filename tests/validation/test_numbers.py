@@ -31,7 +31,7 @@ def part_of(page: Path, name: str) -> str:
 def test_part_says_what_made_it(name: str) -> None:
     """Package, kernel with its hash, and how many runs stand below each table."""
     text = part_of(DOCS / numbers.PARTS[name].page, name)
-    assert re.search(r"^\*Made by `make docs` with flent-aqm \S+ \([0-9a-f]{8,}\), kernel \S+ "
+    assert re.search(r"^\*Made by `make docs` with flent-aqm \S+ \([0-9a-f, ]{8,}\), kernel \S+ "
                      r"\([0-9a-f]{8,}\), .*: \d+ runs\.\*$", text, re.MULTILINE), text[-300:]
 
 
