@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import AqmError
+from flent_aqm.base.words import plain
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,9 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; argv without the program's name. Returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Names of files may be no text, and a terminal may not know all text.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(words)
     except AqmError as error:
@@ -105,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from flent_aqm.base.crash_log import write_crash_log
 
         where = write_crash_log(words, error)
-        print(f"flent-aqm: a defect of flent-aqm: {type(error).__name__}: {error}; "
+        print(f"flent-aqm: a defect of flent-aqm: {type(error).__name__}: {plain(error)}; "
               f"please report it with {where}", file=sys.stderr)
         return 3
 

@@ -21,9 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flent_aqm.base.words import plain
+
 
 class AqmError(Exception):
-    """An expected failure. Its text says what was seen and how to mend it."""
+    """An expected failure. Its text says what was seen and how to mend it. As a string it is
+    one line that no terminal obeys, whatever it quotes of files, names and tools."""
+
+    def __str__(self) -> str:
+        return plain(super().__str__())
 
 
 class ConfigError(AqmError):
@@ -59,7 +65,16 @@ class StorageError(AqmError):
 
 
 class BadResult(AqmError):
-    """A data file that can't be used."""
+    """A data file that can't be used. As a string it has no more than LONGEST characters: a
+    name in the file may have a million."""
+
+    LONGEST = 600
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if len(text) <= self.LONGEST:
+            return text
+        return f"{text[:self.LONGEST * 2 // 3]}…{text[-self.LONGEST // 3:]}"
 
 
 class NotAvailable(BadResult):

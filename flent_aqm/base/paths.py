@@ -26,7 +26,10 @@ def is_installed() -> bool:
 
 def user_cache() -> Path:
     """The cache folder of this user (XDG Base Directory Specification)."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = os.environ.get("XDG_CACHE_HOME")
+    if not base:
+        home = os.path.expanduser("~")  # as it stands for a user whom nobody knows
+        base = os.path.join(home if os.path.isabs(home) else "/nonexistent", ".cache")
     return Path(base) / "flent-aqm"
 
 
@@ -36,9 +39,10 @@ def cache_to_write() -> Path:
 
 
 def find_cached(*parts: str) -> Path | None:
-    """The first existing file among this user's cache and the machine's."""
+    """The first existing file among this user's cache and the machine's. What this user may
+    not look at is not there: Path.exists() would raise for the cache of another."""
     for base in (user_cache(), SYSTEM_CACHE):
         path = base.joinpath(*parts)
-        if path.exists():
+        if os.path.exists(path):
             return path
     return None

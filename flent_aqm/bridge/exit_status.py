@@ -8,6 +8,7 @@ afterwards. The GUI's processes never return from run_flent(): they stay as they
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -16,6 +17,13 @@ from typing import Any
 from flent_aqm.base.errors import AqmError
 
 _failed = False
+_looking = False
+
+
+def looking_at_files() -> None:
+    """Tell that data files are shown, and no test is run."""
+    global _looking
+    _looking = True
 
 
 @contextmanager
@@ -35,6 +43,16 @@ def reported(*also: type[Exception]) -> Iterator[None]:
         raise RuntimeError(" ".join(str(error).split())) from error
 
 
+def _stumbled(error: Exception) -> str:
+    """What to say of a data file that passed all checks and that Flent can't show."""
+    from flent_aqm.base.crash_log import write_crash_log
+    from flent_aqm.base.words import plain
+
+    where = write_crash_log(sys.argv, error)
+    return (f"ERROR: Flent can't show it ({type(error).__name__}: {plain(error)[:200]}); "
+            f"{where} has the details")
+
+
 def patch(module: Any) -> None:
     """Patch flent itself, where the command's entry points are."""
     stock = module.run_flent
@@ -43,7 +61,13 @@ def patch(module: Any) -> None:
     def run_flent(gui: bool = False) -> int:
         global _failed
         _failed = False
-        status: int = stock(gui)
+        try:
+            status: int = stock(gui)
+        except Exception as error:
+            if "--debug-error" in sys.argv or not _looking:
+                raise
+            print(_stumbled(error), file=sys.stderr)
+            return 1
         return 1 if _failed else status
 
     module.run_flent = run_flent

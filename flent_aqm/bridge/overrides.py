@@ -8,7 +8,8 @@ none has it, makes one that does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+import re
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
@@ -16,6 +17,24 @@ _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "
 
 # Keys whose value is a number. Flent makes False of an override with 0.
 _NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "seed", "jobs")
+
+
+# What is behind it is its value, with = and ; in it.
+_TEST_PARAMETERS = re.compile(r"(?:^|;)\s*(test_parameters)\s*=", re.IGNORECASE)
+
+
+def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
+    """An override as Flent reads it, where test_parameters takes all that follows.
+
+    stock: Flent's reader, which splits at each ; and = outside of two pairs of quotes.
+    """
+    found = _TEST_PARAMETERS.search(text)
+    if found is None:
+        return stock(text)
+    value = text[found.end():].strip()
+    while len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        value = value[1:-1]  # Flent itself would need two pairs
+    return {**stock(text[:found.start()]), found[1]: value}
 
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:

@@ -30,9 +30,10 @@ def patch(module: Any) -> None:
         from flent.settings import new as new_settings
 
         from flent_aqm.base.errors import BadResult
-        from flent_aqm.bridge.exit_status import reported
+        from flent_aqm.bridge.exit_status import looking_at_files, reported
         from flent_aqm.bridge.untrusted import read_for_flent
 
+        looking_at_files()
         path = Path(filename)
         suffix = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".bz2") else path.suffix
         with reported():

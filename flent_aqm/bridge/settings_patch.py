@@ -5,7 +5,7 @@ every test that measures latency."""
 from __future__ import annotations
 
 import os
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from flent_aqm.asked.test_files import is_only_ours, our_tests
@@ -20,9 +20,13 @@ def patch(module: Any) -> None:
     _patch_list(module)
     _patch_plots(module)
     if not os.environ.get(environment.CELL):
-        from flent_aqm.bridge import definitions
+        from flent_aqm.bridge import definitions, overrides
 
         definitions.patch(module.Settings)
+        # --batch-override test_parameters=a=1;b=2, which Flent would take for two keys
+        for action in module.parser._actions:
+            if action.dest == "BATCH_OVERRIDE":
+                action.type = partial(overrides.keys_and_values, action.type)
 
 
 def _patch_words(module: Any) -> None:

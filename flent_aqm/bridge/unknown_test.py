@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flent_aqm.asked.test_files import SUFFIX, our_tests
+from flent_aqm.base.words import for_plot, plain
 from flent_aqm.show.plots.catalogue import plots_for
 
 # More are no picture.
@@ -71,5 +72,4 @@ def _series(settings: Any) -> Any:
 
 def _text(value: Any) -> str:
     """A file's text as a label: what can't be seen left out, and dollars no formulas."""
-    text = "".join(one for one in str(value or "")[:LONGEST_LABEL] if one.isprintable())
-    return text.replace("$", r"\$")
+    return for_plot(plain(str(value or "")[:LONGEST_LABEL]))

@@ -1,23 +1,44 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A data file, perhaps of a stranger, made fit for Flent, or refused.
 
-Flent makes settings of all metadata, and executes the test definition that NAME leads to.
+Flent makes settings of all metadata, executes the test definition that NAME leads to, and
+draws the title as a formula where it has dollars in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.results.data_file import DataFile, a_number, read_data_file
+from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
+from flent_aqm.results.data_file import DataFile, a_number, read_data_file, refuse_odd_names
 
 # A definition makes a runner of each.
 MOST_STREAMS = 1000
-_LENGTHS = ("LENGTH", "TOTAL_LENGTH", "STEP_SIZE", "DELAY")
+LONGEST_NAME = 100
+LONGEST_PARAMETER = 10_000
+# Of Flent's results, which has a series for each field of a sample.
+MOST_RESULTS = 10_000
+MOST_STEPS = 1_000_000  # Flent itself makes no more
+# In files of version 1, of which Flent makes a sample each.
+MOST_OLD_RESULTS = 200_000
+# What a measured value is at most, of any unit; no axis can be drawn beyond.
+BEYOND_ALL_MEASURE = 1e18
+# A name that no format, path or log takes for something else.
+_NAME = re.compile(r"[\w+=,@~][\w+=,@~. -]*")
+# Test parameters of which a definition makes so many runners.
+_COUNTS = re.compile("streams|runners|uploads|downloads")
+# In seconds: the least, the most.
+_LENGTHS = {"LENGTH": (0, 1e8), "TOTAL_LENGTH": (0, 1e8), "DELAY": (0, 1e8),
+            "STEP_SIZE": (1e-6, 1e8)}
 # Settings by name that a loaded file may have, besides those that Flent records.
 _ALSO_METADATA = ("REMOTE_METADATA",)
+# What stands in plots, and how much of it: drawing takes time by the letter.
+_DRAWN = ("TITLE", "HOST", "LOCAL_HOST")
+_LONGEST_DRAWN = 200
 
 
 def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict[str, Any]:
@@ -27,6 +48,26 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
     what else it takes for a setting or a method of its own: that is left out. Raises
     BadResult.
     """
+    data = _read(path, recorded, settings)
+    _complete(data)
+    _make_plain(data.metadata)
+    for key in _DRAWN:
+        data.metadata[key] = for_plot(plain(str(data.metadata[key])[:_LONGEST_DRAWN]))
+    return data.whole
+
+
+def read_to_share(path: Path) -> DataFile:
+    """A file as it is, with what Flent asks of any. Raises BadResult for one that Flent can't
+    use."""
+    from flent.resultset import RECORDED_SETTINGS
+    from flent.settings import new
+
+    data = _read(path, RECORDED_SETTINGS, new())
+    _complete(data)
+    return data
+
+
+def _read(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
     data = read_data_file(path)
     try:
         _refuse_harmful(data)
@@ -35,41 +76,109 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
     for key in [key for key in data.metadata if hasattr(settings, key)
                 and key not in recorded and key not in _ALSO_METADATA]:
         del data.metadata[key]
-    return data.whole
+    return data
 
 
 def _refuse_harmful(data: DataFile) -> None:
-    metadata, whole = data.metadata, data.whole
+    metadata = data.metadata
     name = metadata.get("NAME")
-    if (not isinstance(name, str) or not name.isprintable() or not name or len(name) > 100
-            or name.startswith(".") or "/" in name or "\\" in name):
-        raise BadResult(f"its NAME is {str(name)[:60]!r}, not the plain name of a test")
-    for key in _LENGTHS:
-        if metadata.get(key) is not None and a_number(metadata[key]) is None:
-            raise BadResult(f"its {key} is no number")
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+        raise BadResult(f"its NAME is {str(name)[:60]!r}, not the plain name of a test: letters, "
+                        "digits and ._+=,@~-")
+    for key, (least, most) in _LENGTHS.items():
+        seconds = a_number(metadata.get(key))
+        if metadata.get(key) is not None and (seconds is None or not least <= seconds <= most):
+            raise BadResult(f"its {key} is {str(metadata[key])[:40]!r}; expected a number of "
+                            f"seconds from {least:g} to {most:g}")
     hosts = metadata.get("HOSTS") or []
     if not isinstance(hosts, list) or len(hosts) > MOST_STREAMS or not all(
             isinstance(host, str) for host in hosts):
-        raise BadResult("its HOSTS are no list of names")
+        raise BadResult(f"its HOSTS are no list of names, or of more than {MOST_STREAMS:,}")
     parameters = metadata.get("TEST_PARAMETERS") or {}
     if not isinstance(parameters, dict):
         raise BadResult("its TEST_PARAMETERS are no object")
     for key, value in parameters.items():
-        text = str(value)
-        if len(text) > 10_000 or ("streams" in key and any(
-                part.strip().isdigit() and int(part[:20]) > MOST_STREAMS
-                for part in text.split(","))):
-            raise BadResult(f"its test parameter {key[:40]!r} is beyond all measure")
+        _refuse_parameter(key, value)
+    _refuse_results(data.whole)
+    if data.version == 1 and sum(map(len, data.whole["results"].values())) > MOST_OLD_RESULTS:
+        raise BadResult(f"it is of version 1 and has more than {MOST_OLD_RESULTS:,} results")
+    for series, samples in data.raw_values.items():
+        _refuse_samples(series, samples)
+
+
+def _refuse_parameter(key: str, value: Any) -> None:
+    text = str(value)
+    parts = re.split("[,;]", text)
+    if len(text) > LONGEST_PARAMETER or len(parts) > MOST_STREAMS or (
+            _COUNTS.search(key) and any(_count(part) > MOST_STREAMS for part in (value, *parts))):
+        raise BadResult(f"its test parameter {key[:40]!r} is beyond all measure: {text[:40]!r}; "
+                        f"expected no more than {MOST_STREAMS:,} streams, and "
+                        f"{LONGEST_PARAMETER:,} characters")
+
+
+def _count(value: Any) -> float:
+    """What a definition's int() makes of it: +1000 and 1_000 are numbers, too."""
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return 0
+
+
+def _refuse_results(whole: dict[str, Any]) -> None:
     x_values, results = whole.get("x_values"), whole.get("results")
     if not (isinstance(x_values, list) and _numbers_or_gaps(x_values)
-            and isinstance(results, dict)):
+            and isinstance(results, dict)) or len(x_values) > MOST_STEPS:
         raise BadResult("its x_values or results have another form than Flent's")
+    refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
-        if not _numbers_or_gaps(values) or len(values) != len(x_values):
+        if not isinstance(values, list) or len(values) != len(x_values) \
+                or not _numbers_or_gaps(values):
             raise BadResult(f"its results of {series[:40]!r} are not a number or a gap for "
                             "each of its x_values")
+    if any(for_spreadsheet(series) != series for series in results):
+        raise BadResult("the name of a series begins like a spreadsheet's formula")
 
 
-def _numbers_or_gaps(values: Any) -> bool:
-    return isinstance(values, list) and all(
-        value is None or a_number(value) is not None for value in values)
+def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
+    for sample in samples:
+        for key in ("t", "val"):
+            value = sample.get(key)
+            if not _measured(value):
+                raise BadResult(f"a sample of {series[:40]!r} has for its {key} "
+                                f"{str(value)[:40]!r}, which is no number that was measured")
+
+
+def _numbers_or_gaps(values: list[Any]) -> bool:
+    return all(map(_measured, values))
+
+
+def _measured(value: Any) -> bool:
+    return value is None or (
+        type(value) in (int, float) and abs(value) < BEYOND_ALL_MEASURE)
+
+
+def _complete(data: DataFile) -> None:
+    """What Flent asks of any file's metadata."""
+    metadata = data.metadata
+    for key in _DRAWN:
+        if metadata.get(key) is None:
+            metadata[key] = ""
+    steps = [x for x in data.whole["x_values"] if x is not None]
+    length_s = max(steps, default=0.0)
+    for key, usual in (("TOTAL_LENGTH", length_s), ("LENGTH", length_s), ("STEP_SIZE", 0.2)):
+        if metadata.get(key) is None:
+            metadata[key] = usual
+    if not metadata.get("T0") and metadata.get("TIME"):
+        metadata["T0"] = metadata["TIME"]
+
+
+def _make_plain(tree: Any) -> None:
+    """Take out of all text in a tree what a terminal would obey, in place."""
+    places = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
+    for key, value in places:
+        if isinstance(value, (dict, list)):
+            _make_plain(value)
+        elif isinstance(value, str) and not value.isprintable():
+            tree[key] = plain_lines(value)
+        if isinstance(key, str) and not key.isprintable():
+            tree[plain(key)] = tree.pop(key)

@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
+from flent_aqm.base.words import plain
 from flent_aqm.results.grouping import check_known, grouped, parse_keys, shown, unpooled
 from flent_aqm.results.many_files import each_run, find_files
 from flent_aqm.results.metrics.run import Run
@@ -61,11 +62,11 @@ def main(args: argparse.Namespace) -> int:
         failures: list[Failure] = []
         for path, result in each_run(files, partial(ask, wanted)):
             if isinstance(result, BadResult):
-                failures.append(Failure(path.name, str(result)))
+                failures.append(Failure(plain(path.name), str(result)))
             else:
                 known.append((path, *result))
         subjects = _groups(known, args.median_by, args.pool or "") if args.median_by else [
-            (path.name, numbers) for path, _, numbers in known]
+            (plain(path.name), numbers) for path, _, numbers in known]
     except ConfigError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return MISTAKE

@@ -106,7 +106,8 @@ def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
     if width:
         size = width, width * max(size[1] / size[0], LEAST_HEIGHT_BY_WIDTH[figure.kind]
                                   if width < size[0] / 2 else 0)
-    with matplotlib.rc_context({"svg.hashsalt": "flent-aqm"}  # the same data, the same bytes
+    # The same data gives the same bytes; words out of files are no formulas.
+    with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}
                                | letters(size[0])):
         _draw(figure, rows, grid, args, size)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep import preflight
@@ -69,13 +70,13 @@ def _run(cell: Cell) -> dict[str, Any]:
 
 def _report(versions: list[Difference], found: list[Difference]) -> int:
     for one in versions:
-        print(f"other version: {one}")
+        print(f"other version: {plain(one)}")
     if not found:
         print("identical" + (", in spite of other versions" if versions else ""))
         return IDENTICAL
-    print(f"different: {found[0]}")
+    print(f"different: {plain(found[0])}")
     for one in found[1:SHOWN]:
-        print(f"      also: {one}")
+        print(f"      also: {plain(one)}")
     if len(found) > SHOWN:
         print(f"      also: {len(found) - SHOWN} more")
     return DIFFERENT

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.results.jobs_option import add_jobs
 
 MOST_NAMED = 10
@@ -46,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
     failed = sum(len(one.status.failed) for one in folders if one.status)
     require(rows, damaged, failed)
     for path, cause in damaged[:MOST_NAMED]:
-        print(f"left out: {path}: {cause}", file=sys.stderr)
+        print(f"left out: {plain(path)}: {cause}", file=sys.stderr)
     title = args.title or title_of(results)
     page = render(model.build(rows, damaged, folders, title))
     try:
@@ -68,6 +70,6 @@ def newest() -> Path:
 
 def title_of(results: list[Path]) -> str:
     """What the page is called."""
-    names = list(dict.fromkeys((path if path.is_dir() else path.parent).resolve().name
+    names = list(dict.fromkeys((path if os.path.isdir(path) else path.parent).resolve().name
                                for path in results))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

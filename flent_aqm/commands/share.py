@@ -1,41 +1,115 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm share`: a copy of a data file that can be given to anybody."""
+"""`flent-aqm share`: copies of data files that can be given to anybody."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError
+
+if TYPE_CHECKING:
+    from flent_aqm.results.share.strip import Stripped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.flent.gz")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
+                        help="data file, or folder with some")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
-                        help="folder for the copies, under the same names; made if needed")
+                        help="folder for the copies; made if needed")
 
 
 def main(args: argparse.Namespace) -> int:
-    from flent_aqm.results.data_file import SUFFIX, read_data_file
-    from flent_aqm.results.grouping import harmless
+    from flent_aqm.results.data_file import SUFFIX
     from flent_aqm.results.many_files import find_files
-    from flent_aqm.results.share.strip import strip
-    from flent_aqm.sweep.finish import write_whole
 
-    for file in find_files(args.files):
-        target = args.output / (file.name.split(".flent")[0] + SUFFIX)
-        if target.exists():
-            raise ConfigError(f"{target} is there already; name another folder")
-        whole, removed = strip(read_data_file(file))
-        try:
-            args.output.mkdir(parents=True, exist_ok=True)
-            write_whole(target, whole)
-        except OSError as error:
-            raise ConfigError(f"{target}: can't be written: {error.strerror or error}") from None
-        print(f"{target}")
-        for line in removed or ["nothing in it tells of a machine or a person"]:
-            print(f"  {''.join(one if one.isprintable() else '?' for one in line)}")
-        title = whole["metadata"].get("TITLE")
-        if title:
-            print(f"  kept: TITLE {harmless(str(title))!r}, as it was typed")
-    return 0
+    files = find_files(args.files)
+    faults = 0
+    try:
+        args.output.mkdir(parents=True, exist_ok=True)
+        # What isn't checked yet has no name that anybody would take it by.
+        with tempfile.TemporaryDirectory(prefix=".share-", dir=args.output) as made:
+            copies: list[tuple[Path, Path, Stripped]] = []
+            for file in files:
+                try:
+                    copy = Path(made, f"{len(copies)}{SUFFIX}")
+                    copies.append((file, copy, _write(file, copy)))
+                except BadResult as error:
+                    faults += 1
+                    print(f"flent-aqm: skipped: {error}", file=sys.stderr)
+            faults += _keep(copies, args.output)
+    except OSError as error:
+        raise ConfigError(f"{args.output}: can't be written: {error.strerror or error}") from None
+    if faults:
+        print(f"flent-aqm: {faults} of {len(files)} files were not shared", file=sys.stderr)
+    return 1 if faults else 0
+
+
+def _write(file: Path, copy: Path) -> Stripped:
+    """Raises BadResult for a file that is damaged, or that can't be shared."""
+    import orjson
+
+    from flent_aqm.bridge.untrusted import read_to_share
+    from flent_aqm.results.share.strip import strip
+    from flent_aqm.sweep.finish import write_packed
+
+    data = read_to_share(file)
+    try:
+        stripped = strip(data)
+    except BadResult as error:
+        raise BadResult(f"{file}: {error}") from None
+    # What was read has no number that JSON lacks. Python's own would take ten times the
+    # file's size for a moment.
+    write_packed(copy, orjson.dumps(stripped.whole))
+    return stripped
+
+
+def _keep(copies: Sequence[tuple[Path, Path, Stripped]], output: Path) -> int:
+    """Give the copies that Flent opens their names; returns how many of them it doesn't."""
+    from flent_aqm.results.share.check import is_of_flent, open_all
+
+    opened = open_all([copy for _, copy, one in copies
+                       if is_of_flent(one.whole["metadata"]["NAME"])])
+    faults = 0
+    taken: set[Path] = set()
+    for file, copy, one in copies:
+        why = opened.get(copy, "")
+        target = output / one.name
+        number = 1
+        while target in taken:  # of files in several folders
+            number += 1
+            target = output / one.name.replace(".flent", f"-{number}.flent", 1)
+        taken.add(target)
+        if not why:
+            try:
+                os.link(copy, target)  # which replaces nothing
+            except FileExistsError:
+                why = f"{target} is there already; name another folder"
+        if why:
+            faults += 1
+            print(f"flent-aqm: skipped: {BadResult(f'{file}: {why}')}", file=sys.stderr)
+        else:
+            _tell(target, one)
+    return faults
+
+
+def _tell(target: Path, one: Stripped) -> None:
+    from flent_aqm.base.words import plain
+    from flent_aqm.results.grouping import harmless
+    from flent_aqm.results.share.check import is_of_flent
+
+    metadata = one.whole["metadata"]
+    print(plain(target))
+    for line in one.removed or ["nothing in it tells of a machine or a person"]:
+        print(f"  {plain(line)}")
+    if not is_of_flent(metadata["NAME"]):
+        print(f"  its test {harmless(metadata['NAME'])!r} is not one of Flent's: plots need its "
+              "definition, or this package")
+    for key in ("TITLE", "NOTE"):
+        if metadata.get(key):
+            print(f"  kept: {key} {harmless(str(metadata[key]))!r}, as it was typed")

@@ -7,31 +7,31 @@ docs/data-format.md describes; whether the values make sense is for who uses the
 
 from __future__ import annotations
 
-import bz2
-import json
 import math
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn, cast
+from typing import Any, cast
 
 import numpy
-import orjson
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import plain
+from flent_aqm.results.reading.limits import OWN, Limits, limits
+from flent_aqm.results.reading.parse import parse
+from flent_aqm.results.reading.unpack import unpack_file, unpack_gzip
+from flent_aqm.results.share import stock_test
 
 SUFFIX = ".flent.gz"
-# In metadata of files that `flent-aqm share` wrote: {name, stored_as}.
-SHARED_TEST = "AQM_TEST"
 # Flent's file format; it refuses newer ones itself.
 NEWEST_VERSION = 4
-# Unpacked. Ten minutes of four irtt series at 10 ms are 60 MB; parsed, text grows fivefold.
-MAX_BYTES = 256 << 20
-
-# zlib's word for it.
-_WITH_GZIP_HEADER = 31
+# Flent has no test with more; each takes a plot's line, and time of every metric.
+MOST_SERIES = 1_000
+LONGEST_SERIES_NAME = 200
+# Of all metadata. A series has a thousand characters of it, the rest has ten thousand.
+MOST_METADATA_CHARACTERS = 2_000_000
+MOST_METADATA_VALUES = 100_000
 
 Numbers = NDArray[numpy.float64]
 
@@ -49,32 +49,26 @@ class DataFile:
     whole: dict[str, Any]
 
 
-def read_data_file(path: Path, max_bytes: int = MAX_BYTES) -> DataFile:
+def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
     """Read .flent.gz, .flent.bz2 or plain .flent. Raises BadResult in one line, with the path."""
-    return _checked(lambda: _unpack(path, max_bytes), path)
+    return _checked(lambda: unpack_file(path, within or limits()), path)
 
 
 def parse_data_file(packed: bytes, path: Path) -> DataFile:
-    """The same of a .flent.gz that is in memory; path: what to call it."""
-    return _checked(lambda: _limited(_gunzip(packed, MAX_BYTES + 1), MAX_BYTES), path)
+    """The same of a .flent.gz of our own that is in memory; path: what to call it."""
+    return _checked(lambda: unpack_gzip(packed, OWN), path)
 
 
-def _checked(unpack: Callable[[], bytes], path: Path) -> DataFile:
+def _checked(unpack: Callable[[], bytearray], path: Path) -> DataFile:
     try:
-        return as_data_file(_parse(unpack()), path)
+        return as_data_file(parse(unpack()), path)
     except OSError as error:
-        why = error.strerror or f"damaged ({error})"
-    except (EOFError, zlib.error) as error:
-        why = f"damaged ({error})"
-    except RecursionError:
-        why = "damaged (nested too deeply)"
-    except UnicodeDecodeError:
-        why = "damaged (no UTF-8 text)"
-    except ValueError as error:
-        why = f"damaged ({error})"
+        why = error.strerror or str(error)
+    except ValueError as error:  # such as a path with a NUL in it
+        why = str(error)
     except BadResult as error:
-        raise BadResult(f"{path}: {error}; expected a data file of Flent") from None
-    raise BadResult(f"{path}: {why}; expected a data file of Flent")
+        why = str(error)
+    raise BadResult(f"{path}: {why}; expected a data file of Flent") from None
 
 
 def as_data_file(whole: Any, path: Path) -> DataFile:
@@ -85,26 +79,51 @@ def as_data_file(whole: Any, path: Path) -> DataFile:
         raise BadResult(f"its format version is {str(version)[:40]!r}; "
                         f"known: 1 to {NEWEST_VERSION}")
     metadata = a_dict(top.get("metadata"), "metadata")
-    _restore_name(metadata)
-    series_meta = {name: a_dict(meta, f"SERIES_META of {name!r}") for name, meta in
+    _refuse_too_much(metadata)
+    stock_test.restore(top, metadata)
+    series_meta = {name: a_dict(meta, f"SERIES_META of {name[:60]!r}") for name, meta in
                    a_dict(metadata.get("SERIES_META", {}), "SERIES_META").items()}
     if version == 1:  # that version kept raw values there
         raw = {name: meta["RAW_VALUES"] for name, meta in series_meta.items()
                if "RAW_VALUES" in meta}
     else:
         raw = a_dict(top.get("raw_values"), "raw_values")
+    for what, series in (("SERIES_META", series_meta), ("raw_values", raw)):
+        refuse_odd_names(what, series)
     for name, samples in raw.items():
         if not isinstance(samples, list) or set(map(type, samples)) - {dict}:
-            raise BadResult(f"raw values of {name!r} are not a list of objects")
+            raise BadResult(f"raw values of {name[:60]!r} are not a list of objects")
     return DataFile(path, version, metadata, series_meta, raw, top)
 
 
-def _restore_name(metadata: dict[str, Any]) -> None:
-    """A shared file is called like a test that stock Flent has; here it gets its own name."""
-    shared = metadata.pop(SHARED_TEST, None)
-    if isinstance(shared, dict) and shared.get("stored_as") == metadata.get("NAME") \
-            and isinstance(shared.get("name"), str):
-        metadata["NAME"] = shared["name"]
+def refuse_odd_names(what: str, series: Collection[str], most: int = MOST_SERIES) -> None:
+    """Raise BadResult for more series than a plot or a metric can take, or for names of
+    theirs that no plot could show."""
+    if len(series) > most:
+        raise BadResult(f"{what} has {len(series):,} series, more than {most:,}")
+    for name in series:
+        if len(name) > LONGEST_SERIES_NAME or not name.isprintable():
+            raise BadResult(f"{what} has a series {plain(name[:60])!r}…, whose name is longer "
+                            f"than {LONGEST_SERIES_NAME} characters or can't be printed")
+
+
+def _refuse_too_much(metadata: dict[str, Any]) -> None:
+    characters, values = 0, 0
+    found: list[Any] = [metadata]
+    while found:
+        one = found.pop()
+        values += 1
+        if isinstance(one, dict):
+            found += one
+            # Raw values, which stood there in version 1, are no metadata.
+            found += [value for key, value in one.items() if key != "RAW_VALUES"]
+        elif isinstance(one, list):
+            found += one
+        elif isinstance(one, str):
+            characters += len(one)
+        if characters > MOST_METADATA_CHARACTERS or values > MOST_METADATA_VALUES:
+            raise BadResult(f"metadata has more than {MOST_METADATA_VALUES:,} values, or more "
+                            f"than {MOST_METADATA_CHARACTERS:,} characters of text")
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:
@@ -138,51 +157,6 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
     if not numpy.isfinite(array).all():
         raise BadResult(f"{what} has a number that is not finite")
     return array
-
-
-def _unpack(path: Path, max_bytes: int) -> bytes:
-    opener: Any = {".bz2": bz2.open, ".flnt": bz2.open}.get(path.suffix, open)
-    with cast(IO[bytes], opener(path, "rb")) as file:
-        data = file.read(max_bytes + 1)
-    if path.suffix == ".gz":
-        data = _gunzip(data, max_bytes + 1)
-    return _limited(data, max_bytes)
-
-
-def _limited(data: bytes, max_bytes: int) -> bytes:
-    if len(data) > max_bytes:
-        raise BadResult(f"has more than {max_bytes >> 20} MiB when unpacked")
-    return data
-
-
-def _gunzip(packed: bytes, most: int) -> bytes:
-    """The first bytes of all members, at once: gzip.open() takes twice as long for parts."""
-    found = b""
-    while len(found) < most:
-        member = zlib.decompressobj(_WITH_GZIP_HEADER)
-        found += member.decompress(packed, most - len(found))
-        packed = member.unused_data.lstrip(b"\0")
-        if not member.eof:
-            if len(found) < most:
-                raise EOFError("it ends too early")
-            break
-        if not packed:
-            break
-    return found
-
-
-def _parse(data: bytes) -> Any:
-    # orjson takes a quarter of json's time. It knows no NaN, which is no JSON, and refuses
-    # what is nested a thousand deep.
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        # Halves of characters, which Flent may have written, are all that it refuses beyond.
-        return json.loads(data, parse_constant=_refuse)
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} stands in place of a number")
 
 
 def _kind(value: Any) -> str:

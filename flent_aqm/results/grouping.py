@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.results.metrics.settings import Setting
 
 Settings = Mapping[str, Setting]
@@ -28,6 +29,7 @@ NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "start_jitter
          "cross_jitter_ms")
 
 LONGEST_SHOWN = 60
+MOST_NAMED = 60
 
 # Short names of settings that people type often.
 ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
@@ -89,7 +91,7 @@ def check_known(runs: Sequence[Settings], names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise ConfigError(f"no run has the setting {harmless(name)!r}; "
-                              f"known: {', '.join(map(harmless, known))}")
+                              f"known: {', '.join(map(harmless, known[:MOST_NAMED]))}")
 
 
 def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
@@ -121,7 +123,7 @@ def shown(value: Setting) -> str:
 
 def harmless(text: str) -> str:
     """Text out of a data file, without what a terminal would obey, and not too long."""
-    return "".join(one if one.isprintable() else "?" for one in text[:LONGEST_SHOWN])
+    return plain(text[:LONGEST_SHOWN])
 
 
 def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:

@@ -25,17 +25,35 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
     folders in order of names. Raises ConfigError for what isn't there."""
     found: dict[Path, None] = {}
     for path in paths:
-        if path.is_dir():
-            below = sorted(file for file in path.rglob(f"*{SUFFIX}")
-                           if not file.name.startswith("."))
+        # os.path: Path.is_dir() and exists() raise where a folder above can't be looked into.
+        if os.path.isdir(path):
+            below = sorted(_below(path))
             if not below:
                 raise ConfigError(f"{path}: no data files (*{SUFFIX}) there")
             found.update(dict.fromkeys(below))
-        elif path.exists():
-            found[path] = None
+        elif why := _missing(path):
+            raise ConfigError(f"{path}: {why}; expected a data file or a folder of some")
         else:
-            raise ConfigError(f"{path}: not found; expected a data file or a folder of some")
+            found[path] = None
     return list(found)
+
+
+def _missing(path: Path) -> str:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return "not found"
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Data files in a folder and below; folders that go away or can't be read have none."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(SUFFIX) and not name.startswith("."):
+                yield Path(place, name)
 
 
 def each_run(

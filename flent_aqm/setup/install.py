@@ -94,6 +94,6 @@ def require_space(folder: Path, bytes_needed: int, what: str) -> None:
 def find_tool_link(name: str) -> Iterator[Path]:
     """What CACHE/bin/NAME points to, for this user's cache and the machine's, where it exists."""
     for base in (user_cache(), SYSTEM_CACHE):
-        target = (base / "bin" / name).resolve()
-        if target.is_file():
-            yield target
+        target = os.path.realpath(base / "bin" / name)
+        if os.path.isfile(target):
+            yield Path(target)

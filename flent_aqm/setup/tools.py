@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from flent_aqm.base.errors import ToolMissing
@@ -12,14 +13,14 @@ from flent_aqm.base.shell import find_program
 
 def tool_dirs() -> list[Path]:
     """Existing folders that go in front of PATH, in order."""
-    return [path for base in (user_cache(), SYSTEM_CACHE) if (path := base / "bin").is_dir()]
+    return [path for base in (user_cache(), SYSTEM_CACHE) if os.path.isdir(path := base / "bin")]
 
 
 def find_tool(name: str) -> Path | None:
     """The path of a program, or None."""
     for folder in tool_dirs():
         path = folder / name
-        if path.exists():
+        if os.path.exists(path):
             return path
     return find_program(name)
 

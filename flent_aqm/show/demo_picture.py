@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import for_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,11 +75,21 @@ def newest_batch(results: Path) -> Path:
 
 
 def load_runs(folder: Path) -> list[Run]:
-    """Every data file of a folder. Raises ConfigError without one, BadResult for a bad one."""
+    """Every data file of a folder that can be drawn; the others are named on standard error.
+    Raises ConfigError without a file, BadResult where none is good."""
     files = sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
         raise ConfigError(f"{folder}: no data files (*{SUFFIX}) there")
-    return [load_run(path) for path in files]
+    runs, faults = [], []
+    for path in files:
+        try:
+            runs.append(load_run(path))
+        except BadResult as error:
+            faults.append(str(error))
+            print(f"left out: {error}", file=sys.stderr)
+    if not runs:
+        raise BadResult(f"none of {len(faults)} files can be drawn: {faults[0]}")
+    return runs
 
 
 def load_run(path: Path) -> Run:
@@ -99,8 +111,9 @@ def load_run(path: Path) -> Run:
     if not told or not all(isinstance(rate, (int, float)) for rate in rates):
         raise BadResult(f"{path}: not a run of ours; expected one of a speed test in the "
                         "lab, with its queue, its throughput and a latency probe")
-    return Run(run.test, str(run.settings.get("aqm")), (float(rates[0] or 0), float(rates[1] or 0)),
-               sum(told) / len(told), latencies.tolist())
+    return Run(for_plot(run.test), for_plot(str(run.settings.get("aqm"))),
+               (float(rates[0] or 0), float(rates[1] or 0)), sum(told) / len(told),
+               latencies.tolist())
 
 
 def draw(runs: Sequence[Run], picture: Path) -> None:

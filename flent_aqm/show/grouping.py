@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flent_aqm.base.words import for_plot
 from flent_aqm.results import grouping
 from flent_aqm.results.grouping import AQM, RATE, collect
 from flent_aqm.results.metrics.run import Run
@@ -143,14 +144,16 @@ def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Value |
 def title_of(run: Run) -> str:
     """A run alone: its queue and rate, or else its title."""
     if AQM in run.settings and RATE in run.settings:
-        return f"{run.settings[AQM]}, {word(RATE, run.settings[RATE])}"
-    return run.title or run.test
+        return f"{word(AQM, run.settings[AQM])}, {word(RATE, run.settings[RATE])}"
+    return for_plot(run.title or run.test)
 
 
 def word(name: str, value: Value | None) -> str:
     """A setting's value as it stands in labels."""
     if value is None:
         return MISSING
+    if isinstance(value, str):
+        value = for_plot(value)
     if name == RATE:
         return f"{value:g} Mbit/s" if isinstance(value, (int, float)) else f"{value} Mbit/s"
     if name in ("burst_shaping", "cross_traffic"):

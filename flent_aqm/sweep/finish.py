@@ -93,8 +93,13 @@ def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
 
 def write_whole(path: Path, data: Mapping[str, Any]) -> None:
     """Write a data file, which appears whole or not at all; makes its folder. Raises OSError."""
+    write_packed(path, json.dumps(data, allow_nan=False).encode())
+
+
+def write_packed(path: Path, text: bytes) -> None:
+    """The same of a data file's JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (written_whole(path) as raw,
           # No name and time in the gzip header: the same data gives the same bytes.
           gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed):
-        packed.write(json.dumps(data, allow_nan=False).encode())
+        packed.write(text)

@@ -259,7 +259,7 @@ def _hidden_but_needed(cwd: Path, hidden: Sequence[str]) -> list[str]:
     if cwd != Path("/"):
         # A command of the user's may name files by their places on the host.
         needed += [cwd, paths.PACKAGE.parent, Path(sys.prefix)]
-    kept = {str(path) for path in needed if path.is_dir() and _is_below(path, hidden)}
+    kept = {str(path) for path in needed if os.path.isdir(path) and _is_below(path, hidden)}
     return sorted(path for path in kept if not _is_below(Path(path), kept - {path}))
 
 

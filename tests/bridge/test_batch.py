@@ -233,3 +233,15 @@ def test_study_when_its_base_names_the_testbed_is_ours(installed: Env, tmp_path:
     file = write(tmp_path / "study.batch", "[Batsh::study]\n")
     ended = flent(installed, tmp_path, "-B", file)
     assert (ended.status, ended.err) == (1, "ERROR: Unknown section type: 'Batsh'.\n")
+
+
+def test_override_of_test_parameters_reaches_the_test_as_typed(
+    installed: Env, tmp_path: Path
+) -> None:
+    """With equals signs and semicolons, which Flent splits at, and with keys of the batch."""
+    file = write(tmp_path / "study.batch", STOCK)
+    ended = installed.run(
+        "flent", "-B", file, "--batch-dry-run", "--batch-verbose", "--batch-override",
+        "test_parameters=a=1;b=${length},2", cwd=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    assert "test_parameters=a=1;b=1,2\n" in ended.out

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from flent_aqm.bridge.overrides import restore_zeros, restrict
+import pytest
+
+from flent_aqm.bridge.overrides import keys_and_values, restore_zeros, restrict
 
 ARGS: dict[str, dict[str, object]] = {
     "codel": {"aqm": "codel"}, "sfq": {"aqm": "sfq"},
@@ -36,3 +38,19 @@ def test_restore_zeros_leaves_switches_alone() -> None:
     overrides: dict[str, object] = {"rate_mbps": False, "burst_shaping": False, "seed": "7"}
     restore_zeros(overrides)
     assert overrides == {"rate_mbps": "0", "burst_shaping": False, "seed": "7"}
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("test_parameters=a=1;b=2", {"test_parameters": "a=1;b=2"}),
+    (" Test_Parameters = a=1 ; b=2,3 ", {"Test_Parameters": "a=1 ; b=2,3"}),
+    ("aqm=pie;test_parameters=a=1;b=2", {"aqm": "pie", "test_parameters": "a=1;b=2"}),
+    ("test_parameters='a=1;b=2'", {"test_parameters": "a=1;b=2"}),
+    ("test_parameters=\"'a=1;b=2'\"", {"test_parameters": "a=1;b=2"}),
+    ("test_parameters=", {"test_parameters": ""}),
+    ("aqm=codel; rate_mbps=5", {"aqm": "codel", "rate_mbps": "5"}),
+])
+def test_test_parameters_take_all_that_follows(text: str, found: dict[str, str]) -> None:
+    """Flent's own reader takes the rest, and all texts without the key."""
+    from flent.util import keyval
+
+    assert keys_and_values(keyval, text) == found

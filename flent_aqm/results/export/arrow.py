@@ -16,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import for_spreadsheet
 from flent_aqm.results.export.columns import (
     NUMBER,
     SCHEMA_VERSION,
@@ -103,7 +104,17 @@ def _parquet(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
 @contextmanager
 def _csv(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
     with pyarrow.csv.CSVWriter(path, schema) as writer:
-        yield writer.write_table
+        yield lambda table: writer.write_table(_for_spreadsheets(table))
+
+
+def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
+    """The table with no text that a spreadsheet takes for a formula."""
+    for place, field in enumerate(table.schema):
+        if field.type == pyarrow.string():
+            words = [word if word is None else for_spreadsheet(word)
+                     for word in table.column(place).to_pylist()]
+            table = table.set_column(place, field, pyarrow.array(words, field.type))
+    return table
 
 
 @contextmanager

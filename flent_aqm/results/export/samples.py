@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy
 import pyarrow
 
 from flent_aqm.results.data_file import DataFile
-from flent_aqm.results.export.arrow import as_batch, schema_of
+from flent_aqm.results.export.arrow import schema_of
 from flent_aqm.results.export.columns import (
     NUMBER,
     SCHEMA_VERSION,
     SWITCH,
     TEXT,
     WHOLE,
-    Cell,
     Column,
     as_cell,
     as_json,
@@ -52,17 +56,27 @@ SCHEMA = schema_of((
 
 
 def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
-    """All samples of a file."""
-    file = clean(str(data.path))
-    rows: list[dict[str, Cell]] = []
-    for name, samples in data.raw_values.items():
-        series = clean(name)
-        for sample in samples:
-            row: dict[str, Cell] = {"schema": SCHEMA_VERSION, "file": file, "series": series}
-            row |= {column.name: as_cell(sample[column.name], column.kind)
-                    for column in _FIELDS if column.name in sample}
-            more = {key: value for key, value in sample.items() if key not in _KNOWN}
-            if more:
-                row["more"] = as_json(more)
-            rows.append(row)
-    return as_batch(SCHEMA, rows)
+    """All samples of a file. Column by column: a row as an object takes twice the memory of
+    the sample itself."""
+    series = list(data.raw_values)
+    counts = [len(samples) for samples in data.raw_values.values()]
+    samples = list(chain.from_iterable(data.raw_values.values()))
+    columns: dict[str, pyarrow.Array] = {
+        "schema": pyarrow.repeat(pyarrow.scalar(SCHEMA_VERSION, pyarrow.int64()), len(samples)),
+        "file": pyarrow.repeat(clean(str(data.path)), len(samples)),
+        "series": pyarrow.array(numpy.repeat(numpy.array(series, object), counts),
+                                pyarrow.string()),
+        "more": pyarrow.array(map(_more, samples), pyarrow.string(), size=len(samples))}
+    for field in _FIELDS:
+        name, kind = field.name, field.kind
+        columns[name] = pyarrow.array(
+            (as_cell(sample[name], kind) if name in sample else None for sample in samples),
+            SCHEMA.field(name).type, size=len(samples))
+    return pyarrow.RecordBatch.from_arrays([columns[field.name] for field in SCHEMA],
+                                           schema=SCHEMA)
+
+
+def _more(sample: Mapping[str, Any]) -> str | None:
+    if sample.keys() <= _KNOWN:
+        return None
+    return as_json({key: value for key, value in sample.items() if key not in _KNOWN})

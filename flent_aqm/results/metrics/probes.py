@@ -29,6 +29,8 @@ from flent_aqm.results.data_file import Numbers, a_number, numbers
 
 # No real series comes near: what says otherwise is damaged, or made to fill our memory.
 MAX_PROBES = 5_000_000
+# Probes that only a gap tells of, in all series of a file: a day of ping without an answer.
+MAX_LOST = 500_000
 MAX_LENGTH_S = 30 * 24 * 3600.0
 # A series that ends this long before the run, and this many probes, has stalled.
 STALL_S = 1.0
@@ -146,7 +148,7 @@ def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
     number = numpy.unwrap(numbers([one["seq"] for one in answered], f"number in {name!r}"),
                           period=65536)
     number, first = numpy.unique(numpy.round(number), return_index=True)
-    if number[-1] - number[0] > MAX_PROBES:
+    if number[-1] - number[0] > min(MAX_PROBES, number.size + MAX_LOST):
         raise BadResult(f"{name!r} has probe numbers up to {number[-1]:.0f}")
     sent_s, rtt_ms = sent_s[first], rtt_ms[first]
     missing = numpy.setdiff1d(numpy.arange(number[0], number[-1]), number, assume_unique=True)
@@ -158,12 +160,18 @@ def _gaps(starts_s: Numbers, ends_s: Numbers) -> Numbers:
     spacing_s = float(numpy.median(numpy.diff(ends_s))) if ends_s.size > 1 else 0.0
     if spacing_s <= 0:
         return numpy.empty(0)
-    wide = numpy.flatnonzero(starts_s[1:] - ends_s[:-1] > 2 * spacing_s)
+    gaps_s = starts_s[1:] - ends_s[:-1]
+    wide = numpy.flatnonzero(gaps_s > 2 * spacing_s)
+    _refuse_gap(float(gaps_s[wide].sum()), spacing_s)
     return numpy.concatenate([numpy.empty(0), *(
         _every(spacing_s, float(ends_s[place]), float(starts_s[place + 1])) for place in wide)])
 
 
 def _every(spacing_s: float, start_s: float, end_s: float) -> Numbers:
-    if not spacing_s > 0 or (end_s - start_s) / spacing_s > MAX_PROBES:
-        raise BadResult(f"a gap of {end_s - start_s:.0f} s in probes {spacing_s * 1000:g} ms apart")
+    _refuse_gap(end_s - start_s, spacing_s)
     return numpy.arange(start_s, end_s, spacing_s)
+
+
+def _refuse_gap(gap_s: float, spacing_s: float) -> None:
+    if not spacing_s > 0 or gap_s / spacing_s > MAX_LOST:
+        raise BadResult(f"a gap of {gap_s:.0f} s in probes {spacing_s * 1000:g} ms apart")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,16 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
 from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow
-from flent_aqm.results.metrics.probes import Probe, Tool, read_probe, tool_of, until
+from flent_aqm.results.metrics.probes import MAX_LOST, Probe, Tool, read_probe, tool_of, until
 from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.window import Window
+
+# Settings of a run, and characters of each: what plots and tables can show.
+MOST_SETTINGS = 200
+LONGEST_WORDS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,28 +158,41 @@ def as_run(data: DataFile) -> Run:
 def _as_run(data: DataFile) -> Run:
     probes: list[Probe] = []
     flows: list[Flow] = []
+    lost = 0  # that no sample tells of
     for name, meta in data.series_meta.items():
         samples = data.raw_values.get(name, [])
         tool = tool_of(name, meta, samples)
         if tool:
             probe = read_probe(name, tool, samples, data.version)
             probes += [probe] if probe else []
+            lost += probe.sent_s.size - len(samples) if probe else 0
+            _refuse_lost(lost)
         elif is_flow(meta, samples):
             flow = read_flow(name, meta, samples)
             flows += [flow] if flow else []
     if probes:
         end_s = _end_s(probes, flows, a_number(data.metadata.get("TOTAL_LENGTH")))
-        probes = [until(probe, end_s) for probe in probes]
+        whole = []
+        for probe in probes:
+            whole.append(until(probe, end_s))
+            lost += whole[-1].sent_s.size - probe.sent_s.size
+            _refuse_lost(lost)
+        probes = whole
     probes.sort(key=lambda probe: _TOOL_ORDER.index(probe.tool))
     aqm = data.metadata.get("AQM")
     return Run(
         path=data.path,
-        test=str(data.metadata.get("NAME", "")),
-        title=str(data.metadata.get("TITLE") or ""),
+        test=_words(data.metadata.get("NAME", "")),
+        title=_words(data.metadata.get("TITLE") or ""),
         probes=tuple(probes), flows=tuple(flows),
         aqm=aqm if isinstance(aqm, dict) else {},
         settings=_settings(data.metadata),
     )
+
+
+def _refuse_lost(probes: int) -> None:
+    if probes > MAX_LOST:
+        raise BadResult(f"its latency series lack more than {MAX_LOST:,} probes")
 
 
 def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | None) -> float:
@@ -198,9 +217,20 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
     return settings_of(
-        str(metadata.get("NAME", "")), str(metadata.get("TITLE") or ""),
-        str(metadata.get("BATCH_NAME") or ""), _inside(metadata, "TEST_PARAMETERS"),
-        _inside(metadata, "AQM", "requested"))
+        _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
+        _words(metadata.get("BATCH_NAME") or ""), _given(metadata, "TEST_PARAMETERS"),
+        _given(metadata, "AQM", "requested"))
+
+
+def _given(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Settings as labels, tables and terminals can show them."""
+    return {_words(key): _words(value) if isinstance(value, str) else value
+            for key, value in islice(_inside(metadata, *keys).items(), MOST_SETTINGS)}
+
+
+def _words(value: Any) -> str:
+    """Text that labels, tables and terminals can show."""
+    return plain(str(value)[:LONGEST_WORDS])
 
 
 def _inside(tree: Any, *keys: str) -> Mapping[str, Any]:

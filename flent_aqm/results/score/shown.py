@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import for_spreadsheet, plain
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import check_known, collect, grouped, harmless, shown, unpooled
 from flent_aqm.results.metrics.compare import (
@@ -115,11 +116,16 @@ def show_csv(console: Console, scored: Sequence[Scored], names: Sequence[str]) -
     """A line per file: its name, settings, metrics; empty where not available."""
     settings = sorted({name for one in scored for name in one.settings})
     lines = csv.writer(console.file, lineterminator="\n")
-    lines.writerow(["file", *settings, *names])
+    lines.writerow(["file", *map(for_spreadsheet, settings), *names])
     for one in scored:
-        lines.writerow([str(one.path), *(one.settings.get(name, "") for name in settings), *(
+        lines.writerow([_cell(plain(one.path)),
+                        *(_cell(one.settings.get(name, "")) for name in settings), *(
             "" if isinstance(one.values[name], Unavailable) else one.values[name]
             for name in names)])
+
+
+def _cell(value: Setting) -> Setting:
+    return for_spreadsheet(value) if isinstance(value, str) else value
 
 
 FORMATS: dict[str, Callable[[Console, Sequence[Scored], Sequence[str]], None]] = {
@@ -220,11 +226,11 @@ def _heading(metric: Metric) -> str:
 
 def _labels(paths: Sequence[Path]) -> list[str]:
     """File names without the words that all of them begin with."""
-    words = [str(path).removesuffix(SUFFIX).split("-") for path in paths]
+    words = [plain(path).removesuffix(SUFFIX).split("-") for path in paths]
     same = 0
     while all(len(one) > same + 1 and one[:same + 1] == words[0][:same + 1] for one in words):
         same += 1
     parents = {path.parent for path in paths}
     if not same and len(parents) == 1:
-        return [path.name.removesuffix(SUFFIX) for path in paths]
+        return [plain(path.name).removesuffix(SUFFIX) for path in paths]
     return ["-".join(one[same:]) for one in words]

@@ -4,118 +4,121 @@ the name of a test that every Flent has."""
 
 from __future__ import annotations
 
-import copy
-import ipaddress
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.asked.flent_settings import LAB_HOSTS
-from flent_aqm.results.data_file import SHARED_TEST, DataFile
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import SUFFIX, DataFile
+from flent_aqm.results.share import stock_test
+from flent_aqm.results.share.secrets import Secrets, left_over
 
-# Our test -> Flent's with the same names of series.
-STORED_AS: Mapping[str, str] = {
-    "ndt7": "tcp_bidirectional", "ndt7_download": "tcp_download", "ndt7_upload": "tcp_upload",
-    "iperf3_bidirectional": "tcp_bidirectional", "iperf3_download": "tcp_download",
-    "iperf3_upload": "tcp_upload"}
 # Whole entries of Flent's metadata that tell of a machine and its network.
 REMOVED = ("EGRESS_INFO", "INGRESS_INFO", "GATEWAYS", "IP_ADDRS", "WIFI_DATA", "WIFI",
            "REMOTE_METADATA", "ENVIRONMENT", "LOCAL_BIND")
 # In the object AQM. Made by programs: what looks like an address there is a version.
-KEPT = ("tools", "kernel", "schema", "flent_aqm")
-# What replay makes a run of the lab from; host names and addresses in it are the lab's.
-KEPT_OF_THE_LAB = ("run", "requested")
-
-_SSH = re.compile(r"\bssh://(?!root@router\b)[^\s'\",;]+")
-_SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z][\w.-]*)(?::\d+)?/?")
-_MAC = re.compile(r"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b")
-_ADDRESS = re.compile(r"(?<![\w:.])[0-9A-Fa-f:.]{3,45}(?![\w:])")
-_HOME = re.compile(r"(/home/|/Users/)[^/\s:'\"]+")
-_DOCUMENTATION = [ipaddress.ip_network(text) for text in (
-    "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")]
+VERSIONS = ("tools", "kernel", "schema", "flent_aqm")
+_TIMES = (("TIME",), ("T0",), ("BATCH_TIME",), ("NAME",), ("FLENT_VERSION",), ("KERNEL_RELEASE",))
 
 
-def strip(data: DataFile) -> tuple[dict[str, Any], list[str]]:
-    """The content to share, and in a line each what was taken out of it or changed."""
-    whole = copy.deepcopy(data.whole)
-    metadata = whole["metadata"]
-    removed = []
-    for key in REMOVED:
-        if metadata.pop(key, None):
-            removed.append(f"{key}: removed")
-    names = sorted({name for name in _host_names(metadata) if name not in LAB_HOSTS},
-                   key=len, reverse=True)
+@dataclass(frozen=True)
+class Stripped:
+    """whole: the content to share; name: of its file; removed: in a line each what was taken
+    out of it or changed."""
+
+    whole: dict[str, Any]
+    name: str
+    removed: list[str]
+
+
+def strip(data: DataFile) -> Stripped:
+    """What can be given to anybody. Raises BadResult if something would be left."""
+    metadata = dict(data.metadata)
+    removed = [f"{key}: removed" for key in REMOVED if metadata.pop(key, None)]
+    secrets = Secrets(data.metadata)
     changed: dict[str, str] = {}
-    aqm = metadata.get("AQM")
-    in_lab = isinstance(aqm, dict) and aqm.get("testbed") == "virtual"
-    _walk(metadata, (), names, KEPT + KEPT_OF_THE_LAB if in_lab else KEPT, changed)
-    removed += [f"{place}: {what}" for place, what in changed.items()]
-    stored_as = STORED_AS.get(str(metadata.get("NAME")))
-    if stored_as:
-        metadata[SHARED_TEST] = {"name": metadata["NAME"], "stored_as": stored_as}
-        metadata["NAME"] = stored_as
-    return whole, removed
+    whole = {
+        **_cleaned({key: value for key, value in data.whole.items()
+                    if key not in ("metadata", "results", "raw_values", "x_values")},
+                   (), secrets, changed),
+        "metadata": _cleaned(metadata, (), secrets, changed),
+        "x_values": data.whole.get("x_values", []),
+        "results": _renamed(data.whole.get("results", {}), "results", secrets, changed),
+        "raw_values": {
+            name: _samples(samples, name, secrets, changed) for name, samples in
+            _renamed(data.raw_values, "raw_values", secrets, changed).items()}}
+    stem, _, _ = data.path.name.partition(".flent")
+    # Whoever gets the file should be able to type its name.
+    stem = "".join(one if one.isprintable() else "_" for one in stem)
+    clean, kinds = secrets.clean(stem, apart=True)
+    if kinds:
+        changed["name of the file"] = kinds
+    whole["metadata"]["DATA_FILENAME"] = clean + SUFFIX
+    _refuse_left(whole, clean, secrets)
+    stock_test.store(whole)
+    return Stripped(whole, clean + SUFFIX,
+                    removed + [f"{place}: {what}" for place, what in changed.items()])
 
 
-def _host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
-    hosts = metadata.get("HOSTS")
-    aqm = metadata.get("AQM")
-    requested = aqm.get("requested") if isinstance(aqm, dict) else None
-    requested = requested if isinstance(requested, dict) else {}
-    for key in ("testbed", "server_testbed"):
-        # A router's name may stand elsewhere, too, such as in an error of ssh.
-        found = _SSH_HOST.fullmatch(str(requested.get(key)))
-        if found and found[1] not in LAB_HOSTS:
-            yield found[1]
-    for name in (metadata.get("LOCAL_HOST"), metadata.get("HOST"),
-                 *(hosts if isinstance(hosts, list) else ())):
-        if isinstance(name, str) and name:
-            yield name
+def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
+    aqm = whole["metadata"].get("AQM")
+    checked = {**whole, "metadata": {
+        key: value for key, value in whole["metadata"].items() if (key,) not in _TIMES}}
+    if isinstance(aqm, dict):
+        checked["metadata"]["AQM"] = {key: value for key, value in aqm.items()
+                                      if key not in VERSIONS}
+    left = left_over(secrets.gone, [checked, name])
+    if left:
+        raise BadResult(f"not shared: {left!r} would be left in it; take it out by hand")
 
 
-def _walk(tree: Any, path: tuple[str, ...], names: list[str], kept: Sequence[str],
-          changed: dict[str, str]) -> None:
-    """Clean every text below a dict or list, in place; kept: keys of AQM to pass over."""
-    places = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    for key, value in list(places):
-        here = (*path, str(key))
-        if len(here) == 2 and here[0] == "AQM" and key in kept:
-            continue
-        if isinstance(value, (dict, list)):
-            _walk(value, here, names, kept, changed)
-        elif isinstance(value, str) and here not in (("NAME",), ("TIME",), ("T0",)):
-            clean, what = _clean(value, names)
-            if what:
-                tree[key] = clean
-                changed[".".join(here)] = what
+def _cleaned(tree: Any, path: tuple[str, ...], secrets: Secrets, changed: dict[str, str]) -> Any:
+    """A copy of a tree with every text in it clean, keys included."""
+    if isinstance(tree, str):
+        if path in _TIMES:
+            return tree
+        clean, kinds = secrets.clean(tree, versions=path[:1] == ("AQM",) and len(path) > 1
+                                     and path[1] in VERSIONS,
+                                     apart=path == ("DATA_FILENAME",))
+        if kinds:
+            changed[".".join(path)] = kinds
+        return clean
+    if isinstance(tree, list):
+        return [_cleaned(one, (*path, str(place)), secrets, changed)
+                for place, one in enumerate(tree)]
+    if isinstance(tree, dict):
+        found: dict[str, Any] = {}
+        for key, value in tree.items():
+            name = _name(key, found, path, secrets, changed)
+            found[name] = _cleaned(value, (*path, name), secrets, changed)
+        return found
+    return tree
 
 
-def _clean(text: str, names: list[str]) -> tuple[str, str]:
-    """The text without what tells of a machine, and the kinds that were in it."""
-    kinds = []
-    # Whole addresses before the names in them.
-    patterns: list[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
-        ("router's address", _SSH, "ssh://root@router"),  # of the form that settings want
-        *(("host name", re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])"), "host")
-          for name in names),
-        ("hardware address", _MAC, "00:00:00:00:00:00"),
-        ("address", _ADDRESS, _address), ("user name", _HOME, r"\1user")]
-    for kind, pattern, by in patterns:
-        shorter = pattern.sub(by, text)
-        if shorter != text:
-            text = shorter
-            kinds.append(kind)
-    return text, ", ".join(dict.fromkeys(kinds))
+def _renamed(series: Any, where: str, secrets: Secrets, changed: dict[str, str]) -> Any:
+    """The same values under clean names."""
+    if not isinstance(series, dict):
+        return series
+    found: dict[str, Any] = {}
+    for name, value in series.items():
+        found[_name(name, found, (where,), secrets, changed)] = value
+    return found
 
 
-def _address(found: re.Match[str]) -> str:
-    word = found[0].rstrip(".:") if found[0] != "::" else found[0]
-    try:
-        address = ipaddress.ip_address(word)
-    except ValueError:
-        return found[0]
-    if address.is_loopback or address.is_unspecified or any(
-            address in network for network in _DOCUMENTATION
-            if network.version == address.version):
-        return found[0]
-    return ("203.0.113.1" if address.version == 4 else "2001:db8::1") + found[0][len(word):]
+def _name(key: str, there: dict[str, Any], path: tuple[str, ...], secrets: Secrets,
+          changed: dict[str, str]) -> str:
+    clean, kinds = secrets.clean(key)
+    if kinds:
+        changed[".".join((*path, clean))] = f"{kinds} in its name"
+    number, name = 1, clean
+    while name in there:
+        number += 1
+        name = f"{clean} #{number}"
+    return name
+
+
+def _samples(samples: list[dict[str, Any]], name: str, secrets: Secrets,
+             changed: dict[str, str]) -> list[dict[str, Any]]:
+    """Samples are numbers, but for a few words that tools put beside."""
+    return [_cleaned(one, ("raw_values", name), secrets, changed)
+            if any(type(value) in (str, dict, list) for value in one.values()) else one
+            for one in samples]

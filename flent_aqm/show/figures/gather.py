@@ -13,6 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number
 from flent_aqm.results.many_files import each_file
 from flent_aqm.results.metrics.flows import DIRECTIONS
@@ -66,7 +67,7 @@ def gather(paths: Sequence[Path], jobs: int | None, each: Callable[[], None] = l
             rows.append(row)
         else:
             text = str(row)
-            faults.append(text if str(path) in text else f"{path}: {text}")
+            faults.append(text if plain(path) in text else f"{plain(path)}: {text}")
     return rows, faults
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy
 
+from flent_aqm.base.words import for_spreadsheet, plain
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.table import LOST
 from flent_aqm.show.figures.gather import Floats
@@ -33,7 +34,7 @@ class Table:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
-            writer.writerows([[_plain(cell) for cell in row] for row in self.rows])
+            writer.writerows([[_shown(cell) for cell in row] for row in self.rows])
 
 
 def quantiles(values: Floats) -> list[Cell]:
@@ -46,7 +47,9 @@ def quantiles(values: Floats) -> list[Cell]:
     return [*found, mean, deviation]
 
 
-def _plain(cell: Cell) -> Cell:
+def _shown(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return for_spreadsheet(plain(cell))
     if isinstance(cell, float):
         return LOST if math.isinf(cell) else f"{cell:.6g}"
     return cell

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import for_plot
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
@@ -66,7 +67,7 @@ def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES) -> l
 
 def short(name: str) -> str:
     """A series' name without what all of them have."""
-    return name.removeprefix("Ping (ms) ") or name
+    return for_plot(name.removeprefix("Ping (ms) ") or name)
 
 
 def pooled(samples: Sequence[Samples]) -> Numbers:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import for_plot
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import looks_for, style_key, wrapped
@@ -57,7 +58,8 @@ class AqmSideBySidePlotter(ChartPlotter):
                     _distribution(cells[1], probe.rtt_ms, colour)
                     _distribution(cells[2], jitter_ms(probe), colour)
                 lost.append(f"{probe.lost.mean() * 100:.1f} %")
-            cells[0].set_title(wrapped(f"{run.title or run.test}\nlost: {', '.join(lost)}",
+            title = for_plot(run.title or run.test)
+            cells[0].set_title(wrapped(f"{title}\nlost: {', '.join(lost)}",
                                        self.figure.get_figwidth() / columns), fontsize="small")
         self.handles += [Line2D([], [], label=short(name), color=look.colour)
                          for name, look in looks.items()]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import for_plot
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
@@ -71,7 +72,7 @@ def _flows(runs: Sequence[Run], groups: Sequence[Group]
         run, = runs
         found = [flow for flow in run.flows if flow.tcp]
         looks = looks_within(run, [flow.name for flow in found])
-        return [(flow.name, looks[flow.name], run, flow) for flow in found]
+        return [(for_plot(flow.name), looks[flow.name], run, flow) for flow in found]
     # Of directions one after the other the time tells which it is.
     both = at_once(runs)
     return [(f"{group.label}, {flow.direction}" if both else group.label,

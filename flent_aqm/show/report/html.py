@@ -18,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from flent_aqm.base.words import plain
 from flent_aqm.show.report.model import Report
 
 
@@ -55,12 +56,18 @@ def progress_html(progress: Sequence[Mapping[str, Any]]) -> str:
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flent_aqm.show.report", "page"), autoescape=True,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=_shown)
     environment.filters["duration"] = duration
     # Sorting keys would mix numbers with words.
     environment.policies["json.dumps_kwargs"] = {
         "allow_nan": False, "separators": (",", ":"), "ensure_ascii": True}
     return environment
+
+
+def _shown(value: Any) -> Any:
+    """Text out of files, and their names, as any encoder takes it; Markup is ours."""
+    return plain(value) if type(value) is str else value
 
 
 def duration(seconds: float | None) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
     proofs = collect([row.facts.proof for row in rows if row.facts.proof], lambda proof: proof)
     failures = [(name, cause) for folder in folders if folder.status
                 for name, cause in sorted(folder.status.failed.items())
-                if not (folder.path / Path(name).name).exists()]
+                if not os.path.lexists(folder.path / Path(name).name)]
     failures += [(path.name, cause) for path, cause in damaged]
     failures += [(row.path.name, "; ".join(row.errors)) for row in rows if row.errors]
     return Report(

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.show.report.gather import Row, row_of
@@ -23,7 +25,7 @@ def read(given: Sequence[Path], jobs: int | None = None,
     for path, result in each_file(files, row_of, jobs):
         each()
         if isinstance(result, BadResult):
-            damaged.append((path, str(result).removeprefix(f"{path}: ")))
+            damaged.append((path, str(result).removeprefix(f"{plain(path)}: ")))
         else:
             rows.append(result)
     return rows, damaged, folders_of(given, files)
@@ -32,7 +34,7 @@ def read(given: Sequence[Path], jobs: int | None = None,
 def files_of(given: Sequence[Path]) -> list[Path]:
     """Data files; a folder in which a sweep has yet no file, or none that went well, counts as
     one without. Raises ConfigError."""
-    empty = [path for path in given if path.is_dir() and status.read(path) is not None
+    empty = [path for path in given if os.path.isdir(path) and status.read(path) is not None
              and not status.count_done(path)]
     others = [path for path in given if path not in empty]
     return find_files(others) if others or not empty else []
@@ -43,7 +45,7 @@ def folders_of(given: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
 
     A file that was named itself doesn't bring its folder along.
     """
-    below = [path for path in given if path.is_dir()]
+    below = [path for path in given if os.path.isdir(path)]
     places = dict.fromkeys(file.parent for file in files
                            if any(path == file.parent or path in file.parent.parents
                                   for path in below))

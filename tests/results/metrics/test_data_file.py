@@ -7,6 +7,7 @@ import bz2
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.reading.limits import STRANGERS
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 GOOD = (RUNS / "stock_ping.flent.gz").read_bytes()
@@ -79,7 +81,7 @@ def test_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b" " * 1_000_000 + TEXT))
     assert path.stat().st_size < 10_000
     with pytest.raises(BadResult, match="when unpacked"):
-        read_data_file(path, max_bytes=100_000)
+        read_data_file(path, replace(STRANGERS, unpacked_bytes=100_000))
     assert load_run(path).test == "ping"
 
 

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.cli import main
-from flent_aqm.results.share.strip import STORED_AS
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.share.stock_test import STORED_AS
 
 from ...bridge.conftest import Env
 from ...gui_window import WINDOW
@@ -46,6 +48,8 @@ def test_shared_files_open_in_stock_flent_gui(stock: Env, tmp_path: Path) -> Non
     assert lines, ended.err
     told = json.loads(lines[0].removeprefix("told "))
     assert told["ours"] is False
-    assert [tab["name"] for tab in told["tabs"]] == list(STORED_AS.values())
-    assert all("totals" in tab["plots"] and tab["drawn"] for tab in told["tabs"])
+    assert [tab["name"] for tab in told["tabs"]] == [
+        json.loads(gzip.decompress(file.read_bytes()))["metadata"]["NAME"] for file in files]
+    assert all(tab["plots"] and tab["drawn"] for tab in told["tabs"])
+    assert [read_data_file(file).metadata["NAME"] for file in files] == names
     assert "Error loading" not in ended.err

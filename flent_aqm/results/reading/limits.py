@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much a data file may take when it is read.
+
+A file's size on disk tells little: gzip makes a thousandth of what repeats, and two
+characters of JSON can become a hundred bytes of memory. So what is limited is what reading
+takes: bytes, members of the archive, memory, processor time.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+# Peak memory of orjson.loads(), measured with files of nothing but the one or the other:
+# its own tree and Python's objects, by the character that each comes with.
+BYTES_PER_OBJECT = {"{": 240, "[": 100, ",": 64}
+BYTES_PER_CHARACTER = 2
+
+LARGE_FILES = "FLENT_AQM_LARGE_FILES"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """unpacked_bytes: of JSON. members: of a gzip or bzip2 file, which may be many one after
+    the other. memory_bytes: that parsing takes, by BYTES_PER_OBJECT. unpack_s: seconds of
+    processor time. hint: what to do about a file that is larger, or empty."""
+
+    unpacked_bytes: int
+    members: int
+    memory_bytes: int
+    unpack_s: float
+    hint: str = ""
+
+
+# Ten minutes of four irtt series at 10 ms are 60 MB of JSON. A text of one long string with
+# a single character beyond U+FFFF takes six times its size, 400 MB.
+STRANGERS = Limits(64 << 20, 10_000, 360 << 20, 1.0,
+                   f"; {LARGE_FILES}=1 in the environment reads it, if you trust it")
+# What this machine has measured itself, or its user vouches for.
+OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0)
+
+
+def limits() -> Limits:
+    """Those for a file that a user names."""
+    return OWN if os.environ.get(LARGE_FILES, "0") not in ("", "0") else STRANGERS

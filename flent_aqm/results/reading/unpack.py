@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a path to the bytes of a data file: regular files alone, and no more than is allowed."""
+
+from __future__ import annotations
+
+import bz2
+import os
+import stat
+import time
+import zlib
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.reading.limits import BYTES_PER_CHARACTER, BYTES_PER_OBJECT, Limits
+
+# zlib's word for it.
+_WITH_GZIP_HEADER = 31
+# What is read and unpacked at a time: what follows a member is copied, so not much.
+_PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file that has an end. Raises OSError, and BadResult for a pipe, a terminal, a
+    device or a socket: opening one may wait for ever, or do something."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            raise BadResult("it is a folder")
+        if not stat.S_ISREG(kind):
+            raise BadResult("it is no regular file but a pipe, a device or a socket")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """The content of a regular file. Raises OSError, and BadResult for one that is none or
+    has more than most_bytes."""
+    with open_regular(path) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise BadResult(f"it has more than {most_bytes:,} bytes")
+    return content
+
+
+def unpack_file(path: Path, limits: Limits) -> bytearray:
+    """The JSON text of .gz, .bz2, .flnt (bzip2) or any other file, as it stands.
+
+    Raises BadResult where it goes beyond the limits or isn't what its name says, OSError.
+    """
+    kinds: dict[str, Callable[[], _Member]] = {".gz": _Gzip, ".bz2": _Bzip2, ".flnt": _Bzip2}
+    kind = kinds.get(path.suffix)
+    with open_regular(path) as file:
+        return _read(file, kind, limits)
+
+
+def unpack_gzip(packed: bytes, limits: Limits) -> bytearray:
+    """The JSON text of a .gz that is in memory. Raises BadResult."""
+    return _read(BytesIO(packed), _Gzip, limits)
+
+
+class _Member(Protocol):
+    """One member of an archive: unpack() gives what becomes of some packed bytes, up to
+    _UNPACKED_BYTES; with none it gives what is left over. `ended` with all that follows."""
+
+    def unpack(self, packed: bytes) -> bytes: ...
+
+    @property
+    def ended(self) -> bytes | None: ...
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_WITH_GZIP_HEADER)
+
+    def unpack(self, packed: bytes) -> bytes:
+        return self._member.decompress(self._member.unconsumed_tail + packed, _UNPACKED_BYTES)
+
+    @property
+    def ended(self) -> bytes | None:
+        return self._member.unused_data if self._member.eof else None
+
+
+class _Bzip2:
+    def __init__(self) -> None:
+        self._member = bz2.BZ2Decompressor()
+
+    def unpack(self, packed: bytes) -> bytes:
+        return self._member.decompress(packed, _UNPACKED_BYTES)
+
+    @property
+    def ended(self) -> bytes | None:
+        return self._member.unused_data if self._member.eof else None
+
+
+def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -> bytearray:
+    text = _Text(limits)
+    if kind is None:
+        while part := file.read(_UNPACKED_BYTES):
+            text.add(part)
+        return text.found
+    packed = file.read(_PACKED_BYTES)
+    if not packed:
+        raise BadResult("damaged (it is empty)")
+    members = 0
+    while packed:
+        members += 1
+        if members > limits.members:
+            raise BadResult(f"it is an archive of more than {limits.members:,} members")
+        packed = _member(kind(), packed, file, text)
+    return text.found
+
+
+def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
+    """Unpack one member; gives what follows it, less zeros, which some tools pad with."""
+    ended = None
+    while ended is None:
+        try:
+            part = member.unpack(packed)
+        except (zlib.error, OSError, ValueError) as error:
+            raise BadResult(f"damaged ({error})") from None
+        text.add(part)
+        ended = member.ended
+        packed = b""
+        # Something unpacked may mean that there is more to come of what was read.
+        if ended is None and not part:
+            packed = file.read(_PACKED_BYTES)
+            if not packed:
+                raise BadResult("damaged (it ends too early)")
+    rest = ended.lstrip(b"\0")
+    while not rest and (more := file.read(_PACKED_BYTES)):
+        text.add(b"")  # looks at the time
+        rest = more.lstrip(b"\0")
+    return rest
+
+
+class _Text:
+    """What has been unpacked, and what parsing it would take. Raises BadResult beyond limits."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.found = bytearray()
+        self._limits = limits
+        self._memory_bytes = 0
+        self._began_s = time.thread_time()
+
+    def add(self, part: bytes) -> None:
+        self.found += part
+        limits = self._limits
+        if len(self.found) > limits.unpacked_bytes:
+            raise BadResult(f"has more than {limits.unpacked_bytes >> 20} MiB when unpacked"
+                            f"{limits.hint}")
+        characters: Any = numpy.frombuffer(part, numpy.uint8)
+        self._memory_bytes += BYTES_PER_CHARACTER * len(part) + sum(
+            cost * int(numpy.count_nonzero(characters == ord(one)))
+            for one, cost in BYTES_PER_OBJECT.items())
+        if self._memory_bytes > limits.memory_bytes:
+            raise BadResult(f"has so many values that reading them would take more than "
+                            f"{limits.memory_bytes >> 20} MiB{limits.hint}")
+        if time.thread_time() - self._began_s > limits.unpack_s:
+            raise BadResult(f"takes more than {limits.unpack_s:g} s to unpack{limits.hint}")

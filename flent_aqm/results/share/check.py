@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether Flent without this package opens shared files: by having it do so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from flent_aqm.asked.test_files import SUFFIX
+
+# Loading it, and a plot of a large file, on a slow machine.
+START_S, FILE_S = 60, 30
+
+
+def is_of_flent(test: object) -> bool:
+    """Whether Flent has a test of that name, without this package."""
+    spec = find_spec("flent")
+    assert spec is not None, "Flent is a requirement of this package"
+    return isinstance(test, str) and any(
+        f"{test}{SUFFIX}" in os.listdir(Path(place) / "tests")
+        for place in spec.submodule_search_locations or ())
+
+
+def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
+    """File -> why Flent can't open it, of those that it can't."""
+    if not files:
+        return {}
+    argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent", *map(str, files)]
+    try:
+        ended = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+            timeout=START_S + FILE_S * len(files),
+            env={**os.environ, "FLENT_AQM_DISABLE": "1", "MPLBACKEND": "agg"})
+        lines = ended.stdout.decode(errors="replace").splitlines()
+    except subprocess.TimeoutExpired as late:
+        lines = (late.stdout or b"").decode(errors="replace").splitlines()
+    told = [why and "Flent can't open it: " + " ".join(why.split()) for why in (
+        json.loads(line.removeprefix("opened ")) for line in lines
+        if line.startswith("opened "))]
+    told += ["Flent can't open it: it took too long, or Flent ended"] * (len(files) - len(told))
+    return {file: why for file, why in zip(files, told, strict=True) if why is not None}

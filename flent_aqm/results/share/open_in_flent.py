@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Opens data files in Flent as it comes, and draws the plot that each shows first.
+
+A program of its own, run with FLENT_AQM_DISABLE=1; the files' names are its arguments. It
+prints a line of JSON for each: null, or why Flent can't.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+# Processor time that Flent may take for a file: as long as it takes to start on this machine,
+# and for large files more, by what it reads in a second.
+LEAST_S = 1.0
+BYTES_PER_S = 10e6
+
+
+def main() -> None:
+    """For each file a line."""
+    from flent import formatters, plotters, resultset, settings  # noqa: F401
+
+    signal.signal(signal.SIGPROF, _late)
+    start_s = max(LEAST_S, time.process_time())
+    for path in sys.argv[1:]:
+        # gzip keeps what it unpacks to at its end.
+        unpacked = int.from_bytes(Path(path).read_bytes()[-4:], "little")
+        signal.setitimer(signal.ITIMER_PROF, start_s + unpacked / BYTES_PER_S)
+        try:
+            _open(path)
+        except Exception as error:  # whatever Flent stumbles over
+            found: str | None = f"{type(error).__name__}: {error}"
+        else:
+            found = None
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        print("opened " + json.dumps(found), flush=True)
+
+
+def _late(*args: object) -> NoReturn:
+    raise TimeoutError("it takes Flent longer than it takes to start, and too long for its size")
+
+
+def _open(path: str) -> None:
+    from flent import formatters, plotters, resultset
+    from flent.settings import new
+
+    results = resultset.load(path)
+    settings: Any = new()
+    settings.update(results.meta())
+    settings.OUTPUT = io.StringIO()
+    settings.load_test(informational=True)
+    settings.compute_missing_results(results)
+    formatters.SummaryFormatter(settings).format([results])
+    settings.OUTPUT = "plot.png"  # which is never written
+    plotters.init_matplotlib(settings.OUTPUT, False, False)
+    plotter = plotters.new(settings, results=[results])
+    plotter.init()
+    plotter.plot([results])
+    plotter.output, plotter.fig_dpi = io.BytesIO(), 30
+    plotter.save([results])
+    drawn = [line for axis in plotter.figure.axes for line in axis.get_lines()
+             if len(line.get_xdata())]
+    if not drawn:
+        raise ValueError(f"its plot {settings.PLOT} is empty")
+
+
+if __name__ == "__main__":
+    main()

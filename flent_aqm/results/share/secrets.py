@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What in a data file tells of machines, networks and people, and what to put in its place.
+
+Each thing gets a name of its own that is the same wherever it stands, so that a series
+which is named after a host, and the parameter that asks for it, still say the same.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flent_aqm.asked.flent_settings import LAB_HOSTS
+from flent_aqm.base.errors import BadResult
+
+DOCUMENTATION = [ipaddress.ip_network(text) for text in (
+    "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")]
+# In one data file; each is looked for in every text.
+MOST_HOSTS = 200
+# A host of such a name tells of nobody; and series of tests are called so.
+COMMON = frozenset((
+    *LAB_HOSTS, "localhost", "host", "gateway", "www", "test", "ping", "udp", "tcp", "icmp", "irtt",
+    "download", "upload", "totals", "netperf", "netserver", "iperf", "iperf3", "ndt7", "flent",
+    "speedtest", "debian", "ubuntu", "linux", "openwrt", "lab", "user", "root", "ms", "be", "bk",
+    "ef", "avg", "sum", "first", "second", "capture", "queues", "cross", "rate", "of", "the"))
+
+_SSH = re.compile(r"\bssh://(?!root@router\b)[^\s'\",;]+")
+_SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z][\w.-]*)(?::\d+)?/?")
+_URL_HOST = re.compile(r"\b[a-z][a-z0-9+]*://(?:[^\s/@]*@)?([A-Za-z][\w.-]*)")
+# How the tools of Flent's tests are told of their host.
+_OPTION_HOST = re.compile(r"(?:^|\s)(?:-H|-c|--host|--server|--client)[ =]?([A-Za-z][\w.-]*\w)")
+_HOME = re.compile(r"(/home/|/Users/)([^/\s:'\"]+)")
+_END, _START = r"(?![0-9A-Za-z])", r"(?<![0-9A-Za-z])"
+_MAC = re.compile(rf"{_START}(?:[0-9A-F]{{2}}([:-])(?:[0-9A-F]{{2}}\1){{4}}[0-9A-F]{{2}}"
+                  rf"|[0-9A-F]{{4}}\.[0-9A-F]{{4}}\.[0-9A-F]{{4}}){_END}", re.IGNORECASE)
+_IPV4_PART = r"(?:\d{1,3}\.){3}\d{1,3}"
+_IPV4 = re.compile(rf"(?<![\d.]){_IPV4_PART}(?!\.?\d)")
+_IPV6 = re.compile(rf"{_START}[0-9A-F]{{0,4}}:[0-9A-F:]{{0,40}}:(?:{_IPV4_PART}|[0-9A-F]{{1,4}})?"
+                   rf"(?![0-9A-Za-z])", re.IGNORECASE)
+
+
+class Secrets:
+    """Of one data file. removed: what was found and is replaced, text by text."""
+
+    def __init__(self, metadata: Mapping[str, Any]) -> None:
+        self._stand_ins: dict[str, str] = {}
+        self._taken: set[str] = set()
+        self._addresses: list[str] = []
+        self.removed: set[str] = set()
+        self._users: set[str] = set()
+        names: dict[str, None] = {}
+        for text in texts(metadata):
+            names |= dict.fromkeys(_URL_HOST.findall(text))
+            names |= dict.fromkeys(_OPTION_HOST.findall(text))
+            self._taken |= set(_IPV4.findall(text))
+            self._users |= {user for _, user in _HOME.findall(text)}
+        names = {**dict.fromkeys(host_names(metadata)), **names}
+        if len(names) > MOST_HOSTS:
+            raise BadResult(f"it names more than {MOST_HOSTS} hosts")
+        self._names = [one for name in names if (one := _Name.of(name))]
+
+    def clean(self, text: str, *, versions: bool = False, apart: bool = False) -> tuple[str, str]:
+        """The text without what tells of somebody, and the kinds that were in it.
+
+        versions: it was made by programs, and what looks like an address is a version.
+        apart: in it, as in names of files, any other character may stand for a dot.
+        """
+        kinds = []
+        steps: list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]] = [
+            # Of the form that settings want.
+            ("router's address", _SSH, lambda found: self._gone(found, "ssh://root@router")),
+            ("hardware address", _MAC, self._mac),
+            *(() if versions else (("address", _IPV6, self._address),
+                                   ("address", _IPV4, self._address))),
+            *(("host name", name.pattern, partial(self._host, name)) for name in self._names
+              if any(one in text.lower() for one in name.marks)),
+            ("user name", _HOME, self._home)]
+        if apart:
+            steps += [("address", re.compile(rf"(?<!\d){re.sub(r'[.:]', '[._:-]', one)}(?!\d)"),
+                       self._known) for one in self._addresses]
+        for kind, pattern, by in steps:
+            shorter = pattern.sub(by, text)
+            if shorter != text:
+                text = shorter
+                kinds.append(kind)
+        return text, ", ".join(dict.fromkeys(kinds))
+
+    def _host(self, name: _Name, found: re.Match[str]) -> str:
+        text = found[2].lower()
+        self.removed.add(text)
+        # Another host of the same domain, or a form of the same name.
+        key = name.first if _same(text).startswith(_same(name.first)) else _same(text)
+        if key not in self._stand_ins:
+            hosts = sum(one.startswith("host") for one in self._stand_ins.values())
+            self._stand_ins[key] = f"host{hosts + 1}" if hosts else "host"
+        return f"user@{self._stand_ins[key]}" if found[1] else self._stand_ins[key]
+
+    def _gone(self, found: re.Match[str], by: str) -> str:
+        self.removed.add(found[0])
+        return by
+
+    def _mac(self, found: re.Match[str]) -> str:
+        if not re.search("[1-9a-f]", found[0], re.IGNORECASE):
+            return found[0]
+        return self._gone(found, "00:00:00:00:00:00")
+
+    def _home(self, found: re.Match[str]) -> str:
+        if found[2] != "user":
+            self.removed.add(found[0])
+        return f"{found[1]}user"
+
+    def _address(self, found: re.Match[str]) -> str:
+        text = found[0]
+        word = text if text == "::" else text.rstrip(":")
+        if not is_address(word) or tells_of_nobody(word):
+            return text
+        self.removed.add(word)
+        return self._stand_in(word) + text[len(word):]
+
+    @property
+    def gone(self) -> set[str]:
+        """What must not stand anywhere any more."""
+        return self.removed - set(self._stand_ins.values())
+
+    def _known(self, found: re.Match[str]) -> str:
+        return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", found[0])))]
+
+    def _stand_in(self, word: str) -> str:
+        address = ipaddress.ip_address(word)
+        if str(address) not in self._stand_ins:
+            if address.version == 4:
+                self._addresses.append(str(address))
+                free = (str(one) for network in reversed(DOCUMENTATION[:3])
+                        for one in network.hosts())
+            else:
+                free = (f"2001:db8::{number:x}" for number in range(1, 1 << 16))
+            chosen = next((one for one in free if one not in self._taken), None)
+            self._stand_ins[str(address)] = chosen or "203.0.113.254"
+            self._taken.add(self._stand_ins[str(address)])
+        return self._stand_ins[str(address)]
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A host's name. first: its first part; marks: one of them is in each text that has it;
+    pattern: all its forms: whole, without its domain, and other hosts of the domain."""
+
+    first: str
+    marks: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, name: str) -> _Name | None:
+        """None for what is no name, and for names that tell of nobody."""
+        name = name.strip(".").lower()
+        if is_address(name) or not re.fullmatch(r"[a-z0-9_][a-z0-9_.-]{0,250}", name):
+            return None
+        first, *domain = name.split(".")
+        forms, marks = [], []
+        if len(domain) > 1:
+            forms.append(r"(?:[a-z0-9-]{1,63}[._-])?" + _loose(".".join(domain)))
+            marks.append(_longest(".".join(domain)))
+        if domain:
+            forms.append(_loose(name))
+            marks.append(_longest(name))
+        if first not in COMMON and not first.isdigit():
+            # With any domain, as a resolver may have put one behind it.
+            forms.append(_loose(first) + r"(?:\.[a-z0-9-]+)*")
+            marks.append(_longest(first))
+        if not forms:
+            return None
+        return cls(first, tuple(marks), re.compile(
+            rf"{_START}([\w.+-]{{1,64}}@)?({'|'.join(forms)}){_END}", re.IGNORECASE))
+
+
+def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Names of the hosts that took part, from where Flent and this package keep them."""
+    aqm = metadata.get("AQM")
+    requested = aqm.get("requested") if isinstance(aqm, dict) else None
+    requested = requested if isinstance(requested, dict) else {}
+    for key in ("testbed", "server_testbed"):
+        # A router's name may stand elsewhere, too, such as in an error of ssh.
+        found = _SSH_HOST.fullmatch(str(requested.get(key)))
+        if found:
+            yield found[1]
+    parameters = metadata.get("TEST_PARAMETERS")
+    given = [value for key, value in parameters.items() if "host" in str(key).lower()] \
+        if isinstance(parameters, dict) else []
+    hosts = metadata.get("HOSTS")
+    for text in (metadata.get("HOST"), *(hosts if isinstance(hosts, list) else ()),
+                 metadata.get("LOCAL_HOST"), *given):
+        if isinstance(text, str):
+            yield from filter(None, re.split(r"[,;\s]+", text))
+
+
+def texts(tree: Any) -> Iterator[str]:
+    """Every text in a tree, keys included."""
+    found: list[Any] = [tree]
+    while found:
+        one = found.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            found += one
+            found += one.values()
+        elif isinstance(one, list):
+            found += one
+
+
+def is_address(word: str) -> bool:
+    """Whether it is an IP address."""
+    try:
+        ipaddress.ip_address(word)
+    except ValueError:
+        return False
+    return True
+
+
+def tells_of_nobody(word: str) -> bool:
+    """Whether an address is loopback, unspecified, or reserved for documentation."""
+    address = ipaddress.ip_address(word)
+    return address.is_loopback or address.is_unspecified or any(
+        address in network for network in DOCUMENTATION if network.version == address.version)
+
+
+def _same(name: str) -> str:
+    return re.sub("[._-]", ".", name)
+
+
+def _longest(name: str) -> str:
+    return max(re.split("[._-]", name), key=len)
+
+
+def left_over(removed: Iterable[str], tree: Any) -> str:
+    """The first text of those removed, or address, that still stands somewhere; or empty.
+
+    Looked for in another way than it was removed: as a plain text, and word by word.
+    """
+    gone = sorted(one.lower() for one in removed)
+    for text in texts(tree):
+        lowered = text.lower()
+        for one in gone:
+            place = lowered.find(one)
+            while place >= 0:
+                around = lowered[max(place - 1, 0):place], lowered[place + len(one):][:1]
+                if not any(character.isalnum() for character in around):
+                    return one
+                place = lowered.find(one, place + 1)
+        for word in re.split(r"[^0-9A-Fa-f:.]+", text):
+            if "." in word and is_address(word) and not tells_of_nobody(word):
+                return word
+    return ""
+
+
+def _loose(name: str) -> str:
+    """A pattern of the name with any of . - _ for each of them, as file names have."""
+    return "[._-]".join(map(re.escape, re.split("[._-]", name)))

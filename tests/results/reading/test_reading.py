@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much of a data file is read, and of which kinds of files."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.reading.limits import LARGE_FILES, STRANGERS
+from flent_aqm.results.reading.parse import parse
+from flent_aqm.results.reading.unpack import read_regular, unpack_file
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOOD = (GOLDEN / "stock_ping.flent.gz").read_bytes()
+TEXT = gzip.decompress(GOOD)
+# No test waits for it: a reader that hangs is ended by it.
+HANGS_S = 60
+
+
+@pytest.fixture(autouse=True)
+def _ended() -> Iterator[None]:
+    """A reader that waits for ever fails."""
+    def late(*args: object) -> None:
+        raise AssertionError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(HANGS_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    """Also by way of a link."""
+    os.mkfifo(tmp_path / "pipe.flent.gz")
+    (tmp_path / "link.flent.gz").symlink_to("pipe.flent.gz")
+    for path in tmp_path.iterdir():
+        with pytest.raises(BadResult, match="no regular file"):
+            read_data_file(path)
+
+
+def test_terminal_and_devices_are_refused_unread(tmp_path: Path) -> None:
+    """A terminal of this test's own, whose other end types nothing."""
+    ours, theirs = os.openpty()
+    try:
+        for number, target in enumerate((os.ttyname(theirs), "/dev/zero", "/dev/full")):
+            path = tmp_path / f"{number}.flent.gz"
+            path.symlink_to(target)
+            with pytest.raises(BadResult, match="no regular file"):
+                read_data_file(path)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_folder_of_a_data_files_name_is_called_a_folder(tmp_path: Path) -> None:
+    """As a walk through a folder may find it."""
+    with pytest.raises(BadResult, match="it is a folder"):
+        read_data_file(tmp_path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_archive_of_very_many_members_is_refused(pack: Any, tmp_path: Path) -> None:
+    """Ten megabytes of empty members; some thousand are read as one file."""
+    path = tmp_path / ("x.flent.gz" if pack is gzip.compress else "x.flent.bz2")
+    path.write_bytes(pack(b"") * 500_000 + pack(TEXT))
+    with pytest.raises(BadResult, match="more than 10,000 members"):
+        read_data_file(path)
+    path.write_bytes(b"".join(pack(TEXT[at:at + 50]) for at in range(0, len(TEXT), 50)))
+    assert read_data_file(path).whole == json.loads(TEXT)
+
+
+def test_zeros_behind_a_member_are_padding_and_no_member(tmp_path: Path) -> None:
+    """As tapes have them; what else is there is damage."""
+    path = tmp_path / "x.flent.gz"
+    path.write_bytes(GOOD + b"\0" * 100_000)
+    assert read_data_file(path).whole == json.loads(TEXT)
+    path.write_bytes(GOOD + b"\0" * 100_000 + b"x")
+    with pytest.raises(BadResult, match="damaged"):
+        read_data_file(path)
+
+
+@pytest.mark.parametrize("limit", [
+    {"unpacked_bytes": 10_000}, {"memory_bytes": 100_000}, {"unpack_s": 0.0}])
+def test_each_limit_refuses(limit: dict[str, Any], tmp_path: Path) -> None:
+    """With a word on how to read it all the same."""
+    path = tmp_path / "x.flent.gz"
+    path.write_bytes(GOOD)
+    unpack_file(path, STRANGERS)
+    with pytest.raises(BadResult, match=LARGE_FILES):
+        unpack_file(path, replace(STRANGERS, **limit))
+
+
+def test_small_file_of_very_many_values_is_refused_unless_it_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On disk it is small: all samples are the same."""
+    whole = json.loads(TEXT)
+    whole["raw_values"]["Ping (ms) ICMP"] = [{"t": 1767225600.0, "val": 1.0}] * 1_000_000
+    path = tmp_path / "x.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    assert path.stat().st_size < 300_000
+    with pytest.raises(BadResult, match="so many values"):
+        read_data_file(path)
+    monkeypatch.setenv(LARGE_FILES, "1")
+    assert len(read_data_file(path).raw_values["Ping (ms) ICMP"]) == 1_000_000
+
+
+def test_small_file_of_very_many_lost_probes_is_refused(tmp_path: Path) -> None:
+    """Two samples in each of many series, and five million numbers between them."""
+    whole = json.loads(TEXT)
+    meta = whole["metadata"]["SERIES_META"]
+    for number in range(100):
+        meta[f"Ping (ms) {number}"] = meta["Ping (ms) ICMP"]
+        whole["raw_values"][f"Ping (ms) {number}"] = [
+            {"t": 1767225600.0, "val": 1.0, "seq": 0},
+            {"t": 1767229600.0, "val": 1.0, "seq": 400_000}]
+    path = tmp_path / "x.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    with pytest.raises(BadResult, match="lack more than 500,000 probes"):
+        load_run(path)
+
+
+def test_read_regular_reads_up_to_its_limit(tmp_path: Path) -> None:
+    """And refuses what has more."""
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    assert read_regular(path, 5) == b"12345"
+    with pytest.raises(BadResult, match="more than 4 bytes"):
+        read_regular(path, 4)
+
+
+def test_parsed_numbers_are_finite_and_text_is_whole() -> None:
+    """Halves of characters become question marks, also in keys; long integers floats."""
+    assert parse(rb'{"\ud800": "a\udcff", "n": 123456789012345678901234567890}') == {
+        "?": "a?", "n": 1.2345678901234568e29}
+    for text in (b"1e999", b"-1e999", b"NaN", b"1" + b"0" * 400):
+        with pytest.raises(BadResult, match="number"):
+            parse(b'{"\\ud800": ' + text + b"}")
