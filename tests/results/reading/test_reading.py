@@ -22,7 +22,7 @@ from flent_aqm.results.reading.limits import LARGE_FILES, STRANGERS
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.unpack import read_regular, unpack_file
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 GOOD = (GOLDEN / "stock_ping.flent.gz").read_bytes()
 TEXT = gzip.decompress(GOOD)
 # No test waits for it: a reader that hangs is ended by it.
