@@ -32,6 +32,8 @@ DEV_UP = "FLENT_AQM_DEV_UP"
 DISABLE = "FLENT_AQM_DISABLE"
 KERNEL = "FLENT_AQM_KERNEL"
 DEBIAN_URI = "FLENT_AQM_DEBIAN_URI"
+# Data files are trusted, and may be as large as our own.
+LARGE_FILES = "FLENT_AQM_LARGE_FILES"
 # Between flent-aqm speedtest and its Flent.
 NETPERF_PASSPHRASE = "FLENT_AQM_NETPERF_PASSPHRASE"
 
@@ -74,8 +76,9 @@ VARIABLES: dict[str, Variable] = {
     SSH_TOKEN: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
     DEV_DOWN: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
     DEV_UP: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+    LARGE_FILES: Variable((USER,), ("flent_aqm/results/reading/limits.py",)),
     DISABLE: Variable(
-        (USER,), ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/speedtest/measure.py")),
+        (USER, "flent_aqm/results/share/check.py"), ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/speedtest/measure.py")),
     KERNEL: Variable((USER,), ("flent_aqm/setup/kernel/locate.py",)),
     DEBIAN_URI: Variable((USER,), ("flent_aqm/setup/apt.py",)),
     NETPERF_PASSPHRASE: Variable(

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from flent_aqm.base import environment
+
 # Peak memory of orjson.loads(), measured with files of nothing but the one or the other:
 # its own tree and Python's objects, by the character that each comes with.
 BYTES_PER_OBJECT = {"{": 240, "[": 100, ",": 64}
 BYTES_PER_CHARACTER = 2
-
-LARGE_FILES = "FLENT_AQM_LARGE_FILES"
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Limits:
 # Ten minutes of four irtt series at 10 ms are 60 MB of JSON. A text of one long string with
 # a single character beyond U+FFFF takes six times its size, 400 MB.
 STRANGERS = Limits(64 << 20, 10_000, 360 << 20, 1.0,
-                   f"; {LARGE_FILES}=1 in the environment reads it, if you trust it")
+                   f"; {environment.LARGE_FILES}=1 in the environment reads it, if you trust it")
 # What this machine has measured itself, or its user vouches for.
 OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0)
 
 
 def limits() -> Limits:
     """Those for a file that a user names."""
-    return OWN if os.environ.get(LARGE_FILES, "0") not in ("", "0") else STRANGERS
+    return OWN if os.environ.get(environment.LARGE_FILES, "0") not in ("", "0") else STRANGERS

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flent_aqm.asked.test_files import SUFFIX
+from flent_aqm.base import environment
 
 # Loading it, and a plot of a large file, on a slow machine.
 START_S, FILE_S = 60, 30
@@ -35,7 +36,7 @@ def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
         ended = subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, check=False,
             timeout=START_S + FILE_S * len(files),
-            env={**os.environ, "FLENT_AQM_DISABLE": "1", "MPLBACKEND": "agg"})
+            env={**os.environ, environment.DISABLE: "1", "MPLBACKEND": "agg"})
         lines = ended.stdout.decode(errors="replace").splitlines()
     except subprocess.TimeoutExpired as late:
         lines = (late.stdout or b"").decode(errors="replace").splitlines()

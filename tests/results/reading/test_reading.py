@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.environment import LARGE_FILES
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import load_run
-from flent_aqm.results.reading.limits import LARGE_FILES, STRANGERS
+from flent_aqm.results.reading.limits import STRANGERS
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.unpack import read_regular, unpack_file
 
