@@ -78,7 +78,8 @@ VARIABLES: dict[str, Variable] = {
     DEV_UP: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
     LARGE_FILES: Variable((USER,), ("flent_aqm/results/reading/limits.py",)),
     DISABLE: Variable(
-        (USER, "flent_aqm/results/share/check.py"), ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/speedtest/measure.py")),
+        (USER, "flent_aqm/results/share/check.py"),
+        ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/speedtest/measure.py")),
     KERNEL: Variable((USER,), ("flent_aqm/setup/kernel/locate.py",)),
     DEBIAN_URI: Variable((USER,), ("flent_aqm/setup/apt.py",)),
     NETPERF_PASSPHRASE: Variable(
