@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 import socket
 import struct
 
@@ -20,6 +21,12 @@ _FIRST_MARK_BYTES = 1 << 14
 # A mark near the receive window would stop the sender between our reads. The kernel
 # offers about half of the buffer as a window; a quarter of that leaves room.
 _BUFFER_PARTS = 8
+
+
+def receive_buffer() -> memoryview:
+    """Return a buffer of RECEIVE_BYTES that takes memory only where it has been written to:
+    a client that sends little, or nothing, costs little."""
+    return memoryview(mmap.mmap(-1, RECEIVE_BYTES))
 
 
 class LowWaterMark:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.defaults import NDT7_PORT, NDT7_TLS_PORT
@@ -104,7 +103,6 @@ def _tls_source(args: argparse.Namespace) -> TlsSource:
 
         context = context_from_files(args.cert, args.key)
         return lambda: context
-    lock = Lock()
 
     @cache
     def made() -> ssl.SSLContext:
@@ -112,8 +110,4 @@ def _tls_source(args: argparse.Namespace) -> TlsSource:
 
         return self_signed_context([addr for addr in args.bind if addr not in ("0.0.0.0", "::")])
 
-    def made_once() -> ssl.SSLContext:
-        with lock:
-            return made()
-
-    return made_once
+    return made

@@ -86,9 +86,10 @@ def _test(client: Client, transport: Transport) -> None:
         seconds=round(session.measured_s or session.elapsed_s(), 6),
         outcome=outcome,
         client_metadata=asked.client_metadata,
-        client_measurements=len(session.client_measurements),
-        last_client_measurement=session.last_client_measurement(),
-        unreadable_texts=session.unreadable_texts,
+        client_measurements=session.client_texts.measurements,
+        last_client_measurement=session.client_texts.last,
+        unreadable_texts=session.client_texts.unreadable,
+        ignored_texts=session.client_texts.ignored,
     )
 
 

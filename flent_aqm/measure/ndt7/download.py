@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import cache
 
 from flent_aqm.measure.ndt7.frames import binary_frame
 from flent_aqm.measure.ndt7.session import Session
@@ -16,6 +17,16 @@ from flent_aqm.measure.ndt7.spec import (
 
 # A client has little to say during a download.
 _RECEIVE_BYTES = 1 << 16
+
+
+@cache
+def _message(size: int) -> bytes:
+    """Return a binary message with this much random payload.
+
+    All downloads share it: what would be compressed on the way is one connection's data, and
+    a buffer for each would be a megabyte for each.
+    """
+    return binary_frame(os.urandom(size))
 
 
 class Download:
@@ -30,9 +41,8 @@ class Download:
         """The whole test with its end; raises as Session.receive does."""
         session = self._session
         duration_s = session.settings.duration_s
-        payload = os.urandom(MAX_SENT_MESSAGE_BYTES)
         size = INITIAL_MESSAGE_BYTES
-        message = binary_frame(payload[:size])
+        message = _message(size)
         while True:
             elapsed_s = session.elapsed_s()
             if elapsed_s >= min(session.next_report_s, duration_s):
@@ -44,7 +54,7 @@ class Download:
             self.bytes += size
             if size < MAX_SENT_MESSAGE_BYTES and size * SCALING_FRACTION <= self.bytes:
                 size *= 2
-                message = binary_frame(payload[:size])
+                message = _message(size)
         session.finish(elapsed_s, self._buffer)
 
     def _listen(self) -> None:

@@ -15,8 +15,8 @@ from websockets.utils import apply_mask
 from flent_aqm.measure.ndt7.spec import MAX_RECEIVED_MESSAGE_BYTES
 
 _MAX_CONTROL_BYTES = 125
-# Longer text is no measurement: it is received, and not kept.
-_MAX_KEPT_TEXT_BYTES = 1 << 16
+# Longer text is no measurement, which takes some 2 kB: it is received, and not kept.
+_MAX_KEPT_TEXT_BYTES = 1 << 14
 # Length in the second byte -> bytes of the length that follow.
 _LENGTH_BYTES = {126: 2, 127: 8}
 _KNOWN = {int(opcode) for opcode in Opcode}

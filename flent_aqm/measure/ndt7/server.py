@@ -6,24 +6,31 @@ The main thread does these; each connection has a thread of its own (connection.
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import select
 import signal
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from flent_aqm.base.errors import AqmError
 from flent_aqm.measure.ndt7.log import log
 from flent_aqm.measure.ndt7.spec import CUT_OFF_AFTER_END_S, HANDSHAKE_TIMEOUT_S, Settings
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
 
     # Gives the context of connections through TLS, the same each time, from any thread.
     TlsSource = Callable[[], ssl.SSLContext]
+
+# How long no client is accepted after one could not be: what it lacked takes a while to come
+# back, and the listening sockets would wake us all that time.
+_PAUSE_S = 0.5
+_LACKING = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 # Threads that don't notice the end of their connection by then are left behind.
 _STOP_TIMEOUT_S = 2.0
@@ -74,6 +81,8 @@ class Server:
         # Unique together with a socket's cookie, which starts anew at each boot.
         self._uuid_prefix = f"{socket.gethostname()}_{int(time.time())}"
         self._clients: set[Client] = set()
+        self._serve: Callable[[Client], None] | None = None
+        self._paused_until_s: float | None = None
         self._lock = threading.Lock()
         self._wake_read, self._wake_write = os.pipe()
         self._addresses = {
@@ -97,8 +106,8 @@ class Server:
         """Accept clients until stop()."""
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
-        for number in self._listeners:
-            poll.register(number, select.POLLIN)
+        self._listen(poll, True)
+        _allow_many_descriptors()
         log("listening", **self._addresses)
         try:
             while True:
@@ -106,19 +115,37 @@ class Server:
                 if self._wake_read in ready:
                     return
                 for number in ready:
-                    self._accept(*self._listeners[number])
+                    if not self._accept(*self._listeners[number]):
+                        self._listen(poll, False)
+                        self._paused_until_s = time.monotonic() + _PAUSE_S
+                        break
+                if self._paused_until_s is not None and time.monotonic() >= self._paused_until_s:
+                    self._listen(poll, True)
+                    self._paused_until_s = None
                 self._cut_off_late()
         finally:
             self._close()
 
-    def _accept(self, listener: socket.socket, tls: TlsSource | None) -> None:
+    def _listen(self, poll: select.poll, on: bool) -> None:
+        for number in self._listeners:
+            poll.register(number, select.POLLIN if on else 0)
+
+    def _accept(self, listener: socket.socket, tls: TlsSource | None) -> bool:
+        """Accept a client and start its thread; False where the process lacks what that takes."""
         try:
+            not_loaded = self._load(tls)
             sock, _ = listener.accept()
         except OSError as error:
-            # The client has gone, or descriptors ran out: later ones may fare better.
-            log("failed", reason=f"accept: {error}")
-            time.sleep(0.01)
-            return
+            if error.errno not in _LACKING:
+                return True  # the client has gone already
+            with self._lock:
+                clients = len(self._clients)
+            log("failed", reason=f"accept: {error}", clients=clients)
+            return False
+        if not_loaded:
+            log("failed", reason=f"can't serve anybody: {not_loaded}")
+            sock.close()
+            return True
         try:
             client = Client(sock, self._settings, tls, self._uuid_prefix)
             thread = threading.Thread(target=self._run, args=(client,), daemon=True)
@@ -131,24 +158,46 @@ class Server:
             with self._lock:
                 self._clients = {one for one in self._clients if one.sock is not sock}
             sock.close()
+            return not isinstance(error, RuntimeError)  # no more threads
+        return True
+
+    def _load(self, tls: TlsSource | None) -> str:
+        """Have all that a client's thread needs before there is a client, while there are
+        descriptors for it. Return why that can't be had, or "".
+
+        Not at the start: importing websockets takes longer than all else that a start does,
+        making a certificate as well, and a lab starts this server also for runs without NDT7.
+        """
+        try:
+            if self._serve is None:
+                from flent_aqm.measure.ndt7.connection import serve
+
+                self._serve = serve
+            if tls is not None:
+                import flent_aqm.measure.ndt7.tls  # noqa: F401 (connection.py takes it from memory)
+
+                tls()
+        except (ImportError, OSError, AqmError) as error:
+            return f"{type(error).__name__}: {error}"
+        return ""
 
     def _run(self, client: Client) -> None:
-        # Importing websockets takes longer than all else that a start does, and a lab
-        # starts this server also for runs that don't need it.
-        from flent_aqm.measure.ndt7.connection import serve
-
+        assert self._serve is not None
         try:
-            serve(client)
+            self._serve(client)
         finally:
             with self._lock:
                 self._clients.discard(client)
 
     def _wait_ms(self) -> float | None:
-        """Time until the first deadline; None when there is none."""
+        """Time until the first deadline, or the end of a pause; None when there is neither."""
         with self._lock:
-            if not self._clients:
-                return None
-            first_s = min(client.deadline_s for client in self._clients)
+            times = [client.deadline_s for client in self._clients]
+        if self._paused_until_s is not None:
+            times.append(self._paused_until_s)
+        if not times:
+            return None
+        first_s = min(times)
         return max(0.0, (first_s - time.monotonic()) * 1000) + 1
 
     def _cut_off_late(self) -> None:
@@ -174,6 +223,16 @@ class Server:
         os.close(self._wake_read)
         os.close(self._wake_write)
         log("stopped", interrupted=len(clients))
+
+
+def _allow_many_descriptors() -> None:
+    """Take as many as the administrator allows: what a process begins with is meant for
+    programs that use select()."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (OSError, ValueError):
+        pass  # it stays as it was
 
 
 def address_text(name: Sequence[object]) -> str:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import socket
 import time
-from typing import Any
 
 from websockets.frames import CloseCode, Opcode
 
+from flent_aqm.measure.ndt7.client_texts import ClientTexts
 from flent_aqm.measure.ndt7.frames import (
     FrameReader,
     Message,
@@ -21,9 +21,6 @@ from flent_aqm.measure.ndt7.frames import (
 from flent_aqm.measure.ndt7.spec import MEASUREMENT_INTERVAL_S, Settings
 from flent_aqm.measure.ndt7.tcp_info import read_bbr_info, read_tcp_info
 from flent_aqm.measure.ndt7.transport import Transport
-
-# A client that sends more measurements than this sends too many to be kept.
-_MAX_CLIENT_MEASUREMENTS = 1000
 
 
 class ClientClosed(Exception):
@@ -44,8 +41,7 @@ class Session:
         self.test = test
         self.settings = settings
         self.reader = FrameReader()
-        self.client_measurements: list[dict[str, Any]] = []
-        self.unreadable_texts = 0
+        self.client_texts = ClientTexts()
         self.next_report_s = MEASUREMENT_INTERVAL_S
         self._interval = 1  # which one of them ends at next_report_s
         self.measured_s: float | None = None  # set when the test ran to its end
@@ -75,10 +71,6 @@ class Session:
         # max, because a quotient may be rounded to just below the interval reported here.
         self._interval = max(self._interval, int(elapsed_s / MEASUREMENT_INTERVAL_S)) + 1
         self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
-
-    def last_client_measurement(self) -> dict[str, Any] | None:
-        """The client's own view of the whole test, if it sent one."""
-        return self.client_measurements[-1] if self.client_measurements else None
 
     def receive(self, buffer: memoryview, flags: int = 0) -> bool:
         """Take in what the client sent; False when nothing came (see Transport).
@@ -119,22 +111,11 @@ class Session:
 
     def _act(self, message: Message) -> None:
         if message.opcode is Opcode.TEXT:
-            self._record(message.data)
+            self.client_texts.take(message.data, self.elapsed_s())
         elif message.opcode is Opcode.PING:
             self.transport.send(pong_frame(message.data))
         elif message.opcode is Opcode.CLOSE:
             raise ClientClosed
-
-    def _record(self, text: bytes) -> None:
-        """Keep a measurement of the client; other texts may be ignored, and are counted."""
-        try:
-            measurement = json.loads(text)
-        except (ValueError, RecursionError):
-            measurement = None
-        if not isinstance(measurement, dict):
-            self.unreadable_texts += 1
-        elif len(self.client_measurements) < _MAX_CLIENT_MEASUREMENTS:
-            self.client_measurements.append(measurement)
 
 
 def set_no_delay(sock: socket.socket) -> None:

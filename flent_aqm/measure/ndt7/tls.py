@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import ssl
 
-from flent_aqm.measure.ndt7.buffers import RECEIVE_BYTES
+from flent_aqm.measure.ndt7.buffers import receive_buffer
 
 
 class TlsTransport:
@@ -21,7 +21,7 @@ class TlsTransport:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._cipher = memoryview(bytearray(RECEIVE_BYTES))
+        self._cipher = receive_buffer()
 
     def handshake(self) -> None:
         """Do the TLS handshake; OSError when it fails or the peer goes away."""

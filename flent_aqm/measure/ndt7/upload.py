@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from flent_aqm.measure.ndt7.buffers import RECEIVE_BYTES, LowWaterMark, set_receive_timeout
+from flent_aqm.measure.ndt7.buffers import LowWaterMark, receive_buffer, set_receive_timeout
 from flent_aqm.measure.ndt7.session import Session
 from flent_aqm.measure.ndt7.spec import MEASUREMENT_INTERVAL_S
 
@@ -30,7 +30,7 @@ class Upload:
         # Measurements go out even when the client sends less than the mark, or nothing.
         set_receive_timeout(sock, MEASUREMENT_INTERVAL_S)
         mark = LowWaterMark(sock)
-        buffer = memoryview(bytearray(RECEIVE_BYTES))
+        buffer = receive_buffer()
         reported_s, reported_bytes = 0.0, 0
         while True:
             session.receive(buffer)

@@ -12,7 +12,8 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,12 +25,16 @@ WAIT_S = 30
 
 
 class RunningServer:
-    """`python -m flent_aqm.measure.ndt7` on free ports of 127.0.0.1 and ::1."""
+    """`python -m flent_aqm.measure.ndt7` on free ports of 127.0.0.1 and ::1.
 
-    def __init__(self, *arguments: str) -> None:
+    prefix: words of a command that starts it in its own place, such as prlimit.
+    """
+
+    def __init__(self, *arguments: str, prefix: Sequence[str] = ()) -> None:
         self.process = subprocess.Popen(
             [
-                sys.executable, "-m", "flent_aqm.measure.ndt7", "--port", "0", "--tls-port", "0",
+                *prefix, sys.executable, "-m", "flent_aqm.measure.ndt7",
+                "--port", "0", "--tls-port", "0",
                 "--bind", "127.0.0.1", "--bind", "::1", *arguments,
             ],
             stderr=subprocess.PIPE, encoding="utf-8",
@@ -43,10 +48,16 @@ class RunningServer:
         self.tls_port = int(listening["tls"][0].rpartition(":")[2]) if listening["tls"] else 0
 
     def next_log(self) -> dict[str, Any]:
-        """The next line that the server logs, waited for."""
-        line = json.loads(self._lines.get(timeout=WAIT_S))
+        """The next line that the server logs, waited for. It has to be JSON as others read it."""
+        line = json.loads(self._lines.get(timeout=WAIT_S), parse_constant=_refuse)
         assert isinstance(line, dict)
         return line
+
+    def most_memory_mb(self) -> float:
+        """The most that its process had resident so far, in MiB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines()
+                    if line.startswith("VmHWM:")) / 1024
 
     def connect(
         self, test: str, query: str = "", host: str = "127.0.0.1", tls: bool = False
@@ -90,6 +101,10 @@ class RunningServer:
             self._lines.put(line)
 
 
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")
+
+
 StartServer = Callable[..., RunningServer]
 
 
@@ -98,8 +113,8 @@ def start_server() -> Iterator[StartServer]:
     """Start servers with arguments of one's own; they are gone after the test."""
     running: list[RunningServer] = []
 
-    def start(*arguments: str) -> RunningServer:
-        running.append(RunningServer(*arguments))
+    def start(*arguments: str, prefix: Sequence[str] = ()) -> RunningServer:
+        running.append(RunningServer(*arguments, prefix=prefix))
         return running[-1]
 
     yield start
