@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,11 @@ _REST_FACTOR = 10
 
 
 class Follower:
-    """folders: of results. look() reads what is new; the other methods tell of it and may be
-    called by threads. Raises ConfigError for a folder that isn't there."""
+    """Answers to a browser, each made once for a state of the results.
+
+    folders: of results. look() reads what is new; the other methods return it as bytes, and may
+    be called by any number of threads. Raises ConfigError for a folder that isn't there.
+    """
 
     def __init__(self, folders: Sequence[Path], title: str, jobs: int | None = None) -> None:
         for folder in folders:
@@ -35,8 +39,10 @@ class Follower:
         self._known: dict[Path, tuple[tuple[int, int], Row | BadResult]] = {}
         self._version = 0
         self._built: tuple[int, Report] | None = None
+        self._made: dict[str, tuple[int, bytes]] = {}
         self._rest_until_s = 0.0
         self._lock = threading.Lock()
+        self._progress = self._progress_of(self._known)
 
     def look(self) -> None:
         """Read new files and changed ones; forget those that have gone."""
@@ -46,46 +52,59 @@ class Follower:
         gone = self._known.keys() - stamps.keys()
         found = {path: (stamps[path], result)
                  for path, result in each_file(new, row_of, self._jobs)}
-        if found or gone:
-            with self._lock:
-                self._known = {path: one for path, one in {**self._known, **found}.items()
-                               if path not in gone}
+        known = {path: one for path, one in {**self._known, **found}.items() if path not in gone}
+        progress = self._progress_of(known)
+        with self._lock:
+            self._progress = progress
+            if found or gone:
+                self._known = known
                 self._version += 1
 
-    def state(self) -> Mapping[str, Any]:
-        """version: goes up with new files; progress: as HTML."""
-        now_s = time.time()
-        return {"version": self._version, "progress": progress_html(
-            [progress(one, now_s) for one in self._places()])}
+    def state(self) -> bytes:
+        """version: that of the answers now, which goes up with new files; progress: as HTML, as
+        of the last look."""
+        built = self._built
+        resting = built is not None and time.monotonic() < self._rest_until_s
+        version = built[0] if built is not None and resting else self._version
+        return _json({"version": version, "progress": self._progress})
 
-    def page(self) -> str:
+    def page(self) -> bytes:
         """The whole page."""
-        version, report = self._report()
-        return render(report, follow=version)
+        return self._answer("page", lambda version, report: _bytes(render(report, follow=version)))
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> bytes:
         """What changes on the page: data for its script, and HTML."""
-        version, report = self._report()
-        return {"version": version, "data": report.data, "top": top_html(report),
-                "sections": sections_html(report)}
+        return self._answer("data", lambda version, report: _json({
+            "version": version, "data": report.data, "top": top_html(report),
+            "sections": sections_html(report)}))
+
+    def _answer(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
+        """Made once for a version; whoever asks meanwhile waits for it."""
+        with self._lock:
+            version, report = self._report()
+            if name not in self._made or self._made[name][0] != version:
+                self._made[name] = version, make(version, report)
+            return self._made[name][1]
 
     def _report(self) -> tuple[int, Report]:
-        with self._lock:
-            if self._built is None or (self._built[0] != self._version
-                                       and time.monotonic() >= self._rest_until_s):
-                began_s = time.monotonic()
-                known = sorted(self._known.items())
-                self._built = self._version, build(
-                    [row for _, (_, row) in known if isinstance(row, Row)],
-                    [(path, str(fault).removeprefix(f"{plain(path)}: "))
-                     for path, (_, fault) in known if isinstance(fault, BadResult)],
-                    self._places(), self._title)
-                now_s = time.monotonic()
-                self._rest_until_s = now_s + _REST_FACTOR * (now_s - began_s)
-            return self._built
+        if self._built is None or (self._built[0] != self._version
+                                   and time.monotonic() >= self._rest_until_s):
+            began_s = time.monotonic()
+            known = sorted(self._known.items())
+            self._built = self._version, build(
+                [row for _, (_, row) in known if isinstance(row, Row)],
+                [(path, str(fault).removeprefix(f"{path}: ")) for path, (_, fault) in known
+                 if isinstance(fault, BadResult)], self._places(self._known), self._title)
+            now_s = time.monotonic()
+            self._rest_until_s = now_s + _REST_FACTOR * (now_s - began_s)
+        return self._built
 
-    def _places(self) -> list[Folder]:
-        places = dict.fromkeys([*self._folders, *(path.parent for path in sorted(self._known))])
+    def _progress_of(self, known: Iterable[Path]) -> str:
+        now_s = time.time()
+        return progress_html([progress(one, now_s) for one in self._places(known)])
+
+    def _places(self, known: Iterable[Path]) -> list[Folder]:
+        places = dict.fromkeys([*self._folders, *(path.parent for path in sorted(known))])
         found = [Folder(path, status.count_done(path), status.read(path)) for path in places]
         return [one for one in found if one.done or one.status]
 
@@ -106,3 +125,11 @@ class Follower:
                             yield path, (about.st_mtime_ns, about.st_size)
                     except OSError:
                         continue  # it went away meanwhile
+
+
+def _json(whole: Any) -> bytes:
+    return _bytes(json.dumps(whole, allow_nan=False, separators=(",", ":")))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

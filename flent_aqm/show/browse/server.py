@@ -3,17 +3,22 @@
 
 Three addresses and no others; none of them names a file, so no path can lead out of the
 results. A page of somebody else's whose name resolves to this machine (DNS rebinding) is
-told apart by the Host header: only numbers, localhost and the name given are answered.
+told apart by the Host header: only numbers, localhost and the name given are answered. One that
+asks for us by our own address is told apart by what its browser says of it (Fetch Metadata).
 """
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
-import json
 import socket
+import sys
+import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
@@ -23,17 +28,28 @@ _HEADERS = {
     "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
-# A client that says nothing doesn't hold a thread for ever.
+# What a browser says of who asks: our own page, or the user. Other programs say nothing.
+_OUR_SITES = ("", "none", "same-origin")
+# A client that says nothing, or reads nothing, doesn't hold a thread for ever.
 _IDLE_S = 30
+_LONGEST_S = 300.0
+# More than a person's browsers open. When others come, the one that is here longest has to go:
+# an answer takes a moment, so that is one that doesn't read.
+MOST_CLIENTS = 32
+_MOST_HEAD_BYTES = 1 << 16
+_CHUNK_BYTES = 1 << 18
 
 
 class Server(ThreadingHTTPServer):
     """host: name or address to listen at; port 0: any that is free. Raises ConfigError."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, follower: Follower, host: str, port: int) -> None:
         self.follower, self.host = follower, host
+        self._clients: dict[socket.socket, float] = {}  # since when, the oldest first
+        self._lock = threading.Lock()
         try:
             family, _, _, _, address = socket.getaddrinfo(
                 host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -60,6 +76,48 @@ class Server(ThreadingHTTPServer):
             return False
         return True  # a number is nobody's name
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            if len(self._clients) >= MOST_CLIENTS:
+                self._end(next(iter(self._clients)))
+            self._clients[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._clients.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """End what takes too long; called twice a second."""
+        before_s = time.monotonic() - _LONGEST_S
+        with self._lock:
+            for one in [one for one, since_s in self._clients.items() if since_s < before_s]:
+                self._end(one)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # such as a browser that has gone
+            super().handle_error(request, client_address)
+
+    def _end(self, client: socket.socket) -> None:
+        """Its thread ends by this, and closes it."""
+        del self._clients[client]
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
+
+
+class _Head:
+    """The lines of a request, up to a limit; after it, nothing comes any more."""
+
+    def __init__(self, file: BufferedIOBase) -> None:
+        self._file, self.left_bytes = file, _MOST_HEAD_BYTES
+        self.close = file.close
+
+    def readline(self, limit: int = -1) -> bytes:
+        line = self._file.readline(min(limit, self.left_bytes) if limit >= 0 else self.left_bytes)
+        self.left_bytes -= len(line)
+        return line
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
@@ -75,23 +133,35 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass  # requests each few seconds are no news
 
+    def setup(self) -> None:
+        super().setup()
+        self._head = _Head(self.rfile)
+        self.rfile = self._head  # type: ignore[assignment]
+
     def _answer(self) -> None:
+        if not self._head.left_bytes:
+            self._send(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "text/plain",
+                       f"A request of more than {_MOST_HEAD_BYTES} bytes.\n".encode())
+            return
         if not self.server.answers_to(self.headers.get("Host", "")):
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain",
-                       "This name isn't this server's; use its address.\n")
+                       b"This name isn't this server's; use its address.\n")
             return
-        answers: dict[str, tuple[str, Callable[[], str]]] = {
+        if self.headers.get("Sec-Fetch-Site", "") not in _OUR_SITES:
+            self._send(HTTPStatus.FORBIDDEN, "text/plain",
+                       b"Another site asked for this page. To see it, type its address.\n")
+            return
+        answers: dict[str, tuple[str, Callable[[], bytes]]] = {
             "/": ("text/html", self.server.follower.page),
-            "/state": ("application/json", lambda: _json(self.server.follower.state())),
-            "/data": ("application/json", lambda: _json(self.server.follower.data()))}
+            "/state": ("application/json", self.server.follower.state),
+            "/data": ("application/json", self.server.follower.data)}
         known = answers.get(self.path)
         if known is None:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", "There is /, and nothing else.\n")
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is /, and nothing else.\n")
         else:
             self._send(HTTPStatus.OK, known[0], known[1]())
 
-    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
-        body = text.encode("utf-8", "replace")
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         try:
             self.send_response(status)
             for name, value in {**_HEADERS, "Content-Type": f"{kind}; charset=utf-8",
@@ -99,10 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(body)
+                whole = memoryview(body)
+                # The time-out is for each part: a slow browser gets it all.
+                for start in range(0, len(body), _CHUNK_BYTES):
+                    self.wfile.write(whole[start:start + _CHUNK_BYTES])
         except OSError:
             pass  # the browser has gone
-
-
-def _json(whole: Any) -> str:
-    return json.dumps(whole, allow_nan=False, separators=(",", ":"))

@@ -3,22 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flent_aqm.results import status
+from flent_aqm.show.browse import follow
 
 from ..report.conftest import Browser, browser, write_run
 
@@ -196,3 +200,151 @@ def test_faults_are_said_in_one_line(tmp_path: Path) -> None:
                                    capture_output=True, text=True, check=False, timeout=60)
             assert ended.returncode == 1
             assert len(ended.stderr.splitlines()) == 1
+
+
+def memory_mb(port: int, which: str = "VmRSS") -> float:
+    """Of the process that serves at a port of this machine, in MiB."""
+    inodes = {line.split()[9] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+              if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"}
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            found = link.readlink().name
+        except OSError:
+            continue
+        if found in {f"socket:[{inode}]" for inode in inodes}:
+            status_text = (link.parents[1] / "status").read_text()
+            return next(int(line.split()[1]) for line in status_text.splitlines()
+                        if line.startswith(f"{which}:")) / 1024
+    raise AssertionError(f"nobody listens at {port}")
+
+
+@pytest.mark.parametrize(("site", "code"), [
+    ("same-origin", 200), ("none", 200), ("cross-site", 403), ("same-site", 403), ("?", 403)])
+@pytest.mark.parametrize("path", ["/", "/state", "/data"])
+def test_other_sites_get_no_answer(
+    served: tuple[int, Path], path: str, site: str, code: int
+) -> None:
+    """By what their browser says of them, also where they ask for our own address."""
+    connection = http.client.HTTPConnection("127.0.0.1", served[0], timeout=60)
+    connection.request("GET", path, headers={"Sec-Fetch-Site": site})
+    answer = connection.getresponse()
+    assert answer.status == code
+    assert (b"Another site" in answer.read()) == (code == 403)
+    connection.close()
+
+
+def test_page_of_another_site_can_not_make_it_work(
+    served: tuple[int, Path], browser: Browser, tmp_path: Path
+) -> None:
+    """Chromium names the other site, so that even a window of its own gets a refusal."""
+    port, _ = served
+    (tmp_path / "evil.html").write_text(f"<a id=a href='http://127.0.0.1:{port}/'>x</a>")
+    with subprocess.Popen(
+            [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.2",
+             "--directory", str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        found = re.search(r"port (\d+)", other.stdout.readline())
+        assert found
+        browser.driver.get(f"http://127.0.0.2:{found[1]}/evil.html")
+        browser("document.getElementById('a').click()")
+        browser.until("document.body.innerText.includes('type its address')")
+        other.terminate()
+    browser.driver.get("about:blank")
+
+
+def test_page_is_rendered_once_for_a_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often and from how many threads it is asked for; anew when a file comes."""
+    rendered: list[int] = []
+
+    def render(report: Any, follow: int) -> str:
+        rendered.append(follow)
+        return "x"
+
+    monkeypatch.setattr(follow, "render", render)
+    write_run(tmp_path / "a.flent.gz")
+    follower = follow.Follower([tmp_path], "title", 1)
+    follower.look()
+    with ThreadPoolExecutor(8) as pool:
+        assert {pool.submit(follower.page).result() for _ in range(50)} == {b"x"}
+    assert rendered == [1]
+    monkeypatch.setattr(follow, "_REST_FACTOR", 0)
+    follower.look()
+    follower.page()
+    assert rendered == [1]
+    write_run(tmp_path / "b.flent.gz")
+    follower.look()
+    follower._rest_until_s = 0.0
+    follower.page()
+    assert rendered == [1, 2]
+
+
+def test_page_is_not_sent_again_while_it_rests(tmp_path: Path) -> None:
+    """The state names the version that the page's data have, or pages would ask for them each
+    two seconds."""
+    write_run(tmp_path / "a.flent.gz")
+    follower = follow.Follower([tmp_path], "title", 1)
+    follower.look()
+    shown = json.loads(follower.data())["version"]
+    write_run(tmp_path / "b.flent.gz")
+    follower.look()
+    follower._rest_until_s = time.monotonic() + 1000
+    assert json.loads(follower.state())["version"] == shown == 1
+    follower._rest_until_s = 0.0
+    assert json.loads(follower.state())["version"] == 2
+
+
+def test_clients_that_never_read_take_no_memory_and_keep_nobody_out(tmp_path: Path) -> None:
+    """A hundred took 1.7 GB: each had a page of its own. Now they share it, and are bounded."""
+    write_run(tmp_path / "a.flent.gz")
+    with browsing(tmp_path) as port, ExitStack() as stack:
+        data(port, 1)
+        ask(port, "/")
+        before_mb = memory_mb(port, "VmHWM")
+        deaf = []
+        for _ in range(100):
+            sock = stack.enter_context(socket.create_connection(("127.0.0.1", port), 60))
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            deaf.append(sock)
+        assert ask(port, "/")[0] == 200
+        assert memory_mb(port, "VmHWM") - before_mb < 40
+        # Those that were here longest had to go, and the last ones are still served.
+        assert len(whole(deaf[-1])) > 1_000_000
+        with contextlib.suppress(ConnectionResetError):
+            assert len(whole(deaf[0])) < 4_000_000
+
+
+def whole(sock: socket.socket) -> bytes:
+    """All that comes until the end."""
+    found = b""
+    while piece := sock.recv(1 << 20):
+        found += piece
+    return found
+
+
+def test_request_without_end_is_refused(served: tuple[int, Path]) -> None:
+    """A head of more than 64 kB is answered by a refusal, and not kept."""
+    with socket.create_connection(("127.0.0.1", served[0]), 60) as sock:
+        sock.sendall(b"GET / HTTP/1.1\r\n" + b"X: " + b"x" * 60_000 + b"\r\n")
+        with contextlib.suppress(OSError):
+            sock.sendall(b"Y: " + b"y" * 60_000 + b"\r\nHost: localhost\r\n\r\n")
+        assert sock.recv(100).startswith(b"HTTP/1.0 431 ")
+
+
+def test_browser_that_leaves_is_no_news(tmp_path: Path) -> None:
+    """A reset connection prints nothing on the terminal."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flent_aqm.cli", "browse", "--port", "0", str(tmp_path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    found = re.search(r":(\d+)/", process.stdout.readline())
+    assert found
+    for words in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        sock = socket.create_connection(("127.0.0.1", int(found[1])), 60)
+        sock.sendall(words)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+    assert ask(int(found[1]), "/")[0] == 200
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == ""
