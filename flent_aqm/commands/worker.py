@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`flent-aqm worker`: makes runs for sweeps that a scheduler gives them to."""
 
 from __future__ import annotations
@@ -6,36 +7,68 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import getpass
 import os
 import signal
 import sys
 import tempfile
+from dataclasses import dataclass
+from typing import Any
 
-from flent_aqm.base.errors import AqmError
+from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.sweep.cluster.address import parse_scheduler
-from flent_aqm.sweep.cluster.cluster import load_distributed
+from flent_aqm.sweep.cluster.extra import load_distributed
+from flent_aqm.sweep.cluster.security import (
+    bracketed,
+    is_loopback,
+    own_address,
+    require_own,
+    security_for,
+)
 from flent_aqm.sweep.jobs import parse_jobs
 from flent_aqm.testbed.place import kill_all
 
 _AGAIN_S = 1.0
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What the command was asked for. host: where to listen, None for the address towards
+    the scheduler; dashboard: port of Dask's page, None for no page."""
+
+    scheduler: str
+    jobs: int
+    host: str | None
+    dashboard: int | None
+    security: Any
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `flent-aqm worker`."""
     parser.description = (
         "Make runs for sweeps with `scheduler=ADDRESS`, until ^C. When the scheduler is gone, "
-        "wait for it. Start the scheduler with: dask scheduler")
-    parser.add_argument("scheduler", metavar="ADDRESS", help="such as tcp://192.0.2.1:8786")
+        "wait for it. Whoever reaches the worker's port can run programs as you, unless "
+        "ADDRESS is tls://...")
+    parser.add_argument("scheduler", metavar="ADDRESS",
+                        help="such as tcp://192.0.2.1:8786, or tls://192.0.2.1:8786")
     parser.add_argument("--jobs", metavar="N", help="runs side by side (default: the cores)")
+    parser.add_argument("--host", metavar="ADDRESS",
+                        help="where to listen (default: this machine's address towards the "
+                        "scheduler, which is loopback for one on this machine)")
+    parser.add_argument("--tls-ca-file", metavar="FILE",
+                        help="certificate of the cluster's own authority, PEM")
+    parser.add_argument("--tls-cert", metavar="FILE", help="certificate of this worker, PEM")
+    parser.add_argument("--tls-key", metavar="FILE", help="its private key, PEM")
+    parser.add_argument("--dashboard", metavar="PORT", type=int,
+                        help="serve Dask's page about this worker there; it has no password "
+                        "(default: no page)")
 
 
 def main(args: argparse.Namespace) -> int:
     """Work; returns the exit status."""
-    address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
-    assert address is not None
-    load_distributed()
+    asked = _asked(args)
     try:
-        asyncio.run(_work(address, jobs))
+        asyncio.run(_work(asked))
     except KeyboardInterrupt:
         pass
     finally:
@@ -45,14 +78,29 @@ def main(args: argparse.Namespace) -> int:
     os._exit(0)
 
 
-async def _work(address: str, jobs: int) -> None:
+def _asked(args: argparse.Namespace) -> _Asked:
+    """Check the options. Raises ConfigError, ToolMissing."""
+    address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
+    if address is None:
+        raise ConfigError("the scheduler's address is empty; expected one such as "
+                          "tcp://192.0.2.1:8786")
+    if args.dashboard is not None and not 0 <= args.dashboard <= 65535:
+        raise ConfigError(f"--dashboard {args.dashboard}: expected a port, 0 to 65535")
+    load_distributed()
+    return _Asked(
+        address, jobs, None if args.host is None else require_own(args.host), args.dashboard,
+        security_for(address, "worker", {
+            "ca_file": args.tls_ca_file, "cert": args.tls_cert, "key": args.tls_key}))
+
+
+async def _work(asked: _Asked) -> None:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
     waiting = asyncio.create_task(end.wait())
     told = False
     while not end.is_set():
-        serving = asyncio.create_task(_serve(address, jobs))
+        serving = asyncio.create_task(_serve(asked))
         await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
         if not serving.done():
             serving.cancel()
@@ -64,21 +112,36 @@ async def _work(address: str, jobs: int) -> None:
                 raise
             except Exception as error:  # whatever Dask has when nobody is there
                 if not told:
-                    print(f"flent-aqm: no scheduler at {address} "
-                          f"({type(error).__name__}); waiting for it", file=sys.stderr, flush=True)
+                    print(f"flent-aqm: no scheduler at {asked.scheduler} "
+                          f"({_cause(error)}); waiting for it", file=sys.stderr, flush=True)
                 told = True
         kill_all()  # nobody waits for them any more
         if not end.is_set():
             await asyncio.sleep(_AGAIN_S)
 
 
-async def _serve(address: str, jobs: int) -> None:
+async def _serve(asked: _Asked) -> None:
     """Work for a scheduler until it is gone."""
-    from distributed import Worker
+    from flent_aqm.sweep.cluster.worker import worker_class
 
+    host = asked.host or own_address(asked.scheduler)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-worker-") as folder:
-        async with Worker(address, nthreads=jobs, local_directory=folder, memory_limit=0,
-                          dashboard=False, silence_logs=40) as worker:
-            print(f"flent-aqm: worker at {worker.address}, {jobs} side by side", file=sys.stderr,
-                  flush=True)
+        async with worker_class()(
+            asked.scheduler, nthreads=asked.jobs, local_directory=folder, memory_limit=0,
+            host=bracketed(host), security=asked.security, silence_logs=40,
+            dashboard=asked.dashboard is not None, dashboard_address=(host, asked.dashboard or 0),
+        ) as worker:
+            print(f"flent-aqm: worker at {worker.address}, {asked.jobs} side by side",
+                  file=sys.stderr, flush=True)
+            if worker.address.startswith("tcp://") and not is_loopback(host):
+                print(f"flent-aqm: warning: whoever reaches {worker.address} can run programs "
+                      f"as {getpass.getuser()}; with tls:// only who has a certificate",
+                      file=sys.stderr, flush=True)
             await worker.finished()
+
+
+def _cause(error: BaseException) -> str:
+    """The first error of a chain, in words."""
+    while error.__cause__ is not None or error.__context__ is not None:
+        error = error.__cause__ or error.__context__ or error
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -54,6 +54,8 @@ def _open(client: Client) -> Transport:
     # ssl is needed by servers with TLS alone.
     from flent_aqm.measure.ndt7.tls import TlsTransport
 
+    # OpenSSL takes 100 kB for a connection: only for one that says something.
+    client.sock.recv(1, socket.MSG_PEEK)
     transport = TlsTransport(client.sock, client.tls())
     transport.handshake()
     return transport

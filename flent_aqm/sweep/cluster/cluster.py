@@ -16,13 +16,14 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.base.errors import LabError, TestbedError, ToolMissing
+from flent_aqm.base.errors import LabError, TestbedError
 from flent_aqm.sweep.cluster import worker_side
 from flent_aqm.sweep.cluster.agreement import Found, Wanted, refusal
+from flent_aqm.sweep.cluster.extra import load_distributed
+from flent_aqm.sweep.cluster.security import security_for
 from flent_aqm.sweep.made import Made
 
 _LOOK_S = 0.5
@@ -49,6 +50,7 @@ class Cluster:
     def __init__(self, address: str, wanted: Wanted, kernel: Path,
                  say: Callable[[str], None]) -> None:
         self._distributed = load_distributed()
+        self._security = security_for(address, "client", {})
         self._address = address
         self._wanted, self._kernel, self._say = wanted, kernel, say
         self._sweep = uuid.uuid4().hex
@@ -65,7 +67,7 @@ class Cluster:
         try:
             self._connect()
             self._look()
-        except (OSError, self._distributed.TimeoutError) as error:
+        except (OSError, self._distributed.TimeoutError, RuntimeError) as error:
             self.close()
             raise TestbedError(f"scheduler {self._address}: {error or 'no answer'}; start one "
                                "with: dask scheduler") from None
@@ -118,7 +120,8 @@ class Cluster:
 
     def _connect(self) -> None:
         self._client = self._distributed.Client(
-            self._address, timeout=_CONNECT_S, set_as_default=False, name="flent-aqm")
+            self._address, timeout=_CONNECT_S, set_as_default=False, name="flent-aqm",
+            security=self._security)
 
     def _make_there(self, cell: Cell, address: str) -> Made | None:
         """None where the worker, or the scheduler, was lost."""
@@ -220,15 +223,3 @@ class Cluster:
 
     def _on(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:
         return self._client.run(function, *arguments, workers=[address])[address]
-
-
-def load_distributed() -> ModuleType:
-    """Dask's package, an extra of ours. Raises ToolMissing."""
-    try:
-        import distributed
-        import distributed.client
-    except ImportError:
-        raise ToolMissing("scheduler: the Python package distributed is not installed; run: "
-                          "pip install 'flent-aqm[cluster]'") from None
-    module: ModuleType = distributed
-    return module

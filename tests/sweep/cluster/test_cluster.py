@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,71 +17,7 @@ from flent_aqm.base import paths
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from flent_aqm.sweep.cluster.agreement import Found, Wanted, refusal
 
-BIN = Path(sys.executable).parent
-
-
-def wait_for(condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
-    """Until the condition holds; fails after two minutes."""
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end, what()
-        time.sleep(0.05)
-
-
-class Cluster:
-    """A scheduler and workers that the test starts and ends."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-        self.started: list[subprocess.Popen[bytes]] = []
-
-    def scheduler(self) -> subprocess.Popen[bytes]:
-        host, _, port = self.address.removeprefix("tcp://").partition(":")
-        return self._start([BIN / "dask", "scheduler", "--host", host, "--port", port,
-                            "--no-dashboard"])
-
-    def worker(self, **environment: str) -> subprocess.Popen[bytes]:
-        return self._start([BIN / "flent-aqm", "worker", self.address, "--jobs", "1"],
-                           **environment)
-
-    def _start(self, words: list[Any], **environment: str) -> subprocess.Popen[bytes]:
-        number = len(self.started)
-        temporary = self.folder / f"tmp{number}"
-        temporary.mkdir()
-        with (self.folder / f"said{number}").open("wb") as said:
-            self.started.append(subprocess.Popen(
-                words, cwd=temporary, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                env={**os.environ, "TMPDIR": str(temporary), **environment}))
-        return self.started[-1]
-
-    def said(self) -> str:
-        return "\n".join(path.read_text(errors="replace")
-                         for path in sorted(self.folder.glob("said*")))
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """None of it runs yet."""
-    made = Cluster(tmp_path)
-    yield made
-    for process in made.started:
-        process.terminate()
-    for process in made.started:
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Here:
-    """A batch of four short runs."""
-    (tmp_path / "here").mkdir()
-    return Here(tmp_path / "here", repetitions=2)
+from .conftest import Cluster, wait_for
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Dask's package distributed, which is an extra of ours."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from flent_aqm.base.errors import ToolMissing
+
+
+def load_distributed() -> ModuleType:
+    """Dask's package, an extra of ours. Raises ToolMissing."""
+    try:
+        import distributed
+        import distributed.client
+    except ImportError:
+        raise ToolMissing("scheduler: the Python package distributed is not installed; run: "
+                          "pip install 'flent-aqm[cluster]'") from None
+    module: ModuleType = distributed
+    return module

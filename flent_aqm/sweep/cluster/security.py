@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may talk to a worker: where it listens, and the certificates of TLS.
+
+Whoever reaches a port of Dask's can run programs there; with TLS, only who has a certificate
+of the cluster's own authority.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.measure.ndt7.certificate import context_from_files
+from flent_aqm.sweep.cluster.extra import load_distributed
+
+WHERE_TO_READ = "see docs/cluster.md"
+
+
+def security_for(address: str, role: str, given: Mapping[str, str | None]) -> Any:
+    """Return Dask's Security for a scheduler's address.
+
+    role: "worker" or "client"; given: ca_file, cert and key, as of the options --tls-…; those
+    that aren't given are taken from Dask's configuration (distributed.comm.tls). Raises
+    ConfigError when they are missing, can't be read, or are for nothing.
+    """
+    make = load_distributed().Security
+    named = {name: value for name, value in given.items() if value}
+    if not address.startswith("tls://"):
+        if named:
+            options = ", ".join(f"--tls-{name.replace('_', '-')}" for name in named)
+            raise ConfigError(f"{options}: {address} is without TLS; give the scheduler as "
+                              f"tls://{address.partition('://')[2]}")
+        return make()
+    fields = {"ca_file": "tls_ca_file", "cert": f"tls_{role}_cert", "key": f"tls_{role}_key"}
+    security = make(require_encryption=True,
+                        **{fields[name]: value for name, value in named.items()})
+    files = security.get_tls_config_for_role(role)
+    if not (files["ca_file"] and files["cert"]):
+        wanted = ("--tls-ca-file, --tls-cert and --tls-key, or " if role == "worker" else "")
+        raise ConfigError(f"{address}: TLS needs certificates; give {wanted}"
+                          f"distributed.comm.tls in Dask's configuration; {WHERE_TO_READ}")
+    # Dask would ask for a password on the terminal.
+    context = context_from_files(files["cert"], files["key"] or files["cert"])
+    try:
+        context.load_verify_locations(files["ca_file"])
+    except OSError as error:
+        raise ConfigError(f"certificate authority {files['ca_file']}: {error}; expected a "
+                          "readable PEM file") from None
+    return security
+
+
+def own_address(scheduler: str) -> str:
+    """Return the address of this machine that packets to a scheduler come from: loopback for
+    one on this machine. scheduler: its address, such as tcp://HOST:PORT. Raises OSError."""
+    host, _, port = scheduler.partition("://")[2].rpartition(":")
+    # As Dask does: IPv4 where a name has both.
+    found = sorted(socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM),
+                   key=lambda one: one[0] != socket.AF_INET)
+    for family, kind, protocol, _, name in found[:-1]:
+        try:
+            return _source(family, kind, protocol, name)
+        except OSError:
+            continue
+    family, kind, protocol, _, name = found[-1]
+    return _source(family, kind, protocol, name)
+
+
+def _source(family: int, kind: int, protocol: int, name: Any) -> str:
+    with socket.socket(family, kind, protocol) as sock:
+        sock.connect(name)  # sends nothing, as it is UDP
+        return str(sock.getsockname()[0])
+
+
+def require_own(host: str) -> str:
+    """Return the address of --host. Raises ConfigError when it isn't one of this machine."""
+    try:
+        family, kind, protocol, _, name = socket.getaddrinfo(
+            host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with socket.socket(family, kind, protocol) as sock:
+            sock.bind(name)
+    except OSError as error:
+        raise ConfigError(f"--host {host}: can't listen there: {error.strerror or error}; "
+                          "expected an address of this machine") from None
+    return str(name[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    return ipaddress.ip_address(host).is_loopback
+
+
+def bracketed(host: str) -> str:
+    """An address as it stands in front of a port."""
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who reaches a worker: where it listens, and TLS with the certificates of docs/cluster.md."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import distributed.core
+import pytest
+
+from bench.kills import Here, compare
+from flent_aqm.sweep.cluster.security import own_address
+
+from .conftest import BIN, Cluster, wait_for
+
+PAGE = Path(__file__).parents[3] / "docs" / "cluster.md"
+
+
+def listening(pid: int) -> set[tuple[str, str]]:
+    """(Family, address in hexadecimal) of each port on which a process listens."""
+    inodes = {link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir()
+              if link.is_symlink()}
+    found = set()
+    for family in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in inodes:
+                found.add((family, words[1]))
+    return found
+
+
+def ready(cluster: Cluster, workers: int = 1) -> None:
+    wait_for(lambda: cluster.said().count("flent-aqm: worker at") == workers, cluster.said)
+
+
+@pytest.mark.parametrize(("options", "address"), [
+    ((), "0100007F"), (("--host", "127.0.0.2"), "0200007F")], ids=["default", "--host"])
+def test_worker_listens_at_one_port_towards_the_scheduler(
+    cluster: Cluster, options: tuple[str, ...], address: str
+) -> None:
+    """Neither on other addresses nor for HTTP."""
+    cluster.scheduler()
+    worker = cluster.worker(*options)
+    ready(cluster)
+    (port,) = listening(worker.pid)
+    assert port[0] == "tcp"
+    assert port[1].startswith(f"{address}:")
+    assert "warning" not in cluster.said()
+
+
+def test_worker_when_asked_listens_everywhere_and_says_what_that_means(cluster: Cluster) -> None:
+    """--host 0.0.0.0 without TLS; the page of --dashboard is at the same address."""
+    cluster.scheduler()
+    worker = cluster.worker("--host", "0.0.0.0", "--dashboard", "0")
+    ready(cluster)
+    assert {address.partition(":")[0] for _, address in listening(worker.pid)} == {"00000000"}
+    assert len(listening(worker.pid)) == 2
+    wait_for(lambda: "can run programs as" in cluster.said(), cluster.said)
+
+
+def test_own_address_is_the_one_towards_the_scheduler() -> None:
+    """Loopback for loopback, by name and in both families."""
+    assert own_address("tcp://127.0.0.1:8786") == "127.0.0.1"
+    assert own_address("tcp://localhost:8786") == "127.0.0.1"
+    assert own_address("tls://[::1]:8786") == "::1"
+
+
+@pytest.mark.netns
+def test_own_address_follows_the_route(tmp_path: Path) -> None:
+    """Of two networks, the one that the scheduler is in."""
+    code = ("from flent_aqm.sweep.cluster.security import own_address as own; "
+            "print(own('tcp://192.0.2.9:1'), own('tcp://198.51.100.9:1'))")
+    script = "".join(f"ip link add {name} type veth peer name {name}x && ip address add {address} "
+                     f"dev {name} && ip link set {name} up && ip link set {name}x up && "
+                     for name, address in (("one", "192.0.2.1/24"), ("two", "198.51.100.1/24")))
+    done = subprocess.run(
+        ["unshare", "--net", "sh", "-c", script + 'exec "$0" -c "$1"', sys.executable, code],
+        capture_output=True, text=True, check=True)
+    assert done.stdout == "192.0.2.1 198.51.100.1\n"
+
+
+def certificates(folder: Path) -> list[str]:
+    """Made in the folder by the commands of the page; the options that name them."""
+    folder.mkdir()
+    (script,) = re.findall(r"```sh\n(umask.*?)```", PAGE.read_text(), re.DOTALL)
+    subprocess.run(["sh", "-ec", script], cwd=folder, check=True, capture_output=True)
+    assert (folder / "key.pem").stat().st_mode & 0o077 == 0
+    return ["--tls-ca-file", f"{folder}/authority.pem", "--tls-cert", f"{folder}/cert.pem",
+            "--tls-key", f"{folder}/key.pem"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The variables of the page."""
+    found = re.findall(r"^export (\w+)=\$PWD/(\S+)$", PAGE.read_text(), re.MULTILINE)
+    assert len(found) == 3
+    return {name: f"{folder}/{file}" for name, file in found}
+
+
+@pytest.fixture
+def tls_cluster(cluster: Cluster, tmp_path: Path) -> Cluster:
+    """A scheduler and a worker with certificates."""
+    cluster.options = certificates(tmp_path / "own")
+    cluster.address = cluster.address.replace("tcp:", "tls:")
+    cluster.scheduler()
+    cluster.worker()
+    ready(cluster)
+    return cluster
+
+
+# Dask's own aren't typed.
+SECURITY: Any = distributed.Security
+RPC: Any = distributed.core.rpc
+
+
+def identity(address: str, security: Any) -> Any:
+    """What somebody hears who asks a worker who it is."""
+
+    async def ask() -> Any:
+        async with RPC(address, connection_args=security.get_connection_args("client"),
+                       timeout=10) as worker:
+            return await worker.identity()
+
+    return asyncio.run(ask())
+
+
+def test_worker_with_tls_answers_nobody_without_a_certificate_of_the_authority(
+    tls_cluster: Cluster, tmp_path: Path
+) -> None:
+    """Neither in cleartext, nor without one, nor with one of another authority."""
+    found = re.search(r"worker at (tls://\S+),", tls_cluster.said())
+    assert found
+    address, options = found[1], tls_cluster.options
+    own = {"tls_ca_file": options[1], "tls_client_cert": options[3],
+           "tls_client_key": options[5]}
+    assert identity(address, SECURITY(**own))["type"] == "Worker"
+    theirs = certificates(tmp_path / "theirs")
+    for security, place in (
+        (SECURITY(require_encryption=False), address.replace("tls:", "tcp:")),
+        (SECURITY(**{**own, "tls_client_cert": theirs[3],
+                                 "tls_client_key": theirs[5]}), address),
+    ):
+        with pytest.raises(OSError, match=r".*"):
+            identity(place, security)
+    done = subprocess.run(
+        ["openssl", "s_client", "-connect", address.removeprefix("tls://"), "-CAfile", options[1]],
+        input="x", capture_output=True, text=True, check=False, timeout=30)
+    assert "certificate required" in done.stderr
+    assert (len(tls_cluster.said().split("warning"))) == 1
+
+
+@pytest.mark.lab
+def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Here,
+                                                tmp_path: Path) -> None:
+    """With the page's certificates and variables; without the variables it is one line."""
+    options = ("--batch-override", f"scheduler={tls_cluster.address}")
+    assert here.start(*options).wait(120) == 1
+    (line,) = [line for line in here.said().splitlines() if "ERROR" in line]
+    assert "TLS needs certificates; give distributed.comm.tls" in line
+    assert "Traceback" not in here.said()
+    here.environment.update(environment(tmp_path / "own"))
+    assert here.start(*options).wait(300) == 0, here.said()
+    made = here.take()
+    assert len(made) == 4
+    (tmp_path / "undisturbed").mkdir()
+    undisturbed = Here(tmp_path / "undisturbed", repetitions=2)
+    assert undisturbed.start().wait(600) == 0, undisturbed.said()
+    assert compare(undisturbed.take(), made) == []
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["tls://127.0.0.1:1"], "TLS needs certificates; give --tls-ca-file, --tls-cert and"),
+    (["tls://127.0.0.1:1", "--tls-cert", "no.pem"], "TLS needs certificates"),
+    (["tls://127.0.0.1:1", "--tls-ca-file", "no.pem", "--tls-cert", "no.pem"],
+     "certificate no.pem with key no.pem: "),
+    (["tcp://127.0.0.1:1", "--tls-cert", "no.pem"], "give the scheduler as tls://127.0.0.1:1"),
+    (["tcp://127.0.0.1:1", "--host", "192.0.2.1"], "expected an address of this machine"),
+    (["tcp://127.0.0.1:1", "--host", "no such"], "--host no such: can't listen there"),
+    (["tcp://127.0.0.1:1", "--dashboard", "70000"], "expected a port, 0 to 65535"),
+    ([""], "the scheduler's address is empty"),
+])
+def test_option_that_makes_no_sense_ends_with_one_line(
+    words: list[str], message: str, tmp_path: Path
+) -> None:
+    """Before anything listens."""
+    done = subprocess.run([BIN / "flent-aqm", "worker", *words], capture_output=True, text=True,
+                          check=False, timeout=60, cwd=tmp_path, env=os.environ)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert message in done.stderr
