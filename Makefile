@@ -67,5 +67,5 @@ kills: setup
 	$(BIN)/python -m bench.kills $(KILLS_ARGUMENTS)
 
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv.lock build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

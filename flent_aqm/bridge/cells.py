@@ -11,6 +11,7 @@ from typing import Any
 
 from flent_aqm.asked.cell import Cell, derive_seed, in_one_form, refuse_unexpanded
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
+from flent_aqm.asked.keys import refuse_unknown_parameters
 from flent_aqm.asked.scenario import Scenario, parse_flag
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
@@ -68,6 +69,8 @@ def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
     if scenario.cross_traffic and not definition.exists():
         raise ConfigError(f"{where}: test {settings.NAME} can't run cross traffic; "
                           "leave cross_traffic off")
+    if definition.exists():
+        refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
     parameter = settings.TEST_PARAMETERS.get("cross_traffic", "no")
     if scenario.cross_traffic != parse_flag("test_parameters: cross_traffic", parameter):
         raise ConfigError(f"{where}: cross_traffic is {scenario.cross_traffic}, but "

@@ -10,6 +10,7 @@ from typing import Any
 
 from flent_aqm.asked.test_files import is_only_ours, our_tests
 from flent_aqm.base import environment
+from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.unknown_test import define, is_unknown
 from flent_aqm.show.plots.catalogue import plots_for
 
@@ -75,9 +76,20 @@ def _patch_plots(module: Any) -> None:
         if informational and test_name is None and is_unknown(self, module.TEST_PATH):
             define(self)
             return
+        if not informational:
+            _check_parameters(self, test_name or self.NAME, module.TEST_PATH)
         stock(self, test_name, informational)
         if hasattr(self, "PLOTS") and hasattr(self, "DATA_SETS"):
             for name, plot in plots_for(self.DATA_SETS).items():
                 self.PLOTS.setdefault(name, plot)
 
     module.Settings.load_test = load_test
+
+
+def _check_parameters(settings: Any, test_name: str | None, stock_dir: str) -> None:
+    """Before a test of ours runs. For a run on a testbed the batch was checked."""
+    if test_name and is_only_ours(test_name, stock_dir) and not os.environ.get(environment.CELL):
+        from flent_aqm.asked.keys import refuse_unknown_parameters
+
+        with reported():
+            refuse_unknown_parameters("--test-parameter", settings.TEST_PARAMETERS)

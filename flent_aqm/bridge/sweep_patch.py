@@ -85,8 +85,11 @@ def _plan_while_expanding(runner: Any, module: Any) -> None:
             definitions.remember(self.settings)
         for section, settings in stock(self, batch, *args, **kwargs):
             if "testbed" in section:
+                from flent_aqm.bridge.batch_keys import refuse_unread_keys
                 from flent_aqm.bridge.cells import make_cell
 
+                refuse_unread_keys(self, section, f"batch {settings.BATCH_NAME}",
+                                   module.SETTINGS_PARSER)
                 folder = (module.clean_path(section["output_path"], allow_dirs=True)
                           if "output_path" in section else settings.DATA_DIR)
                 settings.AQM_CELL = make_cell(

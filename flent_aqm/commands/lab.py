@@ -8,10 +8,10 @@ import os
 import shutil
 import sys
 import threading
-from dataclasses import fields
 from pathlib import Path
 from typing import IO
 
+from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.known_routers import KNOWN_ROUTERS
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import apply_command
@@ -116,11 +116,7 @@ def _parameters(words: list[str]) -> dict[str, str]:
 def _others(words: list[str]) -> dict[str, str]:
     """The settings given with --set. Raises ConfigError for one that isn't known."""
     given = dict(word.partition("=")[::2] for word in words)
-    known = {*(field.name for field in fields(Scenario)), "modem_mbps"}
-    for key in given:
-        if key not in known and not key.startswith(("aqm_", "up_aqm_", "router_")):
-            raise ConfigError(f"--set: unknown key {key!r}; known: {', '.join(sorted(known))}, "
-                              "aqm_PARAMETER, up_aqm_PARAMETER, router_PARAMETER")
+    refuse_unknown_scenario_keys("--set", given)
     return given
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import SYSTEM_CACHE, user_cache
 from flent_aqm.base.shell import find_program
@@ -23,6 +24,18 @@ def find_tool(name: str) -> Path | None:
         if os.path.exists(path):
             return path
     return find_program(name)
+
+
+def put_tools_on_path() -> None:
+    """Have all that this process starts by name find what find_tool() finds.
+
+    Not inside of a lab or of namespaces: PATH there is of our own making.
+    """
+    if environment.HOOKS in os.environ:
+        return
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    tools = [str(folder) for folder in tool_dirs()]
+    os.environ["PATH"] = os.pathsep.join([*tools, *(one for one in path if one not in tools)])
 
 
 def tool_path(name: str) -> Path:

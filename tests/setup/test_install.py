@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,41 @@ def test_require_space_when_there_is_too_little_names_both_sizes(tmp_path: Path)
     """Found before the download, not after minutes of compiling."""
     with pytest.raises(SetupError, match=r"needs 1000000000\.0 GB in .* GB are free"):
         install.require_space(tmp_path, 10**18, "a build")
+
+
+HOLD_ANYBODYS = """
+import fcntl, sys
+file = open(sys.argv[1])
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_lock_that_anybody_can_hold_holds_up_no_set_up(tmp_path: Path) -> None:
+    """The file of an older version could be opened by all users, and so be locked: a set-up
+    takes a new one, which nobody else can open."""
+    (tmp_path / "lock").touch()
+    (tmp_path / "lock").chmod(0o644)
+    code = HOLD_LOCK.replace("sys.stdin.read()", "")
+    with subprocess.Popen([sys.executable, "-c", HOLD_ANYBODYS, tmp_path / "lock"], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stranger:
+        assert stranger.stdout is not None
+        assert stranger.stdin is not None
+        assert stranger.stdout.readline() == "held\n"
+        done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True,
+                              text=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "held\n", "")
+        stranger.stdin.close()
+    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
+def test_lock_when_others_may_read_the_folder_stays_closed_to_them(tmp_path: Path) -> None:
+    """With any umask."""
+    before = os.umask(0)
+    try:
+        with install.locked(tmp_path):
+            assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)

@@ -7,6 +7,7 @@ unmasking it, as websockets' own parser does: it is random data that nobody look
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from websockets.frames import Close, CloseCode, Frame, Opcode
@@ -80,9 +81,9 @@ class FrameReader:
         self._message_bytes = 0
         self._text = bytearray()
 
-    def feed(self, data: memoryview) -> list[Message]:
-        """The messages and control frames that are whole now; raises Violation."""
-        done: list[Message] = []
+    def feed(self, data: memoryview) -> Iterator[Message]:
+        """Give the messages and control frames that are whole now; raises Violation. One at a
+        time, as a buffer full of pings is more than a hundred thousand."""
         at, end = 0, len(data)
         while at < end:
             if not self._in_payload:
@@ -97,8 +98,7 @@ class FrameReader:
             at += step
             self._left_bytes -= step
             if not self._left_bytes:
-                done += self._end_frame()
-        return done
+                yield from self._end_frame()
 
     def _read_header(self, data: memoryview, at: int) -> int:
         """Collect the bytes of a header; return the place behind them."""

@@ -9,7 +9,6 @@ from typing import IO, Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
-from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
@@ -43,7 +42,7 @@ class AqmNdt7Runner(SupervisedRunner):
         self.port = port
 
     def check(self) -> None:
-        program = find_program(PROGRAM) or find_cached("bin", PROGRAM)
+        program = find_program(PROGRAM)
         if program is None:
             raise RunnerCheckError(f"{PROGRAM} is not installed; see flent-aqm doctor")
         out, err = self.run_simple([str(program), "--help"])

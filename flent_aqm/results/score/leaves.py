@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from functools import partial
 import numpy
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics import glitches, jitter, loss
 from flent_aqm.results.metrics.percentiles import percentile
@@ -111,7 +111,7 @@ def name_leaf(name: str) -> Leaf:
                           f"as in p99({name})")
     if name in GLITCHES:
         raise ConfigError(f"{name} needs a threshold, as in {name}(100ms)")
-    raise ConfigError(f"unknown name {name!r}{_near(name, (*METRICS, *TRACES, *GLITCHES))}; "
+    raise ConfigError(f"unknown name {name!r}{did_you_mean(name, (*METRICS, *TRACES, *GLITCHES))}; "
                       "'flent-aqm score --list' has all")
 
 
@@ -126,7 +126,7 @@ def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf
     if not (function in STATISTICS or function in OF_LATENCIES or _PERCENTILE.match(function)):
         raise ConfigError(f"unknown function {function!r}; known: {', '.join(FUNCTIONS)}")
     if argument not in TRACES:
-        raise ConfigError(f"unknown trace {argument!r}{_near(argument, TRACES)}; "
+        raise ConfigError(f"unknown trace {argument!r}{did_you_mean(argument, TRACES)}; "
                           f"known: {', '.join(TRACES)}")
     if function in OF_LATENCIES and argument not in LATENCIES:
         raise ConfigError(f"{function} is of latency: {', '.join(LATENCIES)}")
@@ -156,8 +156,3 @@ def _answered(values: Numbers) -> Numbers:
     if not finite.size:
         raise NotAvailable("there is no sample")
     return finite
-
-
-def _near(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -18,6 +18,7 @@ from flent_aqm.results.status import Status
 from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report import findings, headline, slices, statistics
+from flent_aqm.show.report.commands import offered, sweep_command
 from flent_aqm.show.report.facts import Proof, seeds, together
 from flent_aqm.show.report.gather import Row
 
@@ -163,20 +164,20 @@ def _dash(line: object) -> str:
 
 def _commands(rows: Sequence[Row], folders: Sequence[Folder]) -> list[tuple[str, str]]:
     """What makes it again: (what it does, the command)."""
-    found = [("the sweep, as it was typed", shlex.join(command)) for command in dict.fromkeys(
+    found = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]
     # A sweep's own folder goes without saying which of the runs it is.
     ours = [row for row in rows if row.facts.proof]
     if ours:
         found.append(("one run again, compared with its file; likewise any other",
-                      shlex.join(["flent-aqm", "replay", str(ours[0].path)])))
-    places = [str(one.path) for one in folders] or [str(row.path) for row in rows[:3]]
+                      offered("flent-aqm", "replay", ours[0].path)))
+    places = [one.path for one in folders] or [row.path for row in rows[:3]]
     found += [
-        ("this page", shlex.join(["flent-aqm", "report", *places, "-o", "report.html"])),
-        ("the study's figures on paper", shlex.join(
-            ["flent-aqm", "figures", *places, "-o", "figures"])),
-        ("a row per run with all metrics", shlex.join(
-            ["flent-aqm", "export", *places, "-o", "runs.parquet"]))]
+        ("this page", offered("flent-aqm", "report", *places, "-o", "report.html")),
+        ("the study's figures on paper", offered(
+            "flent-aqm", "figures", *places, "-o", "figures")),
+        ("a row per run with all metrics", offered(
+            "flent-aqm", "export", *places, "-o", "runs.parquet"))]
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from flent_aqm.asked.cell import Cell, router_command
 from flent_aqm.asked.flent_settings import check_from_data
+from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.test_files import SUFFIX, our_tests
 from flent_aqm.base.errors import BadResult, ConfigError
@@ -77,6 +78,8 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
     check_from_data(settings)
     if run.get("commands") != "router":
         raise ConfigError("its batch ran commands of its own, which no data file holds")
+    # A file of a newer version may ask for what this one doesn't know.
+    refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
     scenario = Scenario.from_settings(requested)
     if scenario.seed is None:
         raise ConfigError("it has no seed")

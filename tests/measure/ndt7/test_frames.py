@@ -36,7 +36,7 @@ MESSAGES = [
 def test_reader_finds_the_same_messages_however_the_stream_is_cut(piece: int) -> None:
     """Headers, masks and payloads may arrive in pieces of any size."""
     reader = FrameReader()
-    seen = []
+    seen: list[Message] = []
     for at in range(0, len(STREAM), piece):
         seen += reader.feed(memoryview(STREAM[at : at + piece]))
     assert seen == MESSAGES
@@ -48,6 +48,6 @@ def test_payload_counts_before_its_message_is_whole() -> None:
     """A measurement in the middle of a large message sees what has come."""
     reader = FrameReader()
     frame = client_frame(Opcode.BINARY, bytes(1 << 20))
-    reader.feed(memoryview(frame[:-1000]))
+    list(reader.feed(memoryview(frame[:-1000])))
     assert reader.binary_bytes == (1 << 20) - 1000
     assert reader.binary_messages == 0

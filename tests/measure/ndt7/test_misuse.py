@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from contextlib import ExitStack
 
 import pytest
+from websockets.frames import Frame, Opcode
 
 from flent_aqm.measure.ndt7.client_texts import ClientTexts
 
-from .conftest import RunningServer, StartServer, measurements_of, upgrade_request
+from .conftest import WAIT_S, RunningServer, StartServer, measurements_of, upgrade_request
 
 # JSON of 63 kB that takes 1.4 MB as Python's objects.
 LARGE = '{"a":[' + ",".join(["{}"] * 21_000) + "]}"
@@ -122,3 +124,24 @@ def test_server_works_again_after_descriptors_ran_out(
     with server.connect("download", tls=tls) as client:
         measurements_of(client)
     assert server.next_log()["outcome"] == "complete"
+
+
+def test_pings_without_a_pause_take_no_memory(start_server: StartServer) -> None:
+    """A buffer full of them, 150,000, was 20 MB of messages at once."""
+    server = start_server("--duration", "60", "--no-tls")
+    with server.connect("upload") as client:
+        client.recv()
+        before_mb = server.most_memory_mb()
+        pings = Frame(Opcode.PING, b"x").serialize(mask=True) * 150_000
+
+        def send() -> None:
+            for _ in range(2):
+                client.socket.sendall(pings)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        while sender.is_alive():  # the library reads the pongs meanwhile
+            sender.join(0.05)
+        client.ping().wait(WAIT_S)
+        assert server.most_memory_mb() - before_mb < 8
+    server.process.terminate()

@@ -89,6 +89,16 @@ def test_ndt7_down_and_up_gives_tcp_info_and_the_clients_result(
     assert list(tmp_path.glob("*.pcap")) == []
 
 
+def test_tools_of_set_up_are_found_without_being_on_path(
+    namespaces: Namespaces, tmp_path: Path
+) -> None:
+    """By Flent's own runners, too: irtt and ndt7-client stand in the cache alone."""
+    system = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    data = run_flent(namespaces, system, tmp_path, "ndt7", "-l", "2")
+    assert errors(data) == {}
+    assert len(data["raw_values"]["Ping (ms) UDP irtt"]) > 100
+
+
 FPING_THAT_PASSES_FLENTS_CHECK = """\
 echo '  -D  print timestamp before each output line'
 [ "$2" = -p ] || echo "[$(date +%s.%N)] host : [0], 64 bytes, 0.05 ms (0.05 avg, 0% loss)"
@@ -103,15 +113,17 @@ echo '  -D  print timestamp before each output line'
     ("tcpdump", "Capture", "echo no permission >&2; exit 1"),
 ])
 def test_tool_that_fails_is_named_in_the_data_file(
-    namespaces: Namespaces, tools: str, tmp_path: Path, tool: str, series: str, script: str
+    namespaces: Namespaces, tools: str, tmp_path: Path, tool: str, series: str, script: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its series is empty and says why, in one line; what doesn't need it is there."""
-    fake = tmp_path / "bin" / tool
-    fake.parent.mkdir()
+    # What the user's set-up has brought comes first.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    fake = tmp_path / "flent-aqm" / "bin" / tool
+    fake.parent.mkdir(parents=True)
     fake.write_text(f"#!/bin/sh\n{script}\n")
     fake.chmod(0o755)
-    data = run_flent(namespaces, f"{fake.parent}:{tools}", tmp_path / "data", "iperf3_upload",
-                     "-l", "2")
+    data = run_flent(namespaces, tools, tmp_path / "data", "iperf3_upload", "-l", "2")
     # Without a load there is nothing to capture, either.
     assert set(errors(data)) == ({series, "Capture"} if tool == "iperf3" else {series})
     assert len(errors(data)[series]) == 1
@@ -139,10 +151,11 @@ def test_missing_tool_is_refused_in_one_line(
     namespaces: Namespaces, tools: str, tmp_path: Path
 ) -> None:
     """No other NDT7 client is taken for the two that are known."""
-    fake = tmp_path / "bin" / "ndt7-client"
-    fake.parent.mkdir()
+    fake = tmp_path / "flent-aqm" / "bin" / "ndt7-client"
+    fake.parent.mkdir(parents=True)
     fake.write_text("#!/bin/sh\necho hello\n")
     fake.chmod(0o755)
-    ended = namespaces.flent("ndt7", folder=tmp_path, env={"PATH": f"{fake.parent}:{tools}"})
+    ended = namespaces.flent("ndt7", folder=tmp_path, env={"PATH": tools,
+                                                             "XDG_CACHE_HOME": str(tmp_path)})
     assert "neither M-Lab's NDT7 client nor that of the Rust crate" in ended.stderr
     assert "Traceback" not in ended.stderr

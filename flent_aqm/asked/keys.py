@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names of all that can be asked for, so that a name which nobody reads is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+from flent_aqm.asked.flent_settings import TEST_PARAMETERS
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
+
+# What shapes the testbed. `rate_mbps` and `modem_mbps` are for both directions.
+SCENARIO_KEYS = frozenset({*(field.name for field in fields(Scenario)), "rate_mbps", "modem_mbps"})
+# Each parameter of an AQM, or of a router's model, is checked with it.
+PARAMETER_PREFIXES = ("aqm_", "up_aqm_", "router_")
+SWEEP_KEYS = frozenset({"jobs", "scheduler", "summary_by"})
+# Of Flent's batch sections besides its settings; `for_…` as well.
+BATCH_KEYS = frozenset({
+    "test_name", "output_path", "filename_extra", "commands", "repetitions", "pause", "abstract",
+    "disabled", "enabled", "inherits", "debug_log"})
+# Flent sets these for each run, whatever a batch says.
+SET_BY_FLENT = frozenset({"batch_time", "repetition"})
+COMMAND_KEYS = frozenset({
+    "exec", "type", "essential", "kill", "extra_commands", "abstract", "disabled", "enabled",
+    "inherits"})
+SEE = "; see docs/batches.md"
+
+
+def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
+    """Raise ConfigError for the first name that doesn't shape the testbed, where nothing else
+    can stand, with the one that is most like it."""
+    for name in names:
+        if name not in SCENARIO_KEYS and not name.startswith(PARAMETER_PREFIXES):
+            raise ConfigError(f"{where}: unknown key {name!r}"
+                              f"{did_you_mean(name, SCENARIO_KEYS) or SEE}")
+
+
+def refuse_unknown_parameters(where: str, names: Iterable[str]) -> None:
+    """Raise ConfigError for a test parameter that none of our tests reads."""
+    for name in names:
+        if name not in TEST_PARAMETERS:
+            raise ConfigError(f"{where}: unknown test parameter {name!r}"
+                              f"{did_you_mean(name, TEST_PARAMETERS)}")

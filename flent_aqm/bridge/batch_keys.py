@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys of batch files that nobody reads are refused, as Flent takes any without a word.
+
+A batch may have keys of its own: those that stand as ${name} in some value of the files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from flent_aqm.asked.keys import (
+    BATCH_KEYS,
+    COMMAND_KEYS,
+    PARAMETER_PREFIXES,
+    SCENARIO_KEYS,
+    SEE,
+    SET_BY_FLENT,
+    SWEEP_KEYS,
+)
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
+
+_VARIABLE = re.compile(r"\$\{([^}]+)\}")
+_OURS = SCENARIO_KEYS | SWEEP_KEYS | BATCH_KEYS
+
+
+def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
+                       parser: Any) -> None:
+    """Check a batch section with its arguments, and all commands. Raises ConfigError.
+
+    runner: Flent's, with what it read; parser: Flent's argument parser.
+    """
+    used = set(_used(runner))
+    settings = {action.dest.lower() for action in parser._actions}
+    for given in (*runner.batches.values(), *runner.args.values(), runner.settings.BATCH_OVERRIDE):
+        for key in SET_BY_FLENT & given.keys():
+            raise ConfigError(f"{where}: {key} is set by Flent for each run"
+                              f"{did_you_mean(key, _OURS)}")
+    _refuse(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
+    for name, command in runner.commands.items():
+        _refuse(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
+
+
+def _refuse(where: str, keys: Iterable[str], used: Collection[str], known: Collection[str],
+            settings: Collection[str]) -> None:
+    for key in sorted(keys):
+        if key in used or key in known or key in settings or key.startswith(
+                ("for_", *PARAMETER_PREFIXES)):
+            continue
+        near = did_you_mean(key, known) or did_you_mean(key, settings) or SEE
+        raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own has to be used "
+                          f"as ${{{key}}} in some value)")
+
+
+def _used(runner: Any) -> Iterator[str]:
+    for sections in (runner.batches, runner.args, runner.commands):
+        for values in sections.values():
+            for value in values.values():
+                yield from _VARIABLE.findall(str(value))
+    for value in runner.settings.BATCH_OVERRIDE.values():
+        yield from _VARIABLE.findall(str(value))

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names that nobody reads are refused, wherever they can be given."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.sweep.replay import recorded
+
+FLENT = Path(sys.executable).with_name("flent")
+BATCH = """\
+[Arg::slow]
+rate_mbps = 20
+%(arg)s
+[Command::hook]
+type = pre
+exec = echo hello
+%(command)s
+[Batch::mine]
+inherits = base
+for_kind = slow
+for_rate = ndt7
+own = 1
+filename_extra = ${test_name}-${rate_mbps}-${own}
+commands = router, hook
+%(batch)s
+"""
+
+
+def dry_run(folder: Path, *words: str, **parts: str) -> subprocess.CompletedProcess[str]:
+    """Of a batch with one line more, beside the base that ours have."""
+    empty = {"arg": "", "command": "", "batch": ""}
+    (folder / "mine.batch").write_text(BATCH % {**empty, **parts})
+    (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    return subprocess.run([FLENT, "-B", "mine.batch", "--batch-dry-run", *words], cwd=folder,
+                          capture_output=True, text=True, check=False, timeout=100)
+
+
+def test_batch_with_a_key_of_its_own_that_it_uses_is_taken(tmp_path: Path) -> None:
+    """As with `own` in the file's name."""
+    ended = dry_run(tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("part", "line", "known"), [
+    ("batch", "rate = 50", "unknown key 'rate'; did you mean 'rate_mbps'?"),
+    ("batch", "rate_mpbs = 20", "unknown key 'rate_mpbs'; did you mean 'rate_mbps'?"),
+    ("batch", "base_delay = 30", "unknown key 'base_delay'; did you mean 'base_delay_ms'?"),
+    ("batch", "lenght = 5", "unknown key 'lenght'; did you mean 'length'?"),
+    ("batch", "job = 5", "unknown key 'job'; did you mean 'jobs'?"),
+    ("batch", "repetition = 5", "did you mean 'repetitions'?"),
+    ("batch", "xyzzy = 5", "unknown key 'xyzzy'; see docs/batches.md"),
+    ("batch", "aqm_lmit = 5", "aqm_lmit: no_aqm has no such parameter"),
+    ("batch", "test_parameters = cross_traffic=0; steams=4",
+     "unknown test parameter 'steams'; did you mean 'streams'?"),
+    ("arg", "burst_shapping = 1", "unknown key 'burst_shapping'; did you mean 'burst_shaping'?"),
+    ("command", "esential = yes", "command hook: unknown key 'esential'; did you mean 'essential'"),
+])
+def test_key_that_nobody_reads_is_refused_with_the_nearest_one(
+    tmp_path: Path, part: str, line: str, known: str
+) -> None:
+    """In a batch, an argument, a command; before anything runs, in one line."""
+    ended = dry_run(tmp_path, **{part: line})
+    assert ended.returncode == 1
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert known in ended.stderr
+
+
+@pytest.mark.parametrize("override", ["rate=50", "rate_mpbs=20", "base_delay=30"])
+def test_override_that_nobody_reads_is_refused(tmp_path: Path, override: str) -> None:
+    """On the command line as in the file."""
+    ended = dry_run(tmp_path, "--batch-override", override)
+    assert ended.returncode == 1
+    assert "did you mean" in ended.stderr
+
+
+def test_batch_of_others_may_have_any_key(tmp_path: Path) -> None:
+    """Without `testbed` it is Flent's business alone."""
+    (tmp_path / "a.batch").write_text("[Batch::a]\ntest_name = ping\nhosts = localhost\n"
+                                      "xyzzy = 1\n")
+    ended = subprocess.run([FLENT, "-B", "a.batch", "--batch-dry-run"], cwd=tmp_path,
+                           capture_output=True, text=True, check=False, timeout=100)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in resource_dir("batches").iterdir()
+                                         if path.name not in ("base.batch",)))
+def test_batches_of_ours_have_no_such_keys(name: str, tmp_path: Path) -> None:
+    """All of them expand."""
+    ended = subprocess.run(
+        [FLENT, "-B", resource_dir("batches") / name, "--batch-dry-run"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_parameter_of_a_single_run_is_refused_as_well(tmp_path: Path) -> None:
+    """Of our tests; Flent's own read some that nobody lists."""
+    ended = subprocess.run(
+        [FLENT, "iperf3_upload", "-H", "127.0.0.1", "--test-parameter", "steams=4"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
+    assert ended.returncode == 1
+    assert ended.stderr.count("unknown test parameter 'steams'; did you mean 'streams'?") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_set_of_the_lab_names_the_nearest_key(tmp_path: Path) -> None:
+    """As batches do."""
+    ended = subprocess.run(
+        [FLENT.with_name("flent-aqm"), "lab", "--set", "modem_mbp=5", "--", "true"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
+    assert ended.returncode == 1
+    assert ended.stderr == ("flent-aqm: --set: unknown key 'modem_mbp'; did you mean "
+                            "'modem_mbps'?\n")
+
+
+def test_replay_refuses_what_a_newer_version_asked_for(tmp_path: Path) -> None:
+    """It would make another run than the file's."""
+    run = {"test": "ndt7", "settings": {}, "commands": "router"}
+    requested = {**Scenario(seed=1).as_dict(), "weather": "rain"}
+    with pytest.raises(ConfigError, match="unknown key 'weather'"):
+        recorded._cell(run, requested, {}, tmp_path / "a.flent.gz", tmp_path)
+    del requested["weather"]
+    assert recorded._cell(run, requested, {}, tmp_path / "a.flent.gz", tmp_path)
