@@ -64,7 +64,8 @@ VARIABLES: dict[str, Variable] = {
          "flent_aqm/bridge/metadata_patch.py")),
     HOOKS: Variable(
         ("flent_aqm/testbed/guest_files.py",),
-        ("batches/base.batch", "flent_aqm/asked/cell.py", "router_hooks/on_router.sh")),
+        ("batches/base.batch", "flent_aqm/asked/cell.py", "flent_aqm/setup/tools.py",
+         "router_hooks/on_router.sh")),
     ROUTER_SETTINGS: Variable(
         ("flent_aqm/testbed/guest_files.py",),
         ("batches/base.batch", "flent_aqm/asked/cell.py")),

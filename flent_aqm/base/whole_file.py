@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 _SUFFIX = ".part"
+_TRIES, _AGAIN_S = 50, 0.01
 
 
 @contextlib.contextmanager
@@ -52,10 +54,28 @@ def _locked(path: Path) -> IO[bytes]:
     """A new file with its lock held, if the file system has locks."""
     while True:
         file = path.open("wb")
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
+        if not _taken(file):
+            # A stranger who may read the folder holds it: another takes its place.
+            path.unlink(missing_ok=True)
+            file.close()
+            continue
         with contextlib.suppress(OSError):
             # Another may have removed it before it was locked.
             if os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
                 return file
         file.close()
+
+
+def _taken(file: IO[bytes]) -> bool:
+    """Take a file's lock, if the file system has locks; False where another keeps it.
+    remove_abandoned() may, for a moment."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_AGAIN_S)
+        except OSError:
+            return True
+        else:
+            return True
+    return False

@@ -34,11 +34,11 @@ def locked(cache: Path) -> Iterator[None]:
     """
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        handle = open(cache / "lock", "w", encoding="ascii")  # noqa: SIM115 (closed below)
+        handle = _open_lock(cache / "lock")
     except OSError as error:
         raise SetupError(f"{cache}: can't be written ({error.strerror}); set XDG_CACHE_HOME "
                          "to a folder that can") from None
-    with handle:
+    try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -47,6 +47,23 @@ def locked(cache: Path) -> Iterator[None]:
         for left_over in cache.glob(f"{_STAGING}*"):
             shutil.rmtree(left_over, ignore_errors=True)
         yield
+    finally:
+        os.close(handle)
+
+
+def _open_lock(path: Path) -> int:
+    """Open the lock file, which nobody else may: who can open a file, to read it even, can
+    hold its lock for ever."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        about = os.fstat(handle)
+        if about.st_uid == os.geteuid() and not about.st_mode & 0o077:
+            return handle
+        # An older version made it, and anybody may hold it: another takes its place.
+        os.close(handle)
+        number, fresh = tempfile.mkstemp(prefix=".lock-", dir=path.parent)
+        os.close(number)
+        os.replace(fresh, path)
 
 
 @contextmanager

@@ -26,7 +26,9 @@ fi
 }
 
 # One at a time; the loser finds the work done.
-exec 9< constraints.txt
+# Nobody else may open the lock: who can read a file can hold its lock for ever.
+(umask 077; : >> .venv.lock)
+exec 9>> .venv.lock
 if ! flock -n 9; then
     say 'waiting for another set-up of .venv'
     flock 9

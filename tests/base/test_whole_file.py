@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that appear whole: what others do to the file in progress holds nobody up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HOLD = """
+import fcntl, pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+print("ready", flush=True)
+while True:
+    for path in folder.glob(".*.part"):
+        file = path.open("rb")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        print("held", flush=True)
+        time.sleep(1000)
+"""
+WRITE = """
+import os, pathlib, sys
+from flent_aqm.base import whole_file
+path = pathlib.Path(sys.argv[1], "data")
+part = path.with_name(f".{path.name}.{os.getpid()}.part")
+part.touch()
+sys.stdin.readline()  # until a stranger has its lock
+whole_file.write_text(path, "whole")
+"""
+
+
+def test_file_in_progress_that_a_stranger_has_locked_is_written_all_the_same(
+    tmp_path: Path
+) -> None:
+    """Who may read a folder can lock the files in it; another takes the file's place."""
+    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE,
+                          text=True) as stranger:
+        assert stranger.stdout is not None
+        assert stranger.stdout.readline() == "ready\n"
+        with subprocess.Popen([sys.executable, "-c", WRITE, tmp_path], stdin=subprocess.PIPE,
+                              text=True) as writer:
+            assert stranger.stdout.readline() == "held\n"
+            writer.communicate("\n", timeout=60)
+            assert writer.returncode == 0
+        stranger.kill()
+    assert (tmp_path / "data").read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
