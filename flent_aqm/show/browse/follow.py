@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.many_files import each_file

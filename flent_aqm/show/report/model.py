@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
