@@ -84,27 +84,47 @@ def _patch_layout(plotter: Any) -> None:
 
 
 def make_room(plotter: Any) -> None:
-    """Move the axes' edges until neither the title nor the words below touch them.
+    """Move the axes' edges until nothing is cut, and nothing stands on the title, on the words
+    below or on a legend beside.
 
-    Flent reckons with tick labels alone. Sizes of axes change their labels, so twice.
+    Flent reckons with tick labels alone. Sizes of axes change their labels, so more than once.
     """
     figure, renderer = plotter.figure, plotter._get_renderer()
-    high = figure.get_figheight() * figure.dpi
-    for _ in range(2):
-        inner = [box for axis in figure.axes
-                 if (box := axis.get_tightbbox(renderer)) is not None and box.width > 0]
-        if not inner:
+    wide, high = figure.bbox.width, figure.bbox.height
+    below = [one.get_window_extent(renderer).y1 for one in plotter.btm_art
+             if hasattr(one, "get_text")]
+    title = figure._suptitle.get_window_extent(renderer).y0 if figure._suptitle else high
+    for _ in range(3):
+        boxes = [box for axis in figure.axes if axis.axison for box in _words(axis, renderer)]
+        if not boxes:
             return
-        below = [one.get_window_extent(renderer).y1 for one in plotter.btm_art
-                 if hasattr(one, "get_text")]
-        above = [one.get_window_extent(renderer).y0 for one in plotter.top_art
-                 if one in figure.texts or one is figure._suptitle]
+        legends = [one for one in plotter.right_art if one.axes is not None]
+        for legend in legends:
+            _beside(legend, max(box.x1 for box in boxes) + 2 * _GAP_PIXELS)
+        ends = [box.x1 for box in boxes] + [one.get_window_extent(renderer).x1 for one in legends]
         edges = figure.subplotpars
-        lift = max(0.0, max(below, default=0) + _GAP_PIXELS - min(box.y0 for box in inner))
-        drop = max(0.0, max(box.y1 for box in inner) + _GAP_PIXELS - min(above, default=high))
-        bottom, top = edges.bottom + lift / high, edges.top - drop / high
-        if (lift or drop) and bottom < top:
-            figure.subplots_adjust(bottom=bottom, top=top)
+        left = edges.left + (_GAP_PIXELS - min(box.x0 for box in boxes)) / wide
+        right = edges.right - (max(ends) + _GAP_PIXELS - wide) / wide
+        lift = max(below, default=0) + _GAP_PIXELS - min(box.y0 for box in boxes)
+        drop = max(box.y1 for box in boxes) + _GAP_PIXELS - title
+        bottom, top = edges.bottom + max(0.0, lift) / high, edges.top - max(0.0, drop) / high
+        if left < right and bottom < top:
+            figure.subplots_adjust(left=left, right=right, bottom=bottom, top=top)
+
+
+def _words(axis: Any, renderer: Any) -> list[Any]:
+    """What belongs to an axis, without its legend."""
+    parts = [axis, axis.xaxis, axis.yaxis, axis.title, *axis.texts]
+    boxes = [part.get_tightbbox(renderer) if part is not axis else part.get_window_extent(renderer)
+             for part in parts if part.get_visible()]
+    return [box for box in boxes if box is not None and box.width > 0 and box.height > 0]
+
+
+def _beside(legend: Any, left: float) -> None:
+    """Put a legend where its left edge is so many pixels from the figure's."""
+    axis = legend.axes
+    at, _ = axis.transAxes.inverted().transform((left, 0))
+    legend.set_bbox_to_anchor((at, 1.0), transform=axis.transAxes)
 
 
 def _patch_empty(plotter: Any) -> None:

@@ -119,7 +119,7 @@ def axes_of(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], str]:
         along = [asked[0]]
         rest = [*asked[1:], AQM, *differing]
     else:
-        beside = AQM if AQM in differing and len(differing) > 1 else ""
+        beside = AQM if AQM in differing else ""
         along = [name for name in ALONG if name in differing and name != beside]
         along += [name for name in differing if name not in (*along, beside)]
         along = along or [RATE if any(RATE in run.settings for run in runs) else "test"]

@@ -105,8 +105,13 @@ def legend_columns(labels: Sequence[str], width_inches: float) -> int:
     from matplotlib import rcParams
 
     # In small print a letter takes half of its size; the line and the gaps as much as 9.
-    column_pt = rcParams["font.size"] / 2 * (9 + max(map(len, labels)))
-    return int(max(1, min(len(labels), width_inches * 72 // column_pt)))
+    room = width_inches * 72 / (rcParams["font.size"] / 2)
+    sizes = [9 + len(label) for label in labels]
+    for columns in range(len(sizes), 1, -1):
+        rows = -(-len(sizes) // columns)  # a column is filled before the next one
+        if sum(max(sizes[at:at + rows]) for at in range(0, len(sizes), rows)) <= room:
+            return columns
+    return 1
 
 
 def wrapped(text: str, width_inches: float,

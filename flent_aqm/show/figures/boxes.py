@@ -17,6 +17,7 @@ from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import QUIET, legend_columns, looks_for, style_key
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, Side, draw_side_by_side
+from flent_aqm.show.plots.paper import PAPER_INCHES
 from flent_aqm.show.plots.tail import LEAST_MS
 
 STATISTICS = [*QUANTILES, "mean", "sd"]
@@ -35,6 +36,7 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: st
     sides = [Side(aqm, looks[aqm]) for aqm in grid.aqms]
     axes = canvas.subplots(len(ways), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     handles: list[Any] = []
+    narrow = canvas.get_figwidth() < PAPER_INCHES
     for axis, way in zip(axes, ways, strict=True):
         cells: dict[tuple[int, int], Any] = {}
         for place, rate in enumerate(grid.rates_mbps):
@@ -57,10 +59,10 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: st
                                     cells, log=latency)
         if latency:
             name_latency_axis(axis, "y")
-            axis.set_ylabel(f"RTT in {way} (ms)")
+            axis.set_ylabel(f"{way}\nRTT (ms)" if narrow else f"RTT in {way} (ms)")
         else:
             _ideal(axis, grid)
-            axis.set_ylabel(f"{way} (Mbit/s)")
+            axis.set_ylabel(f"{way}\n(Mbit/s)" if narrow else f"{way} (Mbit/s)")
         axis.set_axisbelow(True)
         axis.grid(visible=True, axis="y", alpha=0.3)
     if not latency:

@@ -16,7 +16,6 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_plotting import COLOURS
 from flent_aqm.results.combined import members_of
-from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.grouping import factors, label_of, looks_of_files, looks_within
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.chart import run_of
@@ -34,6 +33,8 @@ class QueueColours:
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
         """Draw result sets; called by Flent, for combined plots with what it combined."""
+        if len(results) > 1:
+            call_by_settings([members_of(result) for result in results], results)
         if list(self.colours) == list(COLOURS):
             self.choose_colours(results, config or self.config)
         super().plot(results, config, *args, **kwargs)  # type: ignore[misc]
@@ -81,17 +82,11 @@ class Comparing(QueueColours):
 
 class CombinedColours(QueueColours):
     """Mixin for plots of many files, between Flent's class that combines them and the one
-    that draws: groups of runs of ours are called by what they differ in."""
+    that draws: a group alone is called by its settings, too."""
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
-        with suppress(BadResult):
-            grouped = [[run_of(one) for one in members_of(result)] for result in results]
-            runs = [run for group in grouped for run in group]
-            if all(run.settings.get("aqm") for run in runs):
-                names = factors(runs)
-                for result, group in zip(results, grouped, strict=True):
-                    _call(result, group, names)
+        call_by_settings([members_of(result) for result in results], results)
         super().plot(results, config, *args, **kwargs)
 
 
@@ -104,7 +99,17 @@ def looks_of(results: Sequence[Any]) -> list[Look]:
     return looks_of_files(runs)
 
 
-def _call(result: Any, group: Sequence[Run], names: Sequence[str]) -> None:
-    label = label_of(group, names)
-    count = f" (n={len(group)})" if len(group) > 1 else ""
-    result.set_label(label + count)
+def call_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -> None:
+    """Call result sets, each made of some members, by the settings they differ in, if all are
+    runs of ours and that tells them apart."""
+    try:
+        grouped = [[run_of(one) for one in group] for group in members]
+    except BadResult:  # which Flent draws as it can
+        return
+    runs = [run for group in grouped for run in group]
+    names = factors(runs)
+    labels = [label_of(group, names) for group in grouped]
+    if len(set(labels)) < len(labels) or not all(run.settings.get("aqm") for run in runs):
+        return
+    for result, label, group in zip(results, labels, grouped, strict=True):
+        result.set_label(label + (f" (n={len(group)})" if len(group) > 1 else ""))

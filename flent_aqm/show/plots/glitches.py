@@ -19,6 +19,9 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.series import Line, lines, pooled
 
+# More bars than this and the words above them stand upright.
+MOST_PER_INCH = 3.2
+
 
 class AqmGlitchesPlotter(ChartPlotter):
     """A bar for each threshold and series, with the longest glitch above it."""
@@ -34,6 +37,7 @@ class AqmGlitchesPlotter(ChartPlotter):
             raise NotAvailable("\n".join(reasons))
         axis, = self.grid()
         width = 0.8 / len(found)
+        crowded = len(found) * len(THRESHOLDS_MS) > MOST_PER_INCH * self.figure.get_figwidth()
         for place, (line, counted) in enumerate(found):
             at = numpy.arange(len(counted)) + (place - (len(found) - 1) / 2) * width
             bars = axis.bar(at, [per_minute for per_minute, _ in counted], width * 0.92,
@@ -42,7 +46,7 @@ class AqmGlitchesPlotter(ChartPlotter):
             axis.bar_label(bars, [f"longest\n{longest:.0f} ms" if longest and len(found) < 4
                                   else f"{longest:.0f} ms" if longest else "0"
                                   for _, longest in counted],
-                           fontsize="xx-small", padding=1, rotation=90 if len(found) > 5 else 0)
+                           fontsize="xx-small", padding=1, rotation=90 if crowded else 0)
             self.handles.append(bars)
         axis.set_xticks(range(len(THRESHOLDS_MS)), [f"{one} ms" for one in THRESHOLDS_MS])
         axis.set_xlabel("glitch: slower than the idle median by more than")

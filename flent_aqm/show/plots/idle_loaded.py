@@ -64,7 +64,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
         axis.set_xlabel("round-trip time (ms)")
         axis.set_ylabel("share of probes")
         axis.yaxis.set_major_formatter(PercentFormatter(1))
-        axis.set_ylim(0, 1.02)
+        axis.set_ylim(-0.02, 1.02)
         self.note(about(runs, counted, "probes"))
 
     def _ways(self, axis: Any, line: Line) -> None:

@@ -25,7 +25,7 @@ PAPER_INCHES = 5.0
 # TrueType. Conferences refuse Type 3, which matplotlib embeds unless told.
 _FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
 _COLUMN: dict[Any, Any] = {
-    "font.size": 7.5, "axes.labelpad": 2.0, "xtick.major.pad": 2.0, "ytick.major.pad": 2.0,
+    "font.size": 7.5, "axes.labelpad": 2.0, "xtick.major.pad": 3.5, "ytick.major.pad": 2.0,
     "legend.columnspacing": 1.2, "legend.handletextpad": 0.5, "hatch.linewidth": 0.6,
     "figure.constrained_layout.w_pad": 0.02, "figure.constrained_layout.h_pad": 0.02}
 

@@ -70,7 +70,7 @@ class AqmSideBySidePlotter(ChartPlotter):
                   ("difference of neighbours (ms)", "share of pairs"))
         for row, (below, beside) in enumerate(labels[:len(axes) // columns]):
             for axis in axes[row * columns:(row + 1) * columns]:
-                axis.set_xlabel(below)
+                axis.set_xlabel(wrapped(below, 0.8 * self.figure.get_figwidth() / columns))
             axes[row * columns].set_ylabel(beside)
             # Lost probes have a strip of their own, where no round trip can be.
             if row == 0:

@@ -53,6 +53,8 @@ def draw(tmp_path: Path) -> Iterator[Callable[..., Any]]:
         loaded.load_test(informational=True)
         loaded.PLOT, loaded.OUTPUT = plot, picture
         plotters.init_matplotlib(picture, False, True)
+        # It does so once in a process, and each test begins with matplotlib's own.
+        matplotlib.rcParams.update(plotters.MATPLOTLIB_STYLES)
         plotter = plotters.draw_worker(loaded, results)
         plotter.figure.canvas.draw()
         assert Path(picture).stat().st_size > 5000

@@ -118,3 +118,44 @@ def test_runs_of_two_router_models_are_refused_and_can_be_chosen_from(
     assert main(["figures", str(sweep), "-o", str(out), "--where", "router_model=omnia",
                  "--figure", "1"]) == 0
     assert "figure  1: 1 runs" in capsys.readouterr().out
+
+def test_figures_for_a_paper_fit_a_column_with_fonts_that_publishers_take(
+    sweep: Path, tmp_path: Path
+) -> None:
+    """As wide as asked for, without title and caption, which is in a file of its own; TrueType."""
+    out = tmp_path / "out"
+    assert main(["figures", str(sweep), "-o", str(out), "--jobs", "1", "--width", "3.33in",
+                 "--no-title", "--caption-apart", "--figure", "1", "--figure", "10"]) == 0
+    for name in ("figure01-throughput", "figure10-verdicts"):
+        drawn = (out / f"{name}.svg").read_text()
+        assert 'width="239.76pt"' in drawn
+        assert "Figure" not in drawn
+        assert "router model" not in drawn
+        told = (out / f"{name}.txt").read_text()
+        assert told.startswith("Figure ")
+        assert "router model ideal, testbed virtual" in told
+        fonts = (out / f"{name}.pdf").read_bytes()
+        assert b"/Type3" not in fonts
+        assert b"/CIDFontType2" in fonts or b"/TrueType" in fonts
+
+
+@pytest.mark.parametrize(("width", "because"), [
+    ("wide", "expected a number and a unit, such as 3.33in, 8.5cm, 85mm or 240pt"),
+    ("3.33em", "expected a number and a unit"), ("1mm", "expected 2 to 40 inches")])
+def test_width_that_is_none_is_refused(
+    width: str, because: str, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, before anything is written."""
+    assert main(["figures", str(sweep), "-o", str(tmp_path / "out"), "--width", width]) == 1
+    assert because in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_cells_of_the_verdicts_tell_their_units(sweep: Path, tmp_path: Path) -> None:
+    """A grade alone doesn't say what its number is."""
+    out = tmp_path / "out"
+    assert main(["figures", str(sweep), "-o", str(out), "--jobs", "1", "--figure", "10"]) == 0
+    words = {row["metric"]: row["in_words"] for row in numbers(out, "figure10-verdicts")
+             if row["in_words"]}
+    assert words["dslreports_rise_ms"].endswith(" ms)")
+    assert words["rpm_ietf_estimate"].endswith(" RPM)")
