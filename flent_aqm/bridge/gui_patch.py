@@ -43,11 +43,11 @@ def patch(module: Any) -> None:
 
 def _offer_metrics() -> None:
     """A list of the metrics to choose from, where the command line takes a name."""
-    from flent.plotters import Plotter
+    from flent.settings import plot_group
 
     from flent_aqm.results.metrics.table import METRICS
 
-    for action in Plotter.params._actions:
+    for action in plot_group._group_actions:
         if action.dest == "METRIC":
             action.choices = list(METRICS)
 

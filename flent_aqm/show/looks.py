@@ -23,13 +23,13 @@ _SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT = LINES
 # For what is no queue, in turn; Tol's other schemes. No queue has one of these colours.
 OTHER_LOOKS: Sequence[Look] = (
     Look("#004488", "o", "-", ""), Look("#BB5566", "s", _DASHED, "//"),
-    Look("#44AA99", "^", _DOTTED, "xx"), Look("#DDAA33", "D", _DASH_DOT, "\\\\"),
+    Look("#997700", "^", _DOTTED, "xx"), Look("#DDAA33", "D", _DASH_DOT, "\\\\"),
     Look("#AA4499", "v", _SHORT, ".."), Look("#117733", "P", _LONG, "++"),
     Look("#6699CC", "X", _DASH_DOT_DOT, "oo"), Look("#661100", "h", "-", "--"),
 )
 
 # The tool's own numbers, what the capture saw, and so on: the same in every plot over time.
-BACKLOG, DROPS, MARKS = "#004488", "#BB5566", "#44AA99"
+BACKLOG, DROPS, MARKS = "#004488", "#BB5566", "#997700"
 QUIET = "#555555"  # captions, guides
 _CAPTION_CHARACTERS_PER_INCH = 17  # of "x-small"
 _TITLE_CHARACTERS_PER_INCH = 11.5  # of "medium"

@@ -66,5 +66,9 @@ class LogTicks(Locator):
             ticks = ticks[(ticks >= vmin * 0.9999) & (ticks <= vmax * 1.0001)]
             if ticks.size >= FEWEST_TICKS:
                 return ticks
-        ticks = numpy.asarray(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(vmin, vmax))
-        return ticks[(ticks >= vmin) & (ticks <= vmax)]
+        for steps in (4, 6, 8):
+            even = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10]).tick_values(vmin, vmax)
+            ticks = numpy.array([tick for tick in even if vmin <= tick <= vmax])
+            if ticks.size >= FEWEST_TICKS:
+                break
+        return ticks

@@ -117,3 +117,70 @@ def test_gui_shows_plots_over_many_runs_grouped(tmp_path: Path, variant: Variant
     assert shown["latency_tail"]["labels"] == [
         "no_aqm, 100 Mbit/s", "no_aqm, 900 Mbit/s", "fq_codel, 100 Mbit/s",
         "fq_codel, 900 Mbit/s"]
+
+
+LOAD = WINDOW + """
+import json
+from qtpy.QtWidgets import QComboBox, QFormLayout, QLabel, QMessageBox
+good, files = int(sys.argv[1]), sys.argv[2:]
+window.load_files(files)
+until(lambda: not window.load_queue and window.viewArea.count() == good)
+tab = window.viewArea.widget(0)
+until(lambda: tab.async_fig is None)
+fields = {}
+for form in window.findChildren(QFormLayout):
+    for row in range(form.rowCount()):
+        label = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
+        field = form.itemAt(row, QFormLayout.ItemRole.FieldRole)
+        if label and field and label.widget():
+            widget = field.widget()
+            fields[label.widget().text()] = [widget.toolTip(), [
+                widget.itemText(at) for at in range(widget.count())]
+                if isinstance(widget, QComboBox) else []]
+print(json.dumps({"boxes": [box.text() for box in window.findChildren(QMessageBox)],
+                  "waits": app.overrideCursor() is not None, "fields": fields}))
+sys.stdout.flush()
+window.worker_pool.terminate()
+os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the window says after forty files, of which two can't be loaded."""
+    folder = tmp_path_factory.mktemp("gui")
+    good = (RUNS / "stock_ping.flent.gz").read_bytes()
+    files = []
+    for number in range(40):
+        files.append(folder / f"run-{number:02}.flent.gz")
+        files[-1].write_bytes(b"no data" if number == 17 else good)
+    files[30] = folder / "not-there.flent.gz"
+    told, errors = folder / "told.json", folder / "errors.txt"
+    with told.open("w") as out, errors.open("w") as err:
+        ended = subprocess.run(
+            [sys.executable, "-c", LOAD, "38", *files], cwd=folder, stdout=out, stderr=err,
+            check=False, timeout=300,
+            env={**environment(folder), "QT_QPA_PLATFORM": "offscreen"})
+    assert ended.returncode == 0, errors.read_text()
+    return json.loads(told.read_text().splitlines()[-1])
+
+
+def test_wrong_files_among_forty_are_named_in_the_window(loaded: Any) -> None:
+    """With their causes; the others are open, and nothing waits."""
+    box, = loaded["boxes"]
+    assert box.startswith("2 of 40 files can't be loaded and were left out.")
+    assert "run-17.flent.gz: damaged" in box
+    assert "not-there.flent.gz: " in box
+    assert "run-16" not in box
+    assert not loaded["waits"]
+
+
+def test_settings_of_ours_are_labelled_and_explained(loaded: Any) -> None:
+    """A label of some words, the rest on pointing at the field; metrics to choose from."""
+    fields = loaded["fields"]
+    explained, choices = fields["Heat map's metric"]
+    assert "What the cells of the plot heat_map show" in explained
+    assert {"Unset", "latency_loaded_p99_ms", "rpm_ietf_estimate"} <= set(choices)
+    explained, _ = fields["Group runs by"]
+    assert "such as aqm,rate_mbps" in explained
+    assert not [label for label in fields if len(label) > 40]

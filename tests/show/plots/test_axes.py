@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ranges, ticks, colours and words of plots: what a reader would take for the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from matplotlib.colors import to_hex
+
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.show.looks import AQM_LOOKS, OTHER_LOOKS, mixed, shades
+from flent_aqm.show.plots.axes import LogTicks
+from flent_aqm.show.plots.over_time import spans
+
+from .conftest import RUNS, said
+from .pictures import BOTH, PING_EXP, UPLOADS
+
+Draw = Callable[..., Any]
+Variant = Callable[..., Path]
+
+
+def five_times_slower_down(data: dict[str, Any]) -> None:
+    """A download as of a line with a fifth of the upload's rate."""
+    data["metadata"]["SERIES_META"]["TCP download"]["MEAN_VALUE"] /= 5
+
+
+@pytest.mark.parametrize("kind", ["box", "violin"])
+def test_every_panel_holds_its_values_whole(kind: str, draw: Draw, variant: Variant) -> None:
+    """Also the one that is drawn after the first, and has five times as much."""
+    files = [variant(aqm, test="ndt7", aqm=aqm, change=five_times_slower_down)
+             for aqm in ("no_aqm", "fq_codel")]
+    plotter = draw(f"compare_throughput_{kind}", files)
+    shown = [value for axis in plotter.axes for line in axis.get_lines()
+             if line.get_label() == "_values" for value in line.get_ydata()]
+    assert max(shown) > 4 * min(shown)
+    for axis in plotter.axes:
+        low, high = axis.get_ylim()
+        assert low == 0
+        assert max(shown) < 0.96 * high  # so that the marker isn't cut in half
+
+
+def test_distribution_of_throughput_keeps_off_the_edge(draw: Draw) -> None:
+    """All queues give the same: their lines stand where one sees them."""
+    plotter = draw("compare_throughput_ecdf", list(BOTH))
+    for axis in plotter.axes:
+        highest = max(line.get_xdata().max() for line in axis.get_lines())
+        assert 0.9 * axis.get_xlim()[1] < highest < 0.96 * axis.get_xlim()[1]
+
+
+@pytest.mark.parametrize(("low", "high"), [
+    (0.09, 0.2), (12, 150), (70, 180), (1.1, 99), (0.01, 1000), (95.55, 95.56), (99, 101)])
+def test_logarithmic_axis_has_three_ticks_and_not_too_many(low: float, high: float) -> None:
+    """Decades where there are three of them, else numbers between."""
+    ticks = LogTicks().tick_values(low, high)
+    assert 3 <= len(ticks) <= 8
+    assert all(low <= tick <= high for tick in ticks)
+    assert list(ticks) == sorted(set(ticks))
+
+
+@pytest.mark.parametrize("plot", ["totals", "ping", "ping_cdf", "box_totals", "bar_combine",
+                                  "box_combine", "ping_cdf_combine", "all"])
+def test_plots_that_flent_draws_have_the_colours_of_queues(plot: str, draw: Draw) -> None:
+    """Of four files each; whatever else a picture has is grey, black or white."""
+    plotter = draw(plot, list(UPLOADS))
+    colours = set()
+    for axis in plotter.figure.axes:
+        colours |= {to_hex(line.get_color()).upper() for line in axis.get_lines()}
+        colours |= {to_hex(patch.get_facecolor()).upper() for patch in axis.patches
+                    if patch.get_width() > 0}
+    wanted = {AQM_LOOKS[aqm].colour for aqm in ("no_aqm", "codel", "sfq", "fq_codel")}
+    assert wanted <= colours
+    assert not {look.colour for name, look in AQM_LOOKS.items()} & colours - wanted - {
+        "#000000", "#777777"}
+
+
+def test_file_alone_has_shades_of_its_queues_colour(draw: Draw) -> None:
+    """The upload of a run with no_aqm isn't drawn in fq_codel's blue."""
+    plotter = draw("ping", [UPLOADS[0]])
+    first = plotter.figure.axes[0].get_lines()[0]
+    assert to_hex(first.get_color()).upper() == AQM_LOOKS["no_aqm"].colour
+
+
+def test_what_is_no_queue_has_no_queues_colour() -> None:
+    """Neither by itself nor as a shade."""
+    queues = {look.colour for look in AQM_LOOKS.values()}
+    assert not queues & {look.colour for look in OTHER_LOOKS}
+    for look in AQM_LOOKS.values():
+        others = [one.colour.upper() for one in shades(look, 4)[1:]]
+        assert not queues & set(others)
+        assert len(set(others)) == 3
+
+
+def test_mixing_is_linear() -> None:
+    """Half of black and white is grey."""
+    assert mixed("#ffffff", "#000000", 0.5) == "#808080"
+
+
+def test_spans_begin_and_end_with_the_load() -> None:
+    """So that no median from before the load has probes under load in it."""
+    run = load_run(RUNS / "ndt7.flent.gz")
+    load = run.load_window
+    assert load is not None
+    icmp = run.probes[1]
+    at_s, found = spans(icmp, 4.0, load)
+    before = icmp.rtt_ms[icmp.sent_s < load.start_s]
+    assert found["slowest"][at_s < load.start_s].max() == pytest.approx(before.max())
+    assert numpy.count_nonzero(at_s < load.start_s) >= 1
+
+
+def test_lost_probes_of_side_by_side_have_a_strip_and_a_key(draw: Draw) -> None:
+    """Above all round trips, so that nobody takes them for slow ones."""
+    plotter = draw("side_by_side", list(PING_EXP))
+    assert "lost, at the upper edge" in [one.get_label() for one in plotter.handles]
+    axis = plotter.axes[0]
+    slowest = max(line.get_ydata().max() for line in axis.get_lines()
+                  if line.get_transform() == axis.transData and line.get_ydata().size)
+    assert slowest / axis.get_ylim()[1] < 0.95
+
+
+def test_plot_without_any_data_says_so(draw: Draw) -> None:
+    """Flent draws an empty axis from 0 to 8 times 10 to the 18th."""
+    plotter = draw("cpu", [RUNS / "speedtest_concurrent.flent.gz"])
+    assert "Nothing was measured that this plot could show." in said(plotter)
+    assert not any(axis.axison for axis in plotter.figure.axes)
+
+
+def test_box_without_height_is_seen_in_its_queues_colour(draw: Draw) -> None:
+    """Quartiles of equal values leave the median's line alone, which is black."""
+    plotter = draw("compare_latency_box", list(UPLOADS))
+    thin = [line for line in plotter.axes[0].get_lines() if line.get_label() == "_thin box"]
+    assert {to_hex(line.get_color()).upper() for line in thin} == {
+        AQM_LOOKS[aqm].colour for aqm in ("no_aqm", "codel", "sfq", "fq_codel")}
+    assert all(line.get_linewidth() > 2 for line in thin)
+
+
+def test_caption_apart_is_a_file_beside_the_picture(draw: Draw, tmp_path: Path) -> None:
+    """Of a plot of ours, and of one that Flent draws."""
+    for plot in ("latency_tail", "totals"):
+        plotter = draw(plot, [UPLOADS[0]], "--caption-apart", "--width", "8.5cm")
+        assert plotter.figure.get_figwidth() == pytest.approx(3.346, abs=0.001)
+        assert "client to server" in (tmp_path / f"{plot}.txt").read_text()
+        assert "client" not in said(plotter)
