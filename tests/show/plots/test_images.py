@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every type of plot as a picture of golden runs, beside the one that is kept.
 
-After a change that is meant to be seen: FLENT_AQM_KEEP_PICTURES=1 .venv/bin/pytest THIS FILE,
+After a change that is meant to be seen: KEEP_PICTURES=1 .venv/bin/pytest THIS FILE,
 look at what git says has changed, and commit it.
 """
 
@@ -21,7 +21,7 @@ from flent_aqm.show.plots.all_plotters import PLOTTERS
 from .pictures import KEPT, PICTURES, UPLOADS, Picture, misplaced
 
 Draw = Callable[..., Any]
-KEEP = os.environ.get("FLENT_AQM_KEEP_PICTURES")
+KEEP = os.environ.get("KEEP_PICTURES")
 # Of the root mean square of differences, 0 to 255. Another version of the library of fonts
 # moves letters by parts of a pixel; a panel that is cut or a colour makes 4 and more.
 TOLERANCE = 2.5

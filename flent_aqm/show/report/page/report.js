@@ -108,6 +108,14 @@ function layout(ways, x, y) {
   });
   return made;
 }
+// A logarithmic axis; with less than two decades to show, numbers between them too.
+function log(traces, key) {
+  const values = traces.flatMap((trace) => [trace[key], trace.lowerfence, trace.upperfence])
+    .flat().filter((value) => typeof value === "number" && value > 0);
+  const decades = Math.log10(Math.max(...values) / Math.min(...values));
+  return {type: "log", dtick: decades < 0.8 ? "D1" : decades < 2 ? "D2" : 1,
+    minor: {showgrid: false}};
+}
 function draw(id, traces, made) {
   const place = byId(id);
   if (!traces.length) {
@@ -200,8 +208,8 @@ function plotLatency() {
         hoverinfo: "skip", whiskerwidth: 0});
     }
   });
-  draw("plot-latency", traces, layout(ways, categories(), (way) => ({type: "log", dtick: 1,
-    minor: {showgrid: false}, title: {text: `RTT in ${way}, ms`}})));
+  draw("plot-latency", traces, layout(ways, categories(), (way) => ({
+    ...log(traces, "y"), title: {text: `RTT in ${way}, ms`}})));
 }
 
 function plotTails() {
@@ -221,8 +229,7 @@ function plotTails() {
         hovertemplate: "%{x:.4g} ms: %{y:.3~%}"});
     }
   });
-  draw("plot-tails", traces, layout(ways, {type: "log", title: {text: "RTT, ms"}, dtick: 1,
-    minor: {showgrid: false}}, (way) => ({
+  draw("plot-tails", traces, layout(ways, {...log(traces, "x"), title: {text: "RTT, ms"}}, (way) => ({
     ...(tail ? {type: "log", dtick: 1, minor: {showgrid: false}, tickformat: "~%"}
       : {range: [0, 1.02], tickformat: ".0%"}),
     title: {text: tail ? `${way}: took longer` : `${way}: back by then`}})));
@@ -278,7 +285,7 @@ function plotTime() {
   const rtt = what !== "over_time";
   draw("plot-time", traces, layout(ways, {rangemode: "tozero",
     title: {text: "s since the transfer's start"}},
-    (way) => rtt ? {type: "log", dtick: 1, minor: {showgrid: false},
+    (way) => rtt ? {...log(traces, "y"),
       title: {text: `RTT in ${way}, ms`}}
       : {rangemode: "tozero", title: {text: `${way}, Mbit/s`}}));
 }
