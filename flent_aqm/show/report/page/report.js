@@ -109,8 +109,9 @@ function layout(ways, x, y) {
   return made;
 }
 // A logarithmic axis; with less than two decades to show, numbers between them too.
-function log(traces, key) {
-  const values = traces.flatMap((trace) => [trace[key], trace.lowerfence, trace.upperfence])
+function log(traces, key, place) {
+  const values = traces.filter((trace) => place === undefined || trace.yaxis === axisName(place))
+    .flatMap((trace) => [trace[key], trace.lowerfence, trace.upperfence])
     .flat().filter((value) => typeof value === "number" && value > 0);
   const decades = Math.log10(Math.max(...values) / Math.min(...values));
   return {type: "log", dtick: decades < 0.8 ? "D1" : decades < 2 ? "D2" : 1,
@@ -209,7 +210,7 @@ function plotLatency() {
     }
   });
   draw("plot-latency", traces, layout(ways, categories(), (way) => ({
-    ...log(traces, "y"), title: {text: `RTT in ${way}, ms`}})));
+    ...log(traces, "y", ways.indexOf(way)), title: {text: `RTT in ${way}, ms`}})));
 }
 
 function plotTails() {
@@ -285,7 +286,7 @@ function plotTime() {
   const rtt = what !== "over_time";
   draw("plot-time", traces, layout(ways, {rangemode: "tozero",
     title: {text: "s since the transfer's start"}},
-    (way) => rtt ? {...log(traces, "y"),
+    (way) => rtt ? {...log(traces, "y", ways.indexOf(way)),
       title: {text: `RTT in ${way}, ms`}}
       : {rangemode: "tozero", title: {text: `${way}, Mbit/s`}}));
 }
