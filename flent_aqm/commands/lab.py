@@ -7,9 +7,8 @@ import argparse
 import os
 import shutil
 import sys
-import threading
+import time
 from pathlib import Path
-from typing import IO
 
 from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.known_routers import KNOWN_ROUTERS
@@ -18,10 +17,11 @@ from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.testbed.copy_out import copy_out
+from flent_aqm.testbed.follow import Follower
 from flent_aqm.testbed.virtual import Lab
 
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
-_POLL_S = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +85,7 @@ def main(args: argparse.Namespace) -> int:
     if interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("a shell needs a terminal; give a command: " + EXAMPLE)
     here = Path.cwd()
+    since_ns = time.time_ns()
     results = _results_folder(args.results)
     with Lab(
         scenario,
@@ -100,7 +101,8 @@ def main(args: argparse.Namespace) -> int:
             status = lab.run().status
         else:
             status = _run_and_show(lab)
-        _copy_out(lab.results, results or here)
+        # The command sees the current folder, and nothing of another.
+        _keep(lab, results or here, since_ns if results in (None, here) else None)
         return status
 
 
@@ -129,23 +131,6 @@ def _servers(mlab: bool) -> list[str]:
     return ["ndt-server" if name == "ndt7" else name for name in defaults.SERVERS]
 
 
-def _copy_out(made: Path, results: Path) -> None:
-    """Copy what the command made. Nothing but files and folders: what a guest's root can
-    make besides (devices, links to anywhere) stays inside."""
-    try:
-        for path in sorted(made.rglob("*")):
-            target = results / path.relative_to(made)
-            if path.is_symlink():
-                continue
-            if path.is_dir():
-                target.mkdir(exist_ok=True)
-            elif path.is_file():
-                shutil.copyfile(path, target)
-    except OSError as error:
-        raise ConfigError(f"the command's files can't be kept: {results}: {error.strerror}; "
-                          "name a writable folder with --results") from None
-
-
 def _results_folder(folder: Path | None) -> Path | None:
     if folder is None:
         return None
@@ -155,41 +140,17 @@ def _results_folder(folder: Path | None) -> Path | None:
         raise ConfigError(f"--results: can't create {folder}: {error.strerror}") from None
     if not os.access(folder, os.W_OK):
         raise ConfigError(f"--results: {folder} is not writable")
-    return folder
+    return folder.resolve()
 
 
 def _run_and_show(lab: Lab) -> int:
     """Run the lab while passing the command's output on, unchanged, as it comes."""
-    ended = threading.Event()
-    followers = [
-        threading.Thread(target=_follow, args=(path, stream, ended))
-        for path, stream in ((lab.stdout, sys.stdout.buffer), (lab.stderr, sys.stderr.buffer))]
-    for follower in followers:
-        follower.start()
-    try:
+    with Follower([(lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())]):
         return lab.run().status
-    finally:
-        ended.set()
-        for follower in followers:
-            follower.join()
 
 
-def _follow(path: Path, stream: IO[bytes], ended: threading.Event) -> None:
-    position = 0
-    while True:
-        # Looked at before reading: what comes later than the end can't exist.
-        last_round = ended.is_set()
-        try:
-            with path.open("rb") as file:
-                file.seek(position)
-                while chunk := file.read(1 << 16):
-                    position += len(chunk)
-                    stream.write(chunk)
-            stream.flush()
-        except FileNotFoundError:
-            pass
-        except BrokenPipeError:
-            return
-        if last_round:
-            return
-        ended.wait(_POLL_S)
+def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
+    """Copy what the command made, and say what did not get the name that it chose."""
+    for name, got in copy_out(lab.results, results, since_ns=since_ns):
+        print(f"flent-aqm: {name!r} is there already and stays; the command's is {got!r}",
+              file=sys.stderr)

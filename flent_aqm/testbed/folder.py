@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -34,7 +35,7 @@ class OwnedFolder:
 
     def remove(self) -> None:
         """Remove it with all that is in it. More than once is as good as once."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -45,8 +46,15 @@ def remove_abandoned() -> None:
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         lock = _lock(path, wait=False)
         if lock is not None:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
             os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    except RecursionError:  # what ran inside has made folders in folders in folders
+        subprocess.run(["rm", "-rf", "--", path], check=False, stderr=subprocess.DEVNULL)
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:

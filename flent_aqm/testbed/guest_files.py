@@ -11,7 +11,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flent_aqm.asked.queues.table import QUEUES
@@ -21,11 +21,12 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.tools import tool_dirs
-from flent_aqm.testbed.guest_mounts import as_bytes, lab_mounts
+from flent_aqm.testbed.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
 from flent_aqm.testbed.package_copy import package_folder
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
+OUT = "out"  # the folder in it that can be written to
 RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 # Where the guest sees the Python environment and the folder that this package is in. Where
 # they are on the host must not matter: even the length of a path shifts the memory of the
@@ -57,13 +58,16 @@ def write(
     env: further variables for the command; writable_cwd: what the command writes into cwd
     comes out as results, where else it is refused; hidden: the host's folders over which
     others are mounted inside; on_host: nothing is mounted, all is where it is on the host.
+
+    What the command's words name is visible inside, wherever it is. Raises ConfigError where
+    that can't be.
     """
     place = _where_it_is if on_host else in_guest
     programs = folder / "bin" if on_host else Path(PROGRAMS_IN_GUEST)
     cwd = cwd or Path.cwd()
     shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
     (folder / "etc").mkdir()
-    (folder / "results").mkdir()
+    (folder / OUT / "results").mkdir(parents=True)
     (folder / "links").mkdir()
     if not on_host:
         package = package_folder(PACKAGE_IN_GUEST, folder / "spare")
@@ -98,9 +102,11 @@ def write(
     }
     _refuse_odd_paths(cwd, hidden)
     _write_programs(folder / "bin", scenario, place)
-    visible = _hidden_but_needed(cwd, hidden)
+    words = [*argv, settings.get("NDT_SERVER", "")] if cwd != Path("/") else []
+    visible = _hidden_but_needed(cwd, words, hidden)
     # Not exported, as the length of a program's environment shifts its memory.
-    of_init = {"KEEP_VISIBLE": " ".join(visible), "COMMAND_DIR": str(cwd)}
+    of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
+               "WRITABLE": "yes" if writable_cwd else ""}
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
         for name, value in {**settings, **of_init}.items()))
@@ -110,7 +116,7 @@ def write(
     if not on_host:
         editable = _write_path_file(folder / "flent_aqm.pth")
         (folder / "mounts").write_bytes(as_bytes(lab_mounts(
-            IN_GUEST,
+            IN_GUEST, OUT,
             keep_visible=visible,
             shown=sorted(path.name for path in (folder / "links").iterdir()),
             bound=[*((f"etc/{path.name}", f"/etc/{path.name}")
@@ -253,14 +259,35 @@ def _command_environment(
     }
 
 
-def _hidden_but_needed(cwd: Path, hidden: Sequence[str]) -> list[str]:
-    """Folders that the command needs and that lie below one of the mounts inside."""
+def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
+    """Folders and files that the command needs and that lie below one of the mounts inside."""
     needed = [Path(sys.base_prefix), paths.user_cache(), paths.SYSTEM_CACHE]
     if cwd != Path("/"):
         # A command of the user's may name files by their places on the host.
         needed += [cwd, paths.PACKAGE.parent, Path(sys.prefix)]
     kept = {str(path) for path in needed if os.path.isdir(path) and _is_below(path, hidden)}
+    kept |= {str(path) for path in _named(words, cwd, hidden)}
     return sorted(path for path in kept if not _is_below(Path(path), kept - {path}))
+
+
+def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
+    """What a command's words name below /tmp, /run and /dev/shm, by the file or folder that
+    is directly in there: a program often needs what lies beside it."""
+    tops = [top for top in ("/tmp", "/run", "/dev/shm") if _is_below(Path(top), hidden)]
+    for word in words:
+        if "/" not in word:
+            continue
+        # as it stands, or behind the name of an option
+        for name in {os.path.join(cwd, word), word[word.find("/"):]}:
+            path = os.path.abspath(name)
+            for top in tops:
+                if not path.startswith(f"{top}/") or not os.path.exists(path):
+                    continue
+                first = Path(path).relative_to(top).parts[0]
+                if top == "/run" and first in OWN_IN_RUN:
+                    raise ConfigError(f"{word} can't be seen inside, where /run/{first} is the "
+                                      "lab's own; move it to another folder")
+                yield Path(top, first)
 
 
 def _is_below(path: Path, tops: Iterable[str]) -> bool:
@@ -268,8 +295,8 @@ def _is_below(path: Path, tops: Iterable[str]) -> bool:
 
 
 def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
-    """Paths that mount options or the kernel's command line can't express."""
+    """Paths that a list with one a line can't express."""
     for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
-        if _is_below(path, hidden) and set(str(path)) & set(" ,\t\n"):
-            raise ConfigError(f"{what} is in {path}: the lab can't show a temporary folder whose "
-                              "path has a blank or a comma; move it or rename it")
+        if _is_below(path, hidden) and "\n" in str(path):
+            raise ConfigError(f"{what} is in {path!s:.200}: the lab can't show a temporary folder "
+                              "whose path has a line break; move it or rename it")

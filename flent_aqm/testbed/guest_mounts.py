@@ -8,11 +8,17 @@ read-only root, the mount is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 # Of linux/mount.h.
 READ_ONLY, SYNCHRONOUS, BIND = 1, 16, 4096
+
+ASIDE = "/run/aside"
+# What the guest has for itself below /run.
+OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "results", "work")
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,35 @@ def folder(place: str) -> Mount:
     return Mount("folder", "", place)
 
 
-def lab_mounts(lab: str, *, keep_visible: Iterable[str], shown: Sequence[str],
+def shown_at_its_place(paths: Iterable[str]) -> Iterator[Mount]:
+    """Folders and files of the host where they are there, read-only. Of the host only folders
+    can be mounted: a file is taken out of its own, which stays aside."""
+    for number, path in enumerate(paths):
+        if os.path.isdir(path):
+            yield host_folder(path, path)
+        else:
+            above, name = os.path.split(os.path.realpath(path))
+            yield host_folder(above, f"{ASIDE}/{number}")
+            yield Mount("file", "", path)
+            yield bind(f"{ASIDE}/{number}/{name}", path)
+
+
+def overlay(lower: str) -> Mount:
+    """What is written into a folder goes to /run/results."""
+    # These three have a meaning in overlayfs's options; see its documentation, "Multiple lower
+    # layers".
+    escaped = re.sub(r"([\\:,])", r"\\\1", lower)
+    return Mount("overlay", "overlay", lower, 0,
+                 f"lowerdir={escaped},upperdir=/run/results,workdir=/run/work")
+
+
+def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequence[str],
                bound: Iterable[tuple[str, str]], writable: str | None) -> list[Mount]:
     """All mounts of a guest.
 
-    lab: where the folder from the host is seen; keep_visible: folders of the host that the
-    mounts on /tmp, /run and /dev hide, but that are needed inside; shown: names of links in
+    lab: where the folder from the host is seen; out: the name of the folder in it that can be
+    written to; keep_visible: folders and files of the host that the mounts on /tmp, /run and
+    /dev hide, but that are needed inside; shown: names of links in
     the lab's folder to folders of the host, seen as /run/NAME; bound: file or folder in the
     lab's folder, and what it stands for; writable: the folder in which the command may write,
     into an overlay whose upper layer is /run/results.
@@ -61,14 +90,13 @@ def lab_mounts(lab: str, *, keep_visible: Iterable[str], shown: Sequence[str],
         *(folder(f"/run/{name}") for name in ("home", "netns", "results", "work")),
         # By way of the working folder of the guest's process on the host: the host follows
         # this link and those below, and no path of the host's is walked in the guest.
+        host_folder("/proc/self/cwd", lab),
         # Synchronous, as the host shows the command's output while it runs.
-        Mount("hostfs", "lab", lab, SYNCHRONOUS, "/proc/self/cwd"),
-        *(host_folder(path, path) for path in keep_visible),
+        Mount("hostfs", "lab", f"{lab}/{out}", SYNCHRONOUS, f"/proc/self/cwd/{out}"),
+        *shown_at_its_place(keep_visible),
         *(host_folder(f"/proc/self/cwd/links/{name}", f"/run/{name}") for name in shown),
         *(bind(f"{lab}/{name}", place) for name, place in bound),
-        *([Mount("overlay", "overlay", writable, 0,
-                 f"lowerdir={writable},upperdir=/run/results,workdir=/run/work")]
-          if writable else []),
+        *([overlay(writable)] if writable else []),
     ]
 
 

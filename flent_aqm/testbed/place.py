@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import threading
@@ -63,7 +64,8 @@ class Place:
 
     owned: the folder, where the command's words name it.
     stdout, stderr: what the command printed; results: what it wrote into /run/results,
-    once it has ended; console(): what those printed that set the network up.
+    once it has ended; console(): what those printed that set the network up. Once it has
+    ended, nothing but files and folders is there: what else it has put there is removed.
     Subclasses say by _command_line() what is started, in the folder.
     """
 
@@ -106,9 +108,14 @@ class Place:
         except BaseException:
             self.close()
             raise
-        self.stdout = self.folder / "stdout"
-        self.stderr = self.folder / "stderr"
-        self.results = self.folder / "results"
+        # All that is written inside, and so all whose form and content can't be relied on.
+        out = self.folder / guest_files.OUT
+        self.stdout = out / "stdout"
+        self.stderr = out / "stderr"
+        self.results = out / "results"
+        self._status, self._uptime = out / "status", out / "uptime"
+        for path in (self.stdout, self.stderr):
+            path.touch()
 
     def __enter__(self) -> Self:
         return self
@@ -153,15 +160,35 @@ class Place:
         except BaseException:
             self.kill()
             raise
+        finally:
+            replaced = self._remove_odd()
         if not in_time:
-            self.kill()
             raise LabTimeout(f"{self.name} was stopped after {self._wall_limit_s:g} s of wall "
                              f"time; its console ends with: {self._last_words()}")
-        status = self._read("status")
+        if replaced:
+            raise LabError(f"the command put something else in the place of its {replaced}, "
+                           "so what it printed is lost")
+        status = _read(self._status)
         if not status.isdigit():
             raise LabError(f"{self.name} ended before its command did: {self._last_words()}")
-        return Outcome(int(status), None if self.real_time else float(self._read("uptime") or 0),
+        return Outcome(int(status), None if self.real_time else float(_read(self._uptime) or 0),
                        time.monotonic() - self._started_at)
+
+    def _remove_odd(self) -> str:
+        """Remove links, pipes, sockets and devices that were made inside, which would lead
+        readers elsewhere or hold them up. Gives the name of an output that was replaced."""
+        self.kill()
+        _remove_all_but_files(self.stdout.parent)
+        replaced = ""
+        for path in (self.stdout, self.stderr):
+            if not path.is_file():
+                shutil.rmtree(path, ignore_errors=True)
+                path.touch()
+                replaced = path.name
+        if not self.results.is_dir():
+            self.results.unlink(missing_ok=True)
+            self.results.mkdir()
+        return replaced
 
     def run(self) -> Outcome:
         """start() and wait()."""
@@ -195,7 +222,7 @@ class Place:
 
     def console(self) -> str:
         """What the guest's kernel and first process have printed so far."""
-        return self._read("console")
+        return _read(self.folder / "console")
 
     def _last_words(self) -> str:
         """The line of the console that most likely says what went wrong."""
@@ -211,11 +238,28 @@ class Place:
         code = self._process.returncode if self._process else None
         return f"nothing (its exit status is {code})"
 
-    def _read(self, name: str) -> str:
-        try:
-            return (self.folder / name).read_text(errors="replace").strip()
-        except FileNotFoundError:
-            return ""
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except (FileNotFoundError, IsADirectoryError):
+        return ""
+
+
+def _remove_all_but_files(folder: Path) -> None:
+    """Leave regular files and folders, however deep and of whatever mode."""
+    folders = [str(folder)]
+    try:
+        while folders:
+            for entry in os.scandir(folders.pop()):
+                if entry.is_dir(follow_symlinks=False):
+                    os.chmod(entry.path, 0o700)
+                    folders.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    os.unlink(entry.path)
+    except OSError as error:
+        raise LabError(f"the command's files can't be read: {error.strerror}: "
+                       f"{str(error.filename)[-200:]!r}") from None
 
 
 def _ends_within(process: subprocess.Popen[bytes], limit_s: float | None) -> bool:

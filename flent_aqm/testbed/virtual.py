@@ -15,7 +15,7 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.setup.kernel.locate import Kernel, find_kernel
-from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
+from flent_aqm.testbed.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.testbed.place import DIES_WITH_US, Outcome, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
@@ -64,6 +64,7 @@ class Lab(Place):
             str(self._kernel.path),
             f"mem={defaults.GUEST_MEMORY_MB}M",
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
+            f"hostfs_writable=/proc/self/cwd/{OUT}",
             "init=/usr/bin/perl",
             "con=null", f"con0={console}", "quiet",
             f"lab_seed={defaults.LAB_SEED if scenario.seed is None else scenario.seed}",

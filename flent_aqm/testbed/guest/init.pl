@@ -22,16 +22,30 @@ sub make_folder {
     return -e $path || make_folder($path =~ s{/[^/]+$}{}r) && mkdir $path;
 }
 
+sub make_file {
+    my ($path) = @_;
+    make_folder($path =~ s{/[^/]+$}{}r) && open my $file, '>', $path
+        or die "can't make $path: $!\n";
+}
+
 sub mount_all {
     local $/ = "\0";    # ends each word
     open my $file, '<', '/proc/self/cwd/mounts' or die "can't read mounts: $!\n";
     chomp(my @words = <$file>);
     while (my ($type, $source, $place, $flags, $options) = splice @words, 0, 5) {
+        make_file($place) if $type eq 'file';
         # A file of /etc that this machine lacks needs nothing in its place.
-        next if !make_folder($place) || $type eq 'folder';
+        next if !make_folder($place) || $type =~ /^(?:file|folder)$/;
         syscall($CALL{mount}, $source, $place, $type, $flags + 0, $options) == 0
             or die "can't mount $place: $!\n";
     }
+}
+
+# From here on no more of the host can be mounted, whoever asks (see patch 0009).
+sub seal {
+    open my $file, '>', '/proc/sys/fs/hostfs/sealed' or die "this kernel lacks a patch: hostfs "
+        . "can't be sealed: $!\n";
+    syswrite $file, '1' or die "can't seal hostfs: $!\n";
 }
 
 # Where things lie on the host has shaped the boot so far: the kernel looks at the clock, and
@@ -59,6 +73,7 @@ $ENV{PATH} = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 my $first = $$;
 eval {
     mount_all();
+    seal();
     begin_the_same_everywhere();
     run_script('/run/lab/guest/lab.sh');
 };

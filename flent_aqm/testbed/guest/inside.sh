@@ -9,12 +9,12 @@
 # With a modem, its namespace is between router and server (modem.sh); a second server is
 # behind the first (dest2.sh).
 #
-# The host hands over one writable folder, which is /run/lab in here:
-#   settings.sh   read     the variables in capitals, written by guest_files.py
-#   command.sh    read     what to run on the client
-#   etc/          read     files to stand in for those of the host's /etc
-#   guest/        read     the scripts of this folder
-#   stdout, stderr, status, results/   written
+# The host hands over one folder, which is /run/lab in here. Only out/ in it can be written to:
+#   settings.sh   the variables in capitals, written by guest_files.py
+#   command.sh    what to run on the client
+#   etc/          files to stand in for those of the host's /etc
+#   guest/        the scripts of this folder
+#   out/          stdout, stderr, status, results/
 # What the command writes into /run/results is copied to results/ when it has ended.
 # What is printed here is the console, which the host keeps for when something goes wrong.
 #
@@ -38,13 +38,16 @@ run_command() {
         setsid -c sh /run/lab/command.sh </dev/tty0 >/dev/tty0 2>&1
     else
         # shellcheck source=/dev/null  # in a shell of its own, which it replaces
-        (. /run/lab/command.sh) </dev/null >/run/lab/stdout 2>/run/lab/stderr
+        (. /run/lab/command.sh) </dev/null >/run/lab/out/stdout 2>/run/lab/out/stderr
     fi
     status=$?
     cd /
 }
 
+# Nothing but files and folders: what is over a file that the command has removed is a
+# device, which the host refuses.
 hand_over_results() {
-    cp -r /run/results/. /run/lab/results/
-    echo "$status" >/run/lab/status
+    [ -z "${WRITABLE:-}" ] || find /run/results ! -type f ! -type d -delete
+    cp -r /run/results/. /run/lab/out/results/ || fail "can't hand over the results"
+    echo "$status" >/run/lab/out/status
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
 # In the lab's guest, whose first process (init.pl) has mounted all file systems: what
-# inside.sh has. The file `uptime` in the folder from the host is written, too.
+# inside.sh has. The file `uptime` in out/ is written, too.
 
 set -u
 
@@ -25,5 +25,5 @@ read -r psched </proc/net/psched
 
 run_command
 read -r uptime _ </proc/uptime
-echo "$uptime" >/run/lab/uptime
+echo "$uptime" >/run/lab/out/uptime
 hand_over_results

@@ -15,7 +15,7 @@ fail() {
 
 # New /run and /tmp, with the same folders in them as in the lab's guest. They are put
 # together below the folder from the host and moved in place when they are whole, as they
-# hide what they have to show: the folder itself and those of KEEP_VISIBLE. -n: mount keeps
+# hide what they have to show: the folder itself and what KEEP_VISIBLE names. -n: mount keeps
 # a table of its own in /run, which would be the host's.
 mount_file_systems() {
     mkdir run
@@ -23,11 +23,22 @@ mount_file_systems() {
     (cd run && mkdir lab bin home netns results work tmp python package) || return
     mount -n -t tmpfs tmp run/tmp || return
     mount -n --bind . run/lab && mount -n --bind bin run/bin || return
-    for folder in $KEEP_VISIBLE; do
-        shown=run/${folder#/run/}
-        [ "$shown" != "run/$folder" ] || shown=run$folder
-        mkdir -p "$shown" && mount -n --bind "$folder" "$shown" || return
+    # One a line, whatever else is in their names.
+    set -f
+    IFS='
+'
+    for path in $KEEP_VISIBLE; do
+        shown=run/${path#/run/}
+        [ "$shown" != "run/$path" ] || shown=run$path
+        if [ -d "$path" ]; then
+            mkdir -p "$shown"
+        else
+            mkdir -p "${shown%/*}" && : >"$shown"
+        fi || return
+        mount -n --bind "$path" "$shown" || return
     done
+    unset IFS
+    set +f
     for name in python package; do  # as in the lab's guest
         [ ! -L "links/$name" ] ||
             mount -n --bind "$(readlink -f "links/$name")" "run/$name" || return

@@ -52,6 +52,12 @@ start_servers() {
             mkdir -p /run/ndt-server && cd /run/ndt-server || exit
             "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server \
                 >/run/ndt7.log 2>&1 &
+            # A program of the user's, which may lack what it needs.
+            sleep 1
+            ss -Hltn "sport = :$NDT7_PORT" | grep -q . || {
+                echo "flent-aqm-guest: $NDT_SERVER doesn't serve: $(tail -n 1 /run/ndt7.log)"
+                exit 1
+            }
             ;;
         *)
             echo "unknown server: $server" >&2

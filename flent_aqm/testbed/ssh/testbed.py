@@ -18,6 +18,7 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
 from flent_aqm.testbed.folder import OwnedFolder
+from flent_aqm.testbed.guest_files import OUT
 from flent_aqm.testbed.place import DIES_WITH_US, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 from flent_aqm.testbed.real_time import (
@@ -48,7 +49,7 @@ class ThisHost(Place):
 
     def __init__(self, scenario: Scenario, run: FlentRun, environment: Mapping[str, str]) -> None:
         folder = OwnedFolder()
-        results = f"{folder.path}/results"
+        results = f"{folder.path}/{OUT}/results"
         super().__init__(
             scenario, run.argv(str(folder.path), results), servers=(), owned=folder,
             wall_limit_s=wall_limit_s(run),

@@ -109,7 +109,7 @@ def test_clock_virtual_hour_passes() -> None:
 def test_host_files_are_read_only_inside_but_for_the_results(tmp_path: Path) -> None:
     """What a command writes reaches the host through the results folder alone."""
     inside = tmp_path / "inside"
-    code = f"echo x >{inside}; echo y >{Path.home()}/x; echo kept >/run/lab/results/file"
+    code = f"echo x >{inside}; echo y >{Path.home()}/x; echo kept >/run/lab/out/results/file"
     with Lab(Scenario(), ["sh", "-c", code], servers=()) as lab:
         lab.run()
         assert lab.stderr.read_text().count("Read-only file system") >= 1
