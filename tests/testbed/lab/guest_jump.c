@@ -11,8 +11,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* "syscall; cmp $-4095, %rax": of the C library in the kernel, in its function syscall() */
-static const unsigned char wanted[] = { 0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff };
+/* "syscall; cmp $-4095, %rax; jae 1f; ret; 1:", the end of syscall() of the C library that the
+   kernel is linked with */
+static const unsigned char wanted[] = {
+	0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3
+};
 static const void *in_kernel;
 
 static const char *host_call(long nr, const void *one, long two, long three)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import LabError
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import LabError
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.testbed.virtual import Lab
 
@@ -38,7 +38,8 @@ ATTEMPTS = {
         'ln -s "$OUTSIDE" "$IN/link"; '
         "mount -t hostfs again /run/m -o /proc/self/cwd/out/results/link; echo x >/run/m/f",
     "mounted_by_dots":
-        "mount -t hostfs again /run/m -o /proc/self/cwd/out/../..; echo x >/run/m/f",
+        'mount -t hostfs again /run/m -o "/proc/self/cwd/out/../../../../../..$OUTSIDE"; '
+        "echo x >/run/m/f",
     "mounted_by_the_newer_calls": """perl -e '
         my $m = syscall(430, my $type = "hostfs", 0);                       # fsopen
         syscall(431, $m, 1, my $key = "hostfs", my $path = "/", 0);         # fsconfig: a string
@@ -49,7 +50,8 @@ ATTEMPTS = {
     "root_reconfigured_by_the_newer_calls": """perl -e '
         my $m = syscall(433, -100, my $root = "/", 0);                      # fspick
         syscall(431, $m, 0, my $key = "rw", 0, 0);                          # fsconfig: a flag
-        syscall(431, $m, 7, 0, 0, 0) == 0 or die "not changed: $!\n";       # and change it
+        syscall(431, $m, 7, 0, 0, 0) == 0 or warn "not changed: $!\n";      # and change it
+        system "mount -o remount,bind,rw /";
         open my $f, ">", "$ENV{OUTSIDE}/f" or die "not written: $!\n"' """,
     "mounted_in_a_user_namespace":
         "unshare -Urm sh -c 'mount -t hostfs again /run/m -o /; echo x >\"/run/m$OUTSIDE/f\"'",
@@ -58,8 +60,7 @@ ATTEMPTS = {
     "overlay_with_its_upper_layer_there":
         'mount -t overlay o /run/m -o "lowerdir=/etc,upperdir=$OUTSIDE,workdir=$OUTSIDE"; '
         "echo x >/run/m/f",
-    "hidden_tmp_uncovered": 'umount -l /tmp; umount -l /run/lab/out; '
-                            'echo x >"$OUTSIDE/f"; echo x >/tmp/f',
+    "hidden_tmp_uncovered": 'umount -l /tmp; echo x >"/tmp/${OUTSIDE##*/}"',
     "dots": 'echo x >"$IN/../../../../../../../../$OUTSIDE/f"',
     "link_followed": 'ln -s "$OUTSIDE" "$IN/link"; echo x >"$IN/link/f"; echo x >"$IN/link/victim"',
     "link_of_dots_followed":
@@ -119,7 +120,7 @@ def kernel(request: pytest.FixtureRequest, tmp_path: Path) -> object:
     return replace(built, path=program)
 
 
-def look(folder: Path) -> list[tuple[object, ...]]:
+def look(folder: Path) -> list[tuple[str, int, int, int, bytes]]:
     """All that can be seen of a folder: names, kinds, modes, owners, times, contents."""
     found = []
     for path in [folder, *sorted(folder.rglob("*"))]:
@@ -138,6 +139,7 @@ def attempt(code: str, outside: Path, **options: Any) -> tuple[str, list[Path]]:
         lab.run()
         assert (lab.results / "done").read_text() == "done\n", lab.stderr.read_text()
         assert look(outside) == before, lab.stderr.read_text()
+        assert not Path("/tmp", outside.name).exists()
         # nothing of the lab's own folder that the guest only reads
         assert (lab.folder / "guest" / "init.pl").is_file()
         assert not (lab.folder / "f").exists()
@@ -156,8 +158,7 @@ def test_root_of_the_guest_changes_nothing_outside_in_either_mode(
     outside: Path, kernel: object
 ) -> None:
     """All of it in one guest, one after the other, with the kernel where it can be."""
-    code = "\n".join(f"( {one} )" for name, one in ATTEMPTS.items()
-                     if name != "hidden_tmp_uncovered")
+    code = "\n".join(f"( {one} )" for one in ATTEMPTS.values())
     attempt(code, outside, kernel=kernel)
 
 
