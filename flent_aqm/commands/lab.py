@@ -21,6 +21,11 @@ from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
 from flent_aqm.testbed.virtual import Lab
 
+# The processor's random numbers can't be made to repeat, as the instruction can't be made to
+# trap. Programs with OpenSSL's code, AWS-LC's or BoringSSL's, do without RDRAND and RDSEED if
+# told that the processor lacks them: man 3 OPENSSL_ia32cap. Flent's own runs in sweeps have no
+# such programs, and another environment would change their data.
+WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
 
 
@@ -92,7 +97,7 @@ def main(args: argparse.Namespace) -> int:
         command or ["bash", "--norc", "-i"],
         servers=_servers(args.mlab_server),
         prelude=[apply_command(scenario)],
-        env={"PS1": r"client:\w\$ "} if interactive else {},
+        env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,
         writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
         wall_limit_s=args.wall_limit if not interactive else None,

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Brings the files that a command in the lab has made into a folder of the user's.
 
-What is there already stays, unless the command saw it and wrote a new one in its place.
+What is there already stays, unless the command saw it and wrote a new one in its place. Data
+files of Flent always stay: their names have the time in them, by which no two of them are the
+same, but in the lab, whose clock starts at the same time in each run.
+
 No link that is there is followed: all is done in open folders (openat(2)).
 """
 
@@ -10,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -21,6 +25,8 @@ from flent_aqm.base.errors import ConfigError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _CHUNK = 1 << 20
+
+_NAMED_BY_TIME = re.compile(r".*-\d{4}-\d\d-\d\dT\d{6}.*\.flent(\.gz|\.bz2)?", re.DOTALL)
 
 # Names of folders, one in the other.
 _Way = tuple[str, ...]
@@ -34,9 +40,10 @@ class _Copy:
     since_ns: int | None
     kept: list[tuple[str, str]] = field(default_factory=list)
 
-    def may_replace(self, found: os.stat_result) -> bool:
+    def may_replace(self, name: str, found: os.stat_result) -> bool:
         """Whether the command saw what is there, and so meant to replace it."""
-        return self.since_ns is not None and found.st_ctime_ns < self.since_ns
+        return (self.since_ns is not None and found.st_ctime_ns < self.since_ns
+                and not _NAMED_BY_TIME.fullmatch(name))
 
 
 def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[str, str]]:
@@ -114,7 +121,7 @@ def _make_folder(copy: _Copy, target: int, name: str) -> str:
     found = _stat(name, target)
     if found is not None and stat.S_ISDIR(found.st_mode):
         return name
-    if found is not None and copy.may_replace(found):
+    if found is not None and copy.may_replace(name, found):
         os.unlink(name, dir_fd=target)  # as the command has
         found = None
     got = name if found is None else _free_name(name, target)
@@ -126,7 +133,7 @@ def _copy_file(copy: _Copy, source: int, target: int, name: str) -> str:
     """Gives the name under which it is there now. It appears when it is whole."""
     with _opened_at(name, source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as new:
         found = _stat(name, target)
-        replace = found is not None and copy.may_replace(found) \
+        replace = found is not None and copy.may_replace(name, found) \
             and not stat.S_ISDIR(found.st_mode)
         if found is not None and not replace and _is_same(new, found, name, target):
             return name

@@ -12,6 +12,7 @@ import os
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import threading
 import time
@@ -114,8 +115,6 @@ class Place:
         self.stderr = out / "stderr"
         self.results = out / "results"
         self._status, self._uptime = out / "status", out / "uptime"
-        for path in (self.stdout, self.stderr):
-            path.touch()
 
     def __enter__(self) -> Self:
         return self
@@ -178,13 +177,15 @@ class Place:
         """Remove links, pipes, sockets and devices that were made inside, which would lead
         readers elsewhere or hold them up. Gives the name of an output that was replaced."""
         self.kill()
-        _remove_all_but_files(self.stdout.parent)
         replaced = ""
         for path in (self.stdout, self.stderr):
-            if not path.is_file():
-                shutil.rmtree(path, ignore_errors=True)
-                path.touch()
+            if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
                 replaced = path.name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+        _remove_all_but_files(self.stdout.parent)
+        for path in (self.stdout, self.stderr):
+            path.touch()  # after a start that came to nothing, too
         if not self.results.is_dir():
             self.results.unlink(missing_ok=True)
             self.results.mkdir()

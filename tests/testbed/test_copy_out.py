@@ -63,6 +63,16 @@ def test_file_that_the_command_saw_is_replaced(made: Path, results: Path) -> Non
     assert [path.name for path in results.iterdir()] == ["file"]
 
 
+def test_data_file_of_flent_stays_though_the_command_saw_it(made: Path, results: Path) -> None:
+    """Flent never looks whether the name is taken."""
+    name, got = "ping-2026-01-01T000003.022935.flent.gz", "ping-2026-01-01T000003.022935-2.flent.gz"
+    (results / name).write_text("old")
+    (made / name).write_text("new")
+    assert copy_out(made, results, since_ns=later_ns()) == [(name, got)]
+    assert (results / name).read_text() == "old"
+    assert (results / got).read_text() == "new"
+
+
 @pytest.mark.parametrize(("name", "got"), [
     ("file", "file-2"), ("file.txt", "file-2.txt"), (".hidden", ".hidden-2"),
     ("ping-2026-01-01T000003.520192.a_b.flent.gz", "ping-2026-01-01T000003.520192.a_b-2.flent.gz"),

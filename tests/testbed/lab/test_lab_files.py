@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import shutil
 import subprocess
@@ -115,8 +113,8 @@ def test_current_folder_keeps_what_came_while_the_command_ran(tmp_path: Path) ->
     (tmp_path / "seen").write_text("old\n")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as elsewhere:
         running = subprocess.Popen(
-            [FLENT_AQM, "lab", "--", "sh", "-c", "ls; echo new >unseen; echo new >seen; "
-             f"until [ -e {elsewhere}/go ]; do sleep 1; done"],
+            [FLENT_AQM, "lab", "--", "sh", "-c", ("ls; echo new >unseen; echo new >seen; "
+             f"until [ -e {elsewhere}/go ]; do sleep 1; done")],
             cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert running.stdout is not None
         assert running.stdout.readline() == "seen\n"
@@ -130,19 +128,20 @@ def test_current_folder_keeps_what_came_while_the_command_ran(tmp_path: Path) ->
     assert (tmp_path / "unseen-2").read_text() == "new\n"
 
 
-def test_flent_twice_makes_two_data_files(tmp_path: Path) -> None:
-    """Their names have the virtual time in them, which is the same again."""
-    for aqm, count in (("codel", 1), ("codel", 2), ("sfq", 3)):
-        done = lab("--aqm", aqm, "--rate", "10", "--", "flent", "ping", "-H", "server", "-l", "1",
-                   cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        names = {path.name for path in tmp_path.glob("*.flent.gz")}
-        assert len(names) == count, names
-        if aqm == "codel" and count == 2:
-            name, = (name for name in names if name.endswith("-2.flent.gz"))
-            assert f"Data file written to ./{name}" in done.stderr
-            file = json.loads(gzip.decompress((tmp_path / name).read_bytes()))
-            assert file["metadata"]["DATA_FILENAME"] == name
+def test_data_file_of_flent_is_never_replaced(tmp_path: Path) -> None:
+    """Its name has the virtual time in it, which is the same again in another run."""
+    command = ["--aqm", "codel", "--rate", "10", "--", "flent", "ping", "-H", "server", "-l", "1"]
+    done = lab(*command, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    file, = tmp_path.glob("*.flent.gz")
+    made = file.read_bytes()
+    file.write_text("of an earlier run")
+    done = lab(*command, cwd=tmp_path)
+    other = file.with_name(file.name.replace(".flent.gz", "-2.flent.gz"))
+    assert done.stderr == (f"flent-aqm: {file.name!r} is there already and stays; the command's "
+                           f"is {other.name!r}\n")
+    assert file.read_text() == "of an earlier run"
+    assert other.read_bytes() == made
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "folder"])
