@@ -16,7 +16,7 @@ from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.show.plots.over_time import shade_load, start_s
 
 COLOURS: Mapping[str, str] = {
-    "queue": "#0072B2", "processor": "#D55E00", "cards": "#009E73", ELSEWHERE: "#BBBBBB"}
+    "queue": "#004488", "processor": "#BB5566", "cards": "#997700", ELSEWHERE: "#BBBBBB"}
 BIN_S = 0.1
 # The slowest of the probes under load, as a share.
 SLOWEST = 0.01

@@ -88,9 +88,10 @@ def test_picture_with_another_colour_is_not_the_kept_one(
 
 def test_words_out_of_place_are_found() -> None:
     """The check can fail: a title too wide, and two labels on one spot."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(2, 2))
+    figure = FigureCanvasAgg(Figure(figsize=(2, 2))).figure
     figure.suptitle("much too long for two inches of width")
     figure.text(0.5, 0.5, "one")
     figure.text(0.5, 0.5, "other")
