@@ -52,6 +52,7 @@ PICTURES = (
     Picture("rrul-latency_tail", "latency_tail", one("stock_rrul")),
     Picture("rrul-totals", "totals", one("stock_rrul")),
     Picture("compete", "compete", one("rrul_compete")),
+    Picture("one-delay_parts", "delay_parts", one("router_model")),
 )
 
 
