@@ -163,6 +163,10 @@ def _complete(data: DataFile) -> None:
     for key in _DRAWN:
         if metadata.get(key) is None:
             metadata[key] = ""
+    if metadata.get("TEST_PARAMETERS") is None:
+        metadata["TEST_PARAMETERS"] = {}
+    if metadata.get("HOSTS") is None:
+        metadata["HOSTS"] = []
     steps = [x for x in data.whole["x_values"] if x is not None]
     length_s = max(steps, default=0.0)
     for key, usual in (("TOTAL_LENGTH", length_s), ("LENGTH", length_s), ("STEP_SIZE", 0.2)):

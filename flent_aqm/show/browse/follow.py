@@ -122,8 +122,8 @@ class Follower:
                         if path.resolve().is_relative_to(top) and path.is_file():
                             about = path.stat()
                             yield path, (about.st_mtime_ns, about.st_size)
-                    except OSError:
-                        continue  # it went away meanwhile
+                    except (OSError, RuntimeError):
+                        continue  # it went away meanwhile, or is a link to itself
 
 
 def _json(whole: Any) -> bytes:

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hostile files through every command that reads data: each is opened, or refused in a line.
+
+A command gets all files at once and has to go on behind each. How long that takes is what
+`python -m bench.hostile` measures, file by file; here a command that hangs runs into a limit,
+and one that takes too much memory is seen by its peak.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from . import families
+
+MOST_MB = 500
+HANGS_S = 900
+# So that tests don't take minutes; the benchmark takes them all.
+EVERY = 5
+
+RUN = """
+import json, os, resource, subprocess, sys
+ended = subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL).returncode
+peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+open(sys.argv[1], "w").write(json.dumps([ended, peak_mb]))
+"""
+
+# Commands that take one file are called for each of many by one process.
+EACH_REPLAY = """
+import sys
+from pathlib import Path
+from flent_aqm.base.errors import BadResult
+from flent_aqm.sweep.replay import recorded
+for name in sys.argv[1:]:
+    try:
+        recorded.read(Path(name), Path("/"))
+    except BadResult as error:
+        print(f"refused: {error}")
+    else:
+        print("read")
+"""
+EACH_FLENT = """
+import sys
+from pathlib import Path
+import flent
+from matplotlib import pyplot
+files, options = sys.argv[2:], sys.argv[1].split()
+for file in files:
+    sys.argv = ["flent", *options, "--", file]
+    print("next", flush=True)
+    flent.run_flent()
+    pyplot.close("all")
+"""
+BROWSE = """
+import json, sys
+from pathlib import Path
+from flent_aqm.show.browse.follow import Follower
+from flent_aqm.show.browse.server import _json
+follower = Follower([Path(sys.argv[1])], "title", 1)
+follower.look()
+for text in (_json(follower.state()), follower.page(), _json(follower.data())):
+    text.encode()
+print(len(follower.data()["data"]["runs"]))
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """status; peak_mb: the most memory that one of the processes had; what it printed."""
+
+    status: int
+    peak_mb: float
+    out: str
+    err: str
+
+    def check(self) -> None:
+        """Nothing that no command may do."""
+        said = self.out + self.err
+        assert self.status in (0, 1), self.err[-2000:]
+        assert [mark for mark in ("Traceback", "a defect of", "can't show it", "\x1b", "\u202e")
+                if mark in said] == [], said[-2000:]
+        assert self.peak_mb < MOST_MB
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder with the files of all families, and a good one behind them all."""
+    top = tmp_path_factory.mktemp("hostile")
+    for family in (*families.CONTENT, *families.PLACES):
+        families.make_family(family, top, EVERY)
+    good = families.GOLDEN / "iperf3_download.flent.gz"
+    (top / "zz-good.flent.gz").write_bytes(good.read_bytes())
+    return top
+
+
+def files_in(folder: Path) -> list[Path]:
+    """All of them in order."""
+    return sorted(path for path in folder.iterdir() if path.name.endswith(families.SUFFIX))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a program of this environment; gives how it ended."""
+    def run(*words: str | Path) -> Ended:
+        told = tmp_path / "told.json"
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, told, sys.executable, *words], cwd=tmp_path,
+            capture_output=True, timeout=HANGS_S, check=False, stdin=subprocess.DEVNULL,
+            env={**os.environ, "MPLBACKEND": "agg", "HOME": str(tmp_path)})
+        status, peak_mb = json.loads(told.read_text())
+        ended = Ended(status, peak_mb, *(text.decode(errors="surrogateescape")
+                                         for text in (done.stdout, done.stderr)))
+        ended.check()
+        return ended
+    return run
+
+
+OURS = ("-m", "flent_aqm.cli")
+
+
+def test_there_are_enough_of_them(folder: Path) -> None:
+    """As many as were asked for, though tests thin out the larger families."""
+    assert len(files_in(folder)) > 197
+
+
+def test_score_shows_what_opens_and_names_the_rest(folder: Path, run: Run) -> None:
+    """As a table, and as CSV, in which no cell is a formula."""
+    ended = run(*OURS, "score", folder)
+    assert "zz-good" in ended.out
+    refused = ended.err.count("skipped: ")
+    assert refused > 80
+    ended = run(*OURS, "score", "--format=csv", folder)
+    lines = list(csv.reader(ended.out.splitlines()))
+    assert len(lines) == 1 + len(files_in(folder)) - refused
+    assert [cell for line in lines for cell in line
+            if cell[:1] in ("=", "@", "+") or (cell[:1] == "-" and not _is_number(cell))] == []
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("words", [
+    ("report", "-o", "x.html", "--jobs", "1"), ("figures", "-o", "figures", "--jobs", "1",
+                                                "--test", "iperf3_download"),
+    ("export", "-o", "x.parquet", "--jobs", "1"), ("export", "-o", "x.csv", "--jobs", "1"),
+    ("export", "--samples", "-o", "s.parquet", "--jobs", "1"), ("demo-picture", "-o", "x.png"),
+    ("assert", "p99(latency_loaded) < 20ms"), ("share", "-o", "shared"),
+], ids=lambda words: "-".join(words[:2]))
+def test_command_goes_on_behind_each(
+    words: tuple[str, ...], folder: Path, run: Run, tmp_path: Path
+) -> None:
+    """With one process and one folder; what it writes is there."""
+    ended = run(*OURS, *words, folder)
+    assert ended.out
+    if "-o" in words:
+        made = tmp_path / words[words.index("-o") + 1]
+        assert made.stat().st_size > 1000 or list(made.iterdir())
+    if words[0] != "assert":
+        assert "skipped: " in ended.err or "left out: " in ended.err
+
+
+def test_browse_serves_what_opens(folder: Path, run: Run) -> None:
+    """Page, data and state of all files at once."""
+    ended = run("-c", BROWSE, folder)
+    assert int(ended.out) > 50
+
+
+def test_replay_refuses_each_in_a_line(folder: Path, run: Run) -> None:
+    """Up to the moment when a run would be made again."""
+    files = files_in(folder)
+    ended = run("-c", EACH_REPLAY, *files)
+    assert len(ended.out.splitlines()) == len(files)
+
+
+@pytest.mark.parametrize("options", ["-f summary -o x", "-f plot -o x.png"])
+def test_flent_opens_each_or_says_a_line(options: str, folder: Path, run: Run) -> None:
+    """With this package in it; a line begins with ERROR."""
+    files = files_in(folder)
+    ended = run("-c", EACH_FLENT, options, *files)
+    assert ended.out.count("next\n") == len(files)
+    assert ended.err.count("ERROR: ") > 80
