@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.many_files import each_file
@@ -92,8 +93,9 @@ class Follower:
             known = sorted(self._known.items())
             self._built = self._version, build(
                 [row for _, (_, row) in known if isinstance(row, Row)],
-                [(path, str(fault).removeprefix(f"{path}: ")) for path, (_, fault) in known
-                 if isinstance(fault, BadResult)], self._places(self._known), self._title)
+                [(path, str(fault).removeprefix(f"{plain(path)}: "))
+                 for path, (_, fault) in known if isinstance(fault, BadResult)],
+                self._places(self._known), self._title)
             now_s = time.monotonic()
             self._rest_until_s = now_s + _REST_FACTOR * (now_s - began_s)
         return self._built
