@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import getpass
 import os
 import signal
 import sys
@@ -135,7 +134,7 @@ async def _serve(asked: _Asked) -> None:
                   file=sys.stderr, flush=True)
             if worker.address.startswith("tcp://") and not is_loopback(host):
                 print(f"flent-aqm: warning: whoever reaches {worker.address} can run programs "
-                      f"as {getpass.getuser()}; with tls:// only who has a certificate",
+                      "as you; with tls:// only who has a certificate",
                       file=sys.stderr, flush=True)
             await worker.finished()
 
