@@ -36,7 +36,7 @@ from flent_aqm.results.metrics.table import (
 )
 from flent_aqm.show.looks import DASH
 from flent_aqm.sweep.sqm_home import table as sqm_home
-from validation import marked
+from validation import marked, rfc7928
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -47,11 +47,12 @@ Lines = Iterator[str]
 @dataclass(frozen=True)
 class Part:
     """page: in docs/; command: the words that make its runs, "{folder}" being where they go;
-    lines: of its table."""
+    lines: of its table; picture: writes the one that belongs to it, into the folder of pages."""
 
     page: str
     command: tuple[str, ...]
     lines: Callable[[Sequence[Run]], Lines]
+    picture: Callable[[Sequence[Run], Path], None] | None = None
 
 
 def _batch(name: str) -> tuple[str, ...]:
@@ -74,6 +75,9 @@ def main() -> int:
                 make(PARTS[name], folder)
             runs = load(folder)
             marked.replace(args.output / PARTS[name].page, name, text(PARTS[name], runs))
+            picture = PARTS[name].picture
+            if picture:
+                picture(runs, args.output)
             print(f"{PARTS[name].page}: {name}, {len(runs)} runs")
     except (AqmError, ValueError) as error:
         print(f"numbers: {error}", file=sys.stderr)
@@ -259,6 +263,8 @@ PARTS: Mapping[str, Part] = {
     "scores": Part("metrics.md", _batch("scores"), scores),
     "ping_exp": Part("ping-exp.md", _batch("ping_exp"), ping_exp),
     "sqm_home": Part("sqm-home.md", ("flent-aqm", "sqm-home", "-o", "{folder}"), sqm),
+    "rfc7928": Part("rfc7928.md", (*_batch("rfc7928"), "-b", "rfc7928"), rfc7928.lines,
+                    rfc7928.picture),
     "spread": Part("reproducibility.md", _batch("spread"), spread),
 }
 

@@ -1,29 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The table and the picture of docs/rfc7928.md, from runs of batches/rfc7928.batch.
 
-    .venv/bin/python -m validation.rfc7928 results/rfc7928-… [-o docs]
-
-Prints a line for each scenario and queue; with -o, writes the table between the two marks
-of rfc7928.md there, and the picture of delay and goodput (RFC 7928, section 2.7) below img/.
+A line for each scenario and queue, and the picture of delay and goodput (RFC 7928, section
+2.7). validation/numbers.py runs the batch and writes both.
 """
 
 from __future__ import annotations
 
-import argparse
+import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from flent_aqm.base.errors import AqmError, NotAvailable
+from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.metrics.latency import idle_ms, loaded_ms
 from flent_aqm.results.metrics.queue import drop_pct
-from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import LOST
 from flent_aqm.show.looks import AQM_LOOKS
-from validation import marked
 
 PICTURE = Path("img") / "rfc7928.png"
 AQMS = ("no_aqm", "codel", "fq_codel", "pie")
@@ -36,8 +33,8 @@ IN_PICTURE = re.compile(r"5\.1|5\.2|8\.2\.[2-5]")
 @dataclass(frozen=True)
 class Row:
     """One run. flows: Mbit/s of each group while it ran, by what was asked for; goodput_mbps:
-    of all, over the whole load; waits in ms, beyond the path's own delay. None where the run
-    has no such number."""
+    of all, over the whole load; waits in ms, beyond the path's own delay, infinite where they
+    are those of a lost probe. None where the run has no such number."""
 
     scenario: str
     aqm: str
@@ -48,28 +45,21 @@ class Row:
     dropped_pct: float | None
 
 
-def main() -> int:
-    """Read, print, write; exit status 1 where a file can't be read."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, help="a folder of runs")
-    parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
-    args = parser.parse_args()
-    try:
-        rows = sorted((row_of(load_run(path)) for path in args.results.glob("*.flent.gz")),
-                      key=lambda row: (row.scenario, AQMS.index(row.aqm)))
-    except AqmError as error:
-        print(error, file=sys.stderr)
-        return 1
-    if not rows:
-        parser.error(f"{args.results}: no data files in there")
-    text = "\n".join(table(rows))
-    print(text)
-    if args.output:
-        marked.replace(args.output / "rfc7928.md", "table", text)
-        figure = Figure(figsize=(7, 4), layout="constrained")
-        draw(figure, rows)
-        figure.savefig(args.output / PICTURE, dpi=110)
-    return 0
+def lines(runs: Sequence[Run]) -> Iterator[str]:
+    """The table. Raises BadResult for a run of another test."""
+    yield from table(rows_of(runs))
+
+
+def picture(runs: Sequence[Run], docs: Path) -> None:
+    """Write the picture into the folder of documents. Raises BadResult, OSError."""
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    draw(figure, rows_of(runs))
+    figure.savefig(docs / PICTURE, dpi=110)
+
+
+def rows_of(runs: Sequence[Run]) -> list[Row]:
+    """All runs, scenario by scenario, queue by queue."""
+    return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
 
 
 def row_of(run: Run) -> Row:
@@ -92,6 +82,8 @@ def _wait_ms(run: Run, statistic: str) -> float:
 def _known(number: Callable[[], float]) -> float | None:
     try:
         return number()
+    except LostProbe:
+        return math.inf
     except NotAvailable:
         return None
 
@@ -115,7 +107,7 @@ def draw(figure: Figure, rows: Sequence[Row]) -> None:
     for aqm in AQMS:
         points = [(row.median_ms, row.goodput_mbps) for row in rows
                   if row.aqm == aqm and IN_PICTURE.match(row.scenario)
-                  and row.median_ms is not None]
+                  and row.median_ms is not None and math.isfinite(row.median_ms)]
         look = AQM_LOOKS[aqm]
         axis.plot([ms for ms, _ in points], [mbps for _, mbps in points], look.marker,
                   color=look.colour, label=NAMES.get(aqm, aqm), markersize=8, alpha=0.8)
@@ -127,8 +119,4 @@ def draw(figure: Figure, rows: Sequence[Row]) -> None:
 
 
 def _text(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return "-" if value is None else LOST if math.isinf(value) else f"{value:.{digits}f}"
