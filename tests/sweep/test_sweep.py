@@ -95,7 +95,7 @@ def test_repetitions_differ_and_the_same_one_repeats(bench: Any) -> None:
 
 
 @pytest.mark.parametrize(("override", "message"), [
-    ("aqm=nonsense", "aqm: unknown value 'nonsense'; known: no_aqm, bfifo, codel"),
+    ("aqm=nonsense", "aqm: unknown value 'nonsense'; known: no_aqm, bfifo, red"),
     ("rate_mbps=0", "rate_up_mbps: 0 Mbit/s is out of range"),
     ("rate_mbps=-5", "rate_up_mbps: -5 Mbit/s is out of range"),
     ("rate_mbps=fast", "'fast' is not a number"),

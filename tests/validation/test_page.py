@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -89,3 +90,10 @@ def test_kept_page_has_all_checks_and_their_pictures() -> None:
     for check in CHECKS:
         assert f"## {check.title}\n" in text
         assert (DOCS / "img" / "validation" / f"{check.name}.png").is_file()
+
+
+def test_validation_page_says_what_made_it() -> None:
+    """Versions alone don't tell kernels apart that have other options or patches."""
+    text = (DOCS / "validation.md").read_text(encoding="utf-8")
+    assert re.search(r"Measured with flent-aqm \S+ \([0-9a-f]{8,}\), .*kernel's hash [0-9a-f]{8,}",
+                     text)
