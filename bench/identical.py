@@ -43,9 +43,15 @@ length = 5
 {more}
 """
 CROSS = "cross_traffic = 1"
+BUSY = ("omnia+rx_packet_ns=60000+other_work_kind=interrupt+other_work_per_s=100"
+        "+other_work_us=500")
+CARDS = "ip netns exec router cat /sys/module/lab_router/parameters/card"
 LAB = {
     "lab: iperf3": ["--aqm", "fq_codel", "--rate", "50", "--", "sh", "-c",
                     "head -c 64 /dev/urandom | od; iperf3 -J -t 5 -c server"],
+    # A full ring, and other work that a seed decides.
+    "lab: iperf3, omnia": ["--aqm", "fq_codel", "--rate", "200", "--router-model", BUSY, "--",
+                           "sh", "-c", f"iperf3 -J -t 3 -c server; {CARDS}"],
     "lab: rrul": ["--aqm", "codel", "--rate", "20", "--", "sh", "-c",
                   "cd /tmp && flent rrul -H server -l 5 >&2 && zcat *.flent.gz"],
 }

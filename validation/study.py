@@ -3,7 +3,7 @@
 
     .venv/bin/python -m validation.study results/paper-… results/more-… [-o docs]
 
-Takes the runs of test `ndt7` with router model `omnia` from the folders, prints the table
+Takes the runs of test `ndt7` with one router model from the folders, prints the table
 and, with -o, writes it between the two marks of study-again.md there. A disagreement is a
 finding, not a failure; the exit status tells whether the runs sufficed.
 """
@@ -50,6 +50,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
+    parser.add_argument("--router-model", default="omnia", metavar="MODEL",
+                        help="of the runs to take, as it stands in them (default: %(default)s)")
     args = parser.parse_args()
     try:
         rows, faults = gather(find_files(args.results), None)
@@ -57,7 +59,7 @@ def main() -> int:
         parser.error(str(error))
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)
-    chosen = [row for row in rows if row.has(test="ndt7", router_model="omnia")]
+    chosen = [row for row in rows if row.has(test="ndt7", router_model=args.router_model)]
     lines = [f"{len(chosen)} runs of `ndt7`.", "",
              "| the study | the lab | |", "| --- | --- | --- |"]
     complete = not faults

@@ -35,7 +35,7 @@ def measure() -> Outcome:
         script = f"""
             capture_client in.pcap eth0 out udp
             capture out.pcap up out udp
-            (sleep 1.5; cards first; sleep 2; cards second) &
+            (sleep 1; cards first; sleep 2; cards second) &
             flood {mbps} {LENGTH_S}
             wait $!
             capture_end"""
