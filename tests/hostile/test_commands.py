@@ -63,12 +63,10 @@ BROWSE = """
 import json, sys
 from pathlib import Path
 from flent_aqm.show.browse.follow import Follower
-from flent_aqm.show.browse.server import _json
 follower = Follower([Path(sys.argv[1])], "title", 1)
 follower.look()
-for text in (_json(follower.state()), follower.page(), _json(follower.data())):
-    text.encode()
-print(len(follower.data()["data"]["runs"]))
+assert follower.state() and follower.page()
+print(len(json.loads(follower.data())["data"]["runs"]))
 """
 
 
@@ -142,7 +140,10 @@ def test_score_shows_what_opens_and_names_the_rest(folder: Path, run: Run) -> No
     assert refused > 80
     ended = run(*OURS, "score", "--format=csv", folder)
     lines = list(csv.reader(ended.out.splitlines()))
-    assert len(lines) == 1 + len(files_in(folder)) - refused
+    # Folders of such a name are looked into, and hidden files are somebody's unfinished ones.
+    files = [path for path in files_in(folder)
+             if not path.is_dir() and not path.name.startswith(".")]
+    assert len(lines) == 1 + len(files) - refused
     assert [cell for line in lines for cell in line
             if cell[:1] in ("=", "@", "+") or (cell[:1] == "-" and not _is_number(cell))] == []
 

@@ -34,7 +34,11 @@ _NUMBERS = {
               "down_backlog_bytes", "up_backlog_bytes"),
     "packets": ("retransmits", "tcp_cwnd", "down_backlog_packets", "up_backlog_packets",
                 "down_drops", "up_drops", "down_marks", "up_marks", "down_overlimits",
-                "up_overlimits"),
+                "up_overlimits", "down_ring_packets", "up_ring_packets", "down_ring_drops",
+                "up_ring_drops", "down_sending_packets", "up_sending_packets"),
+    "share": ("core0_busy", "core0_other"),
+    # of the series Probe parts
+    "us": ("link", "ring", "processor", "queue", "card"),
     "Mbit/s": ("download", "upload", "download_wire", "upload_wire", "cross_download",
                "cross_upload", "cross_download_wire", "cross_upload_wire"),
 }
@@ -43,6 +47,7 @@ _FIELDS = (
       for unit, names in _NUMBERS.items() for name in names),
     Column("seq", WHOLE, ("seq",), "", "number of the probe"),
     Column("lost", SWITCH, ("lost",), "", "whether the probe was lost"),
+    Column("way", TEXT, ("way",), "", "upload or download, of the series Probe parts"),
     Column("lost_dir", TEXT, ("lost_dir",), "", "on which way, as irtt names it"),
 )
 _KNOWN = {column.name for column in _FIELDS}
