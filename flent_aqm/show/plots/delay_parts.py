@@ -10,6 +10,7 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.delay_parts import ELSEWHERE, DelayParts, delay_parts
+from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.raw_samples import packed_of
 from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
@@ -79,7 +80,7 @@ class AqmDelayPartsPlotter(ChartPlotter):
             if not loaded.sent_s.size:
                 self.note(f"left out: {run.title}: no probe came back under load")
                 continue
-            slow = loaded.chosen(loaded.whole_ms >= numpy.quantile(loaded.whole_ms, 1 - SLOWEST))
+            slow = loaded.chosen(loaded.whole_ms >= of_any(loaded.whole_ms, 100 * (1 - SLOWEST)))
             for what, one in (("under load", loaded), ("slowest 1 %", slow)):
                 name = what if len(found) == 1 else f"{run.title}, {what}"
                 left = 0.0

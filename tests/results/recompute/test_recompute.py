@@ -52,8 +52,9 @@ CELLS = {
 # By so much what a tool says and what was acknowledged may differ: intervals don't begin with
 # a packet, and of stopped cross traffic only the sender tells.
 TOLERANCE = 0.02
-# In a span that begins or ends within an interval: cross traffic at 50 Mbit/s gives way there,
-# and a tenth of a second of that is half a Mbit/s of a span of ten seconds.
+# Where a shared span begins, cross traffic gives way from 50 Mbit/s. iperf3's intervals are
+# 0.2 s there and its time stamps some hundredths early; 0.1 s of that is half a Mbit/s of ten
+# seconds.
 EDGE_MBPS = 0.5
 
 

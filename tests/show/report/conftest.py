@@ -17,6 +17,8 @@ from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
+from flent_aqm.cli import main
+
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 Change = Callable[[dict[str, Any]], None]
 
@@ -91,6 +93,14 @@ class Browser:
                     for entry in self.driver.get_log("performance")]
         return [message["params"]["request"]["url"] for message in messages
                 if message["method"] == "Network.requestWillBeSent"]
+
+
+@pytest.fixture(scope="session")
+def page(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report on all runs."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    assert main(["report", str(runs), "-o", str(path), "--jobs", "1"]) == 0
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.cli import main
-
 from .conftest import Browser
 
 # What axe-core calls a fault that keeps some people out.
@@ -21,14 +19,6 @@ const [done] = [arguments[arguments.length - 1]];
 axe.run().then((found) => done(found.violations.map((one) => [one.id, one.impact,
     one.nodes.map((node) => node.html.slice(0, 120)).slice(0, 3)])));
 """
-
-
-@pytest.fixture(scope="module")
-def page(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report on all runs."""
-    path = tmp_path_factory.mktemp("accessible") / "report.html"
-    assert main(["report", str(runs), "-o", str(path), "--jobs", "1"]) == 0
-    return path
 
 
 @pytest.fixture

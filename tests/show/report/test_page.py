@@ -25,14 +25,6 @@ COLUMN = """return [...document.querySelectorAll('#table-runs tbody tr')]
     .map(row => row.cells[arguments[0]].textContent)"""
 
 
-@pytest.fixture(scope="module")
-def page(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report on all runs."""
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    assert main(["report", str(runs), "-o", str(path), "--jobs", "1"]) == 0
-    return path
-
-
 @pytest.fixture
 def opened(page: Path, browser: Browser) -> Iterator[Browser]:
     """The browser with the report in it."""
