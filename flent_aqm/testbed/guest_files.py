@@ -59,8 +59,8 @@ def write(
     comes out as results, where else it is refused; hidden: the host's folders over which
     others are mounted inside; on_host: nothing is mounted, all is where it is on the host.
 
-    What the command's words name is visible inside, wherever it is. Raises ConfigError where
-    that can't be.
+    With writable_cwd, what the command's words name on the host is visible inside, wherever
+    it is. Raises ConfigError where that can't be.
     """
     place = _where_it_is if on_host else in_guest
     programs = folder / "bin" if on_host else Path(PROGRAMS_IN_GUEST)
@@ -102,7 +102,8 @@ def write(
     }
     _refuse_odd_paths(cwd, hidden)
     _write_programs(folder / "bin", scenario, place)
-    words = [*argv, settings.get("NDT_SERVER", "")] if cwd != Path("/") else []
+    # A user's own command names the host's files; a sweep's runs name what is inside.
+    words = [*argv, settings.get("NDT_SERVER", "")] if writable_cwd else []
     visible = _hidden_but_needed(cwd, words, hidden)
     # Not exported, as the length of a program's environment shifts its memory.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),

@@ -126,7 +126,7 @@ def test_interrupt_ends_it_and_says_how_to_go_on(here: Any, signals: list[str]) 
     assert "Interrupted: 1 runs are done, 1 are left" in text, text
     assert "with the same command and --batch-resume results" in text
     assert "status 130\nunchanged\n0\n0\n0\n" in text, text
-    assert "2 runs in network namespaces, 1 of them there already." in text
+    assert "2 runs in network namespaces, 1 of them there already" in text
     assert text.endswith("status 0\n")
     assert len(here.data()) == 2
 
