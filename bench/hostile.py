@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tests.gui_window import WINDOW
 from tests.hostile import families
 
 MOST_S = 2.0
@@ -87,6 +88,32 @@ def _flent(*words: str) -> Do:
     return do
 
 
+# As WINDOW's window: a file is in a tab and drawn, or named in a box as left out.
+LOOK = WINDOW + """
+from qtpy.QtWidgets import QMessageBox
+window.load_files([sys.argv[1]])
+until(lambda: not window.load_queue and (
+    window.viewArea.count() or window.findChildren(QMessageBox)))
+for number in range(window.viewArea.count()):
+    until(lambda: window.viewArea.widget(number).async_fig is None)
+for box in window.findChildren(QMessageBox):
+    print(box.text())
+opened = window.viewArea.count()
+window.worker_pool.terminate()
+window.worker_pool.join()  # so that what its processes took is counted
+"""
+
+
+def _gui(file: Path, out: Path) -> int:
+    """Open the file in flent-gui's window, without a screen."""
+    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(out)}
+    os.chdir(out)
+    sys.argv = ["flent-gui", str(file)]
+    names: dict[str, object] = {}
+    exec(LOOK, names)
+    return 0 if names["opened"] else 1
+
+
 COMMANDS: dict[str, Do] = {
     "score": _cli("score", "--", "FILE"), "score-csv": _cli("score", "--format=csv", "--", "FILE"),
     "score-json": _cli("score", "--format=json", "--", "FILE"),
@@ -102,6 +129,7 @@ COMMANDS: dict[str, Do] = {
     "flent-metadata": _flent("-f", "metadata", "-o", "OUT/x", "--", "FILE"),
     "flent-csv": _flent("-f", "csv", "-o", "OUT/x", "--", "FILE"),
     "flent-plot": _flent("-f", "plot", "-o", "OUT/x.png", "--", "FILE"),
+    "flent-gui": _gui,
 }
 IMPORTS: dict[str, tuple[str, ...]] = {
     "score": ("flent_aqm.commands.score",), "assert": ("flent_aqm.commands.assert_",),
@@ -114,6 +142,8 @@ IMPORTS: dict[str, tuple[str, ...]] = {
     "browse": ("flent_aqm.show.browse.follow", "flent_aqm.show.browse.server"),
     "flent": ("flent.batch", "flent.plotters", "matplotlib.figure", "numpy",
               "matplotlib.backends.backend_agg"),
+    "flent-gui": ("flent.gui", "flent.batch", "flent.plotters", "matplotlib.figure", "numpy",
+                  "matplotlib.backends.backend_qtagg", "qtpy.QtWidgets"),
 }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
 from flent_aqm.results.data_file import DataFile, a_number, read_data_file, refuse_odd_names
+from flent_aqm.results.reading.limits import limits
 
 # A definition makes a runner of each.
 MOST_STREAMS = 1000
@@ -25,10 +26,16 @@ MOST_RESULTS = 10_000
 MOST_STEPS = 1_000_000  # Flent itself makes no more
 # In files of version 1, of which Flent makes a sample each.
 MOST_OLD_RESULTS = 200_000
+# Of a stranger's file, all series together: Flent takes 2 to 4 microseconds for each. Ten
+# minutes of four probes every 10 ms are 240,000 samples.
+MOST_SAMPLES = 400_000
+MOST_VALUES = 400_000
+# What a runner says of a series as a whole, and Flent's summary prints.
+_MEAN = "MEAN_VALUE"
 # What a measured value is at most, of any unit; no axis can be drawn beyond.
 BEYOND_ALL_MEASURE = 1e18
-# A name that no format, path or log takes for something else.
-_NAME = re.compile(r"[\w+=,@~][\w+=,@~. -]*")
+# A name that no format, path, spreadsheet or log takes for something else.
+_NAME = re.compile(r"\w[\w+=,@~. -]*")
 # Test parameters of which a definition makes so many runners.
 _COUNTS = re.compile("streams|runners|uploads|downloads")
 # In seconds: the least, the most.
@@ -99,14 +106,35 @@ def _refuse_harmful(data: DataFile) -> None:
         raise BadResult("its TEST_PARAMETERS are no object")
     for key, value in parameters.items():
         _refuse_parameter(key, value)
+    for series, meta in data.series_meta.items():
+        if not _measured(meta.get(_MEAN)):
+            raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}, "
+                            "which is no number that was measured")
     _refuse_results(data.whole)
+    _refuse_many(data)
     if data.version == 1 and sum(map(len, data.whole["results"].values())) > MOST_OLD_RESULTS:
         raise BadResult(f"it is of version 1 and has more than {MOST_OLD_RESULTS:,} results")
     for series, samples in data.raw_values.items():
         _refuse_samples(series, samples)
 
 
+def _refuse_many(data: DataFile) -> None:
+    """More than Flent shows in about a second, but for files that the user trusts."""
+    hint = limits().hint
+    if not hint:
+        return
+    samples = sum(map(len, data.raw_values.values()))
+    if samples > MOST_SAMPLES:
+        raise BadResult(f"it has {samples:,} samples, more than {MOST_SAMPLES:,}{hint}")
+    values = len(data.whole["x_values"]) * (1 + len(data.whole["results"]))
+    if values > MOST_VALUES:
+        raise BadResult(f"its results have {values:,} values, more than {MOST_VALUES:,}{hint}")
+
+
 def _refuse_parameter(key: str, value: Any) -> None:
+    if isinstance(value, (dict, list)):
+        raise BadResult(f"its test parameter {key[:40]!r} is no text or number but "
+                        f"{str(value)[:40]!r}")
     text = str(value)
     parts = re.split("[,;]", text)
     if len(text) > LONGEST_PARAMETER or len(parts) > MOST_STREAMS or (

@@ -37,7 +37,14 @@ def flent(folder: Path, change: Change, *words: str, before: str = "", after: st
     (lambda whole: whole["raw_values"][ICMP][3].update(val={"a": 1}), "no number"),
     (lambda whole: whole["raw_values"][ICMP][3].update(t="now"), "no number"),
     (lambda whole: whole["metadata"].update(NAME="%s%n%x"), "plain name"),
+    (lambda whole: whole["metadata"].update(NAME="=1+1"), "plain name"),
     (lambda whole: whole["metadata"].update(STEP_SIZE=0), "STEP_SIZE"),
+    (lambda whole: whole["metadata"]["SERIES_META"][ICMP].update(MEAN_VALUE="x"), "MEAN_VALUE"),
+    (lambda whole: whole["metadata"].update(TEST_PARAMETERS={"upload_streams": [1]}),
+     "'upload_streams' is no text"),
+    (lambda whole: whole["raw_values"].update({ICMP: [{}] * 400_001}), "more than 400,000"),
+    (lambda whole: (whole.update(x_values=[1.0] * 250_000),
+                    whole.update(results={ICMP: [1.0] * 250_000})), "more than 400,000"),
     *((lambda whole, count=count: whole["metadata"].update(
         NAME="tcp_nup", TEST_PARAMETERS={"upload_streams": count}), "beyond all measure")
       for count in ("+1000000", "1_000_000", "\uff11000000", 1e6, "1000000")),

@@ -48,6 +48,26 @@ for name in sys.argv[1:]:
     else:
         print("read")
 """
+# As `flent -f summary` does it, and flent-gui when it opens a file.
+EACH_FLENT = """
+import io, sys
+import flent_aqm.bridge.hook
+flent_aqm.bridge.hook.install()
+import flent
+from flent import batch, formatters, resultset, settings
+for name in sys.argv[1:]:
+    try:
+        results = resultset.ResultSet.load_file(name)
+        chosen = settings.new()
+        chosen.update(results.meta())
+        chosen.load_test(informational=True)
+        chosen.OUTPUT = io.StringIO()
+        formatters.SummaryFormatter(chosen).format([results])
+    except RuntimeError as error:  # which Flent shows as a line
+        print(f"refused: {error}")
+    else:
+        print("read")
+"""
 BROWSE = """
 import json, sys
 from pathlib import Path
@@ -168,6 +188,14 @@ def test_browse_serves_what_opens(folder: Path, run: Run) -> None:
     """Page, data and state of all files at once."""
     ended = run("-c", BROWSE, folder)
     assert int(ended.out) > 50
+
+
+def test_flent_opens_each_or_refuses_it_in_a_line(folder: Path, run: Run) -> None:
+    """With this package in it: nothing that it opens is what its own formatter stumbles over."""
+    files = files_in(folder)
+    ended = run("-c", EACH_FLENT, *files)
+    lines = ended.out.splitlines()
+    assert len(files) == sum(line == "read" or line.startswith("refused: ") for line in lines)
 
 
 def test_replay_refuses_each_in_a_line(folder: Path, run: Run) -> None:
