@@ -59,6 +59,8 @@ validate: setup
 
 docs: validate
 	$(BIN)/python -m validation.numbers $(DOCS_ARGUMENTS)
+	$(BIN)/flent-aqm report tests/golden/batches/quick -o docs/sample-report.html \
+	    --title 'Sample: four queues at 100 Mbit/s'
 
 identical: setup
 	$(BIN)/python -m bench.identical $(IDENTICAL_ARGUMENTS)

@@ -19,15 +19,16 @@ LEAST_LOST_PCT = 0.5
 MOST_PANELS = 8
 
 
-def headline(conditions: Sequence[Condition], words: str) -> list[str]:
-    """Sentences that say what was found; words: what its lines are, such as "queue"."""
+def headline(conditions: Sequence[Condition], words: str, all_runs: int) -> list[str]:
+    """Sentences that say what was found; words: what its lines are, such as "queue";
+    all_runs: how many there are, also without load."""
     compared = [one for one in conditions if len(one.lines) > 1]
     if not conditions:
         return ["None of these runs measured latency under load; the tables below have the rest."]
     if not compared:
         alone = _alone(conditions)
         return [alone, f"Nothing to compare: no two runs are alike in all but the {words}."]
-    return [_lowest(compared), _cost(compared), *_loss(compared), _runs(compared, words)]
+    return [_lowest(compared), _cost(compared), *_loss(compared), _runs(compared, words, all_runs)]
 
 
 def _alone(conditions: Sequence[Condition]) -> str:
@@ -117,14 +118,17 @@ def _loss(compared: Sequence[Condition]) -> list[str]:
              "probe counts as later than any other.")]
 
 
-def _runs(compared: Sequence[Condition], words: str) -> str:
+def _runs(compared: Sequence[Condition], words: str, all_runs: int) -> str:
     counts = [line.runs for one in compared for line in one.lines]
     low, high = min(counts), max(counts)
     each = f"{low}" if low == high else f"{low} to {high}"
     where = " in each condition" if len(compared) > 1 else ""
     chance = (": how much of the difference is chance, single runs don't tell." if high == 1
               else ".")
-    return f"From {sum(counts)} runs, {each} of each {words}{where}{chance}"
+    others = all_runs - sum(counts)
+    rest = (f" {'One more run has' if others == 1 else f'{others} more runs have'} no latency "
+            f"under load, or no other {words} to be compared with." if others else "")
+    return f"From {sum(counts)} runs, {each} of each {words}{where}{chance}{rest}"
 
 
 def _best(one: Condition) -> list[Line]:

@@ -89,7 +89,8 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
                                         pair[0].asked)),
         commands=_commands(rows, folders),
-        headline=headline.headline(found, "queue" if len(side) == 1 else "configuration"),
+        headline=headline.headline(
+            found, "queue" if len(side) == 1 else "configuration", len(rows)),
         panels=headline.panels(found), conditions=_conditions(rows, dimensions),
         has_ways=any(len(line.mbps) > 1 for one in found for line in one.lines),
         progress=[progress(one, now_s) for one in folders])

@@ -28,7 +28,7 @@ def row(aqm: str, sent_ms: Sequence[float], mbps: float = 95.6, **settings: Any)
 
 def said(rows: Sequence[Row], words: str = "queue") -> str:
     """All sentences on some runs."""
-    return " ".join(headline(conditions(rows, dimensions(rows)), words))
+    return " ".join(headline(conditions(rows, dimensions(rows)), words, len(rows)))
 
 
 FAST, SLOW = [1.0] * 1000, [50.0] * 900 + [200.0] * 100
@@ -42,6 +42,15 @@ def test_best_and_worst_are_named_with_their_percentile_and_factor() -> None:
     assert "With no_aqm, the worst, it took 200 ms, 200 times as long." in text
     assert "It cost no throughput: 95.6 Mbit/s with all." in text
     assert "From 2 runs, 1 of each queue: how much of the difference is chance" in text
+
+
+def test_runs_that_are_not_compared_are_counted() -> None:
+    """A run without load, and one that is alone in its condition."""
+    text = said([row("fq_codel", FAST), row("no_aqm", SLOW), row("fq_codel", []),
+                 row("fq_codel", FAST, rate_mbps=10.0)])
+    assert "From 2 runs" in text
+    assert text.endswith(" 2 more runs have no latency under load, or no other queue to be "
+                         "compared with.")
 
 
 def test_cost_in_throughput_is_told_against_the_best_in_throughput() -> None:
