@@ -47,6 +47,12 @@ class Cell:
     debug_log: bool = False
 
     @property
+    def test_parameters(self) -> Mapping[str, object]:
+        """Flent's test parameters of the run."""
+        given = self.settings.get("TEST_PARAMETERS", {})
+        return given if isinstance(given, Mapping) else {}
+
+    @property
     def runs_router_hook_only(self) -> bool:
         """Whether the batch has no commands of its own, which no data file could hold."""
         return self.commands == router_command(self.scenario)

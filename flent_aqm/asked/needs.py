@@ -3,22 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.switch import switch
 
 
 @dataclass(frozen=True)
 class Needs:
     """tools: programs of client and server; servers: those to start, as testbed/guest/server.sh
     names them; cross_servers: further ones for cross traffic. A server that isn't started
-    costs no time."""
+    costs no time. encrypted: TLS is in use, whose random numbers have to repeat."""
 
     tools: tuple[str, ...]
     servers: tuple[str, ...]
     cross_servers: tuple[str, ...] = ()
-
-    def servers_with(self, *, cross_traffic: bool) -> tuple[str, ...]:
-        """All servers to start."""
-        return (*self.servers, *(self.cross_servers if cross_traffic else ()))
+    encrypted: bool = False
 
 
 NEEDS = {
@@ -33,6 +35,32 @@ NEEDS = {
 }
 # What isn't listed: any server may be the one.
 _ALL = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"))
+
+
+def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
+    """What one run needs, with all that its scenario and test parameters add. Its
+    cross_servers are among the servers."""
+    needs = needs_of(test_name)
+    if test_name.startswith("ndt7"):
+        needs = _ndt7(needs, scenario, parameters)
+    if scenario.cross_traffic:
+        needs = replace(needs, servers=(*needs.servers, *needs.cross_servers),
+                        tools=(*needs.tools, "iperf3"))
+    return needs
+
+
+def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
+    """Its client and server, of the maker asked for, in cleartext or not."""
+    tls = bool(switch(parameters.get("ndt7_tls", "no")))
+    server = {("own", False): "ndt7-cleartext", ("own", True): "ndt7",
+              ("mlab", False): "ndt-server-cleartext", ("mlab", True): "ndt-server",
+              }[scenario.ndt7_server, tls]
+    server_tools = ("ndt-server",) if scenario.ndt7_server == "mlab" else ()
+    client = defaults.MLAB_NDT7_CLIENT if parameters.get("ndt7_client") == "mlab" else "ndt7-client"
+    return replace(
+        needs, encrypted=tls,
+        tools=(*(client if one == "ndt7-client" else one for one in needs.tools), *server_tools),
+        servers=tuple(server if one == "ndt7-cleartext" else one for one in needs.servers))
 
 
 def needs_of(test_name: str) -> Needs:

@@ -26,6 +26,7 @@ _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
 _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
 
 _FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
+_FIELDS_TOLD_ALWAYS = 27  # aqm to server_model
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Scenario:
     # Models of slow hosts, as of the router.
     client_model: str = "ideal"
     server_model: str = "ideal"
+    # Whose NDT7 server serves; one of defaults.NDT7_SERVERS.
+    ndt7_server: str = "own"
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -98,9 +101,13 @@ class Scenario:
                 for host, text in models.items() if text != "ideal"}
 
     def as_dict(self) -> dict[str, object]:
-        """All fields by name, fit for JSON."""
-        return {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
+        """All fields by name, fit for JSON, but for the newest where they are at their default:
+        runs without them have the environment, and so the samples, that they always had."""
+        newest = {field.name for field in fields(self)[_FIELDS_TOLD_ALWAYS:]
+                  if getattr(self, field.name) == field.default}
+        told = {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
                 "up_aqm_parameters": dict(self.up_aqm_parameters)}
+        return {key: value for key, value in told.items() if key not in newest}
 
     def identity(self) -> dict[str, object]:
         """What tells this run from others: the fields of the first version, and those of
@@ -168,6 +175,8 @@ class Scenario:
                 "modem_up_buffer_ms", defaults.MODEM_BUFFER_MS)),
             client_model=_host_model("client_model", given),
             server_model=_host_model("server_model", given),
+            ndt7_server=_choice("ndt7_server", given.get("ndt7_server", "own"),
+                                defaults.NDT7_SERVERS),
         )
         scenario._refuse_odd_pairs()
         return scenario

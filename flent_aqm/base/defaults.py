@@ -57,6 +57,12 @@ MODEM_BUFFER_MS = 500.0
 # Servers that the lab can run, see testbed/guest/server.sh.
 SERVERS = ("iperf3", "iperf3-flows", "irtt", "netserver", "ndt7")
 
+# The NDT7 server of a run: this package's, or M-Lab's ndt-server.
+NDT7_SERVERS = ("own", "mlab")
+# M-Lab's NDT7 client has the same name as the Rust crate's. Under this one set-up keeps it
+# beside that one, and the lab has it.
+MLAB_NDT7_CLIENT = "ndt7-client-mlab"
+
 # Congestion control of the hosts where nothing else asks for one: Linux's own default. A
 # new namespace takes over the one that the host was set to.
 TCP_CONGESTION_CONTROL = "cubic"

@@ -19,13 +19,8 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
 
-# The processor's random numbers can't be made to repeat, as the instruction can't be made to
-# trap. Programs with OpenSSL's code, AWS-LC's or BoringSSL's, do without RDRAND and RDSEED if
-# told that the processor lacks them: man 3 OPENSSL_ia32cap. Flent's own runs in sweeps have no
-# such programs, and another environment would change their data.
-WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
 
 
@@ -95,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
-        servers=_servers(args.mlab_server),
+        servers=_servers(args.mlab_server or scenario.ndt7_server == "mlab"),
         prelude=[apply_command(scenario)],
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,

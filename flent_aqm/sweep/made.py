@@ -10,8 +10,9 @@ from pathlib import Path
 
 from flent_aqm.asked.cell import BATCH_NAME, Cell, as_batch_file
 from flent_aqm.asked.flent_settings import as_words
-from flent_aqm.asked.needs import needs_of
+from flent_aqm.asked.needs import needs_of_run
 from flent_aqm.base.errors import AqmError, LabError
+from flent_aqm.setup.chosen_tools import chosen_of
 from flent_aqm.testbed.place import Outcome, Place
 from flent_aqm.testbed.protocol import FlentRun, Testbed
 
@@ -36,10 +37,10 @@ class Made:
 def make(cell: Cell, testbed: Testbed) -> Made:
     """Run a cell. An AqmError is told by what comes out; others are raised."""
     data, outcome, fault = None, None, ""
+    needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
     with testbed.place(cell.scenario, FlentRun(
-            as_batch_file(cell), BATCH_NAME, as_words(cell.settings),
-            needs_of(cell.test_name).servers_with(cross_traffic=cell.scenario.cross_traffic),
-            cell.length_s)) as place:
+            as_batch_file(cell), BATCH_NAME, as_words(cell.settings), needs.servers, cell.length_s,
+            programs=chosen_of(needs.tools), encrypted=needs.encrypted)) as place:
         try:
             outcome = place.run()
             data = _only(place, "*.flent.gz")

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.needs import needs_of
+from flent_aqm.asked.needs import needs_of_run
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.setup.chosen_tools import check_tools
 from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
-from flent_aqm.setup.tools import tool_path
 
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 
@@ -21,10 +21,9 @@ def check(cells: Iterable[Cell]) -> None:
     """Raise an AqmError for a missing tool or a folder that can't be written."""
     cells = list(cells)
     tools = dict.fromkeys(_ALWAYS_NEEDED)
-    for test_name in dict.fromkeys(cell.test_name for cell in cells):
-        tools |= dict.fromkeys(needs_of(test_name).tools)
-    if any(cell.scenario.cross_traffic for cell in cells):
-        tools["iperf3"] = None
+    for cell in cells:
+        tools |= dict.fromkeys(needs_of_run(
+            cell.test_name, cell.scenario, cell.test_parameters).tools)
     check_tools(tools)
     for aqm in sorted({aqm for cell in cells if _router_is_here(cell)
                        for aqm in cell.scenario.queues}):
@@ -42,12 +41,6 @@ def _check_new_tc(aqm: str) -> None:
     if not new_tc_is_there():
         raise ToolMissing(f"aqm {aqm}: it needs tc of iproute2 {OLDEST[0]}.{OLDEST[1]} or newer; "
                           "run: flent-aqm setup")
-
-
-def check_tools(names: Iterable[str]) -> None:
-    """Raise ToolMissing for the first that is missing."""
-    for name in names:
-        tool_path(name)
 
 
 def _check_folder(folder: Path) -> None:

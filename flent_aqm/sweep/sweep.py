@@ -16,6 +16,7 @@ from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError, ConfigError, StorageError
 from flent_aqm.base.whole_file import remove_abandoned
 from flent_aqm.results import status
+from flent_aqm.setup.chosen_tools import check_tools
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep import preflight, summary
@@ -111,7 +112,7 @@ class Sweep:
         jobs = parse_jobs(self._jobs, real_time=self._real_time)
         warnings = []
         for name, testbed in self._testbeds.items():
-            preflight.check_tools(testbed.tools)
+            check_tools(testbed.tools)
             warnings += testbed.check(
                 cell for cell in cells if cell.scenario.testbed == name)
         preflight.check(cells)

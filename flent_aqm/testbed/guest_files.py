@@ -43,6 +43,7 @@ def write(
     argv: Sequence[str],
     *,
     servers: Sequence[str],
+    more_programs: Mapping[str, Path] | None = None,
     prelude: Sequence[Sequence[str]] = (),
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
@@ -53,7 +54,8 @@ def write(
 ) -> None:
     """Write settings.sh, command.sh, mounts and etc/ for one boot into folder.
 
-    argv: the command for the client; prelude: commands before it, whose failure ends
+    argv: the command for the client; more_programs: to be on PATH inside, by name, wherever
+    they are; prelude: commands before it, whose failure ends
     the run with their status; cwd: the command's working directory (the host's path);
     env: further variables for the command; writable_cwd: what the command writes into cwd
     comes out as results, where else it is refused; hidden: the host's folders over which
@@ -92,7 +94,8 @@ def write(
         "PYTHON": str(place(Path(sys.executable))),
         "SERVERS": " ".join(servers),
         # M-Lab's, wherever the user has it
-        **({"NDT_SERVER": shutil.which("ndt-server") or ""} if "ndt-server" in servers else {}),
+        **({"NDT_SERVER": shutil.which("ndt-server") or ""}
+           if any(name.startswith("ndt-server") for name in servers) else {}),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
         **_topology(scenario),
         **_cards(scenario),
@@ -101,9 +104,10 @@ def write(
         **(env or {}),
     }
     _refuse_odd_paths(cwd, hidden)
-    _write_programs(folder / "bin", scenario, place)
+    _write_programs(folder / "bin", scenario, place, more_programs or {})
     # A user's own command names the host's files; a sweep's runs name what is inside.
-    words = [*argv, settings.get("NDT_SERVER", "")] if writable_cwd else []
+    named = [settings.get("NDT_SERVER", ""), *map(str, (more_programs or {}).values())]
+    words = [*(argv if writable_cwd else ()), *named]
     visible = _hidden_but_needed(cwd, words, hidden)
     # Not exported, as the length of a program's environment shifts its memory.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
@@ -156,14 +160,17 @@ def _has_venv() -> bool:
     return sys.prefix != sys.base_prefix
 
 
-def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Path]) -> None:
+def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Path],
+                    more: Mapping[str, Path]) -> None:
     """Programs that come first on the guest's PATH: what set-up has built, by links, and
     Flent, whose script in the environment names the environment's place on the host. And
-    the newer tc, for a run that needs it."""
+    the newer tc, for a run that needs it, and more."""
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")
     if new_tc and any(QUEUES[aqm].needs_new_tc for aqm in scenario.queues):
         (folder / "tc").symlink_to(new_tc.resolve())
+    for name, path in more.items():
+        (folder / name).symlink_to(path.resolve())
     for directory in tool_dirs():
         for path in sorted(directory.iterdir()):
             link = folder / path.name

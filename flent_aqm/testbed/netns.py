@@ -95,7 +95,8 @@ class NetnsTestbed:
     def place(self, scenario: Scenario, run: FlentRun) -> Namespaces:
         """Namespaces in whose client Flent runs."""
         place = Namespaces(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
-                           env=CELL_ENVIRONMENT, wall_limit_s=wall_limit_s(run))
+                           programs=run.programs, env=CELL_ENVIRONMENT,
+                           wall_limit_s=wall_limit_s(run))
         (place.folder / "cell.batch").write_text(run.batch)
         return place
 

@@ -84,6 +84,7 @@ class Place:
         argv: Sequence[str],
         *,
         servers: Sequence[str] = defaults.SERVERS,
+        programs: Mapping[str, Path] | None = None,
         prelude: Sequence[Sequence[str]] = (),
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
@@ -102,7 +103,8 @@ class Place:
             if set(str(self.folder)) & set(" ,\t\n"):
                 raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
                                   "a blank or a comma in its path; set TMPDIR to another one")
-            guest_files.write(self.folder, scenario, argv, servers=servers, prelude=prelude,
+            guest_files.write(self.folder, scenario, argv, servers=servers, more_programs=programs,
+                              prelude=prelude,
                               env=env, cwd=cwd, interactive=interactive,
                               writable_cwd=writable_cwd, hidden=self.hidden,
                               on_host=self.on_host)

@@ -15,7 +15,8 @@ All errors are AqmErrors of one line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from flent_aqm.asked.cell import Cell
@@ -30,7 +31,8 @@ class FlentRun:
 
     batch: the text of a batch file with one batch of one run; batch_name: that batch's;
     options: further words for Flent's command line; servers: those that the test needs
-    (names of defaults.SERVERS and ndt7-cleartext); length_s: how long the test lasts.
+    (names of guest/serving.sh); length_s: how long the test lasts; programs: tools to be on
+    PATH inside, by name; encrypted: TLS is in use.
     """
 
     batch: str
@@ -38,6 +40,8 @@ class FlentRun:
     options: Sequence[str]
     servers: Sequence[str]
     length_s: float
+    programs: Mapping[str, Path] = field(default_factory=dict)
+    encrypted: bool = False
 
     def argv(self, folder: str, results: str) -> list[str]:
         """Flent's command line, with the batch in folder as cell.batch, as seen inside."""

@@ -20,6 +20,11 @@ from flent_aqm.testbed.place import DIES_WITH_US, Outcome, Place
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
 MEMORY_FOLDER = Path("/dev/shm")
+# The processor's random numbers can't be made to repeat, as the instruction can't be made to
+# trap. Programs with OpenSSL's code, AWS-LC's or BoringSSL's, do without RDRAND and RDSEED if
+# told that the processor lacks them: man 3 OPENSSL_ia32cap. Runs without such programs do
+# without the variable, as another environment would change their data.
+WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 # The kernel's words when the host's process of one of its programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 
@@ -139,8 +144,9 @@ class VirtualTestbed:
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """A guest that runs Flent on its client."""
+        env = {**CELL_ENVIRONMENT, **(WITHOUT_RDRAND if run.encrypted else {})}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
-                  env=CELL_ENVIRONMENT, cwd=Path("/"),  # the caller's shapes no run
+                  programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
                   kernel=self.kernel)
         (lab.folder / "cell.batch").write_text(run.batch)
         return lab

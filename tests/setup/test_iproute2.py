@@ -101,7 +101,7 @@ def test_sweep_with_dualpi2_without_new_tc_is_refused(
                     1.0)
 
     monkeypatch.setattr(preflight, "check_tools", lambda names: None)
-    monkeypatch.setattr(preflight, "needs_of", lambda name: type("Needs", (), {"tools": ()}))
+    monkeypatch.setattr(preflight, "needs_of_run", lambda *what: type("Needs", (), {"tools": ()}))
     with pytest.raises(ToolMissing, match=r"aqm dualpi2: it needs tc of iproute2 6\.18"):
         preflight.check([cell("virtual")])
     preflight.check([cell("ssh://root@192.0.2.1")])

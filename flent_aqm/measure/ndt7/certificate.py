@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The TLS side of a server: a certificate from files, or one of our own making."""
+"""The TLS side of a server: a certificate from files, or one of our own making.
+
+    python -m flent_aqm.measure.ndt7.certificate FILE    writes one, for a server of others
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import ipaddress
 import os
 import socket
 import ssl
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -79,3 +83,8 @@ def _self_signed_pem(names: set[str]) -> bytes:
     return certificate.public_bytes(encoding) + key.private_bytes(
         encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], "xb") as _file:
+        _file.write(_self_signed_pem({socket.gethostname()}))

@@ -74,7 +74,8 @@ def _test(client: Client, transport: Transport) -> None:
     uuid = f"{client.uuid_prefix}_{socket_cookie(client.sock):016X}"
     session = Session(transport, asked.test, _connection_info(client, uuid), client.settings)
     client.deadline_s = time.monotonic() + client.settings.duration_s + CUT_OFF_AFTER_END_S
-    load = Download(session) if asked.test == "download" else Upload(session)
+    load = (Download(session, asked.enough_bytes) if asked.test == "download"
+            else Upload(session))
     outcome = _outcome(client, session, load, asked)
     log(
         "test",

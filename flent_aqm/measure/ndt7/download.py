@@ -30,10 +30,15 @@ def _message(size: int) -> bytes:
 
 
 class Download:
-    """Sends a load; bytes counts its payload."""
+    """Sends a load; bytes counts its payload.
 
-    def __init__(self, session: Session) -> None:
+    enough_bytes: what the client wants of it. Once that much is acknowledged, at the next
+    measurement, the test ends. None: the test lasts its time.
+    """
+
+    def __init__(self, session: Session, enough_bytes: int | None = None) -> None:
         self._session = session
+        self._enough_bytes = float("inf") if enough_bytes is None else enough_bytes
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
         self.bytes = 0
 
@@ -48,7 +53,7 @@ class Download:
             if elapsed_s >= min(session.next_report_s, duration_s):
                 self._listen()
                 session.report(elapsed_s, self.bytes)
-                if elapsed_s >= duration_s:
+                if elapsed_s >= duration_s or session.acked_bytes >= self._enough_bytes:
                     break
             session.transport.send(message)
             self.bytes += size

@@ -11,7 +11,13 @@ from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from flent_aqm.measure.ndt7.spec import MAX_QUERY_BYTES, SUBPROTOCOL, TEST_OF_PATH
+from flent_aqm.measure.ndt7.spec import (
+    EARLY_EXIT,
+    EARLY_EXIT_MB,
+    MAX_QUERY_BYTES,
+    SUBPROTOCOL,
+    TEST_OF_PATH,
+)
 from flent_aqm.measure.ndt7.transport import Transport
 
 _END_OF_HEAD = b"\r\n\r\n"
@@ -35,6 +41,12 @@ class Upgrade(NamedTuple):
     test: str
     client_metadata: dict[str, str]
     early: bytes
+
+    @property
+    def enough_bytes(self) -> int | None:
+        """How much of a download the client wants, acknowledged; None for all of its time."""
+        asked = self.client_metadata.get(EARLY_EXIT)
+        return None if asked is None else int(asked) * 1_000_000
 
 
 def upgrade(transport: Transport) -> Upgrade:
@@ -83,6 +95,9 @@ def parse_query(query: str) -> dict[str, str]:
     metadata: dict[str, str] = {}
     for key, value in pairs:
         metadata.setdefault(key, value)
+    early_exit = metadata.get(EARLY_EXIT, EARLY_EXIT_MB)
+    if early_exit != EARLY_EXIT_MB:
+        raise ValueError(f"{EARLY_EXIT}={early_exit!r:.60}; only {EARLY_EXIT_MB} is known")
     return metadata
 
 

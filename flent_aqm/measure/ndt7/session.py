@@ -45,6 +45,7 @@ class Session:
         self.next_report_s = MEASUREMENT_INTERVAL_S
         self._interval = 1  # which one of them ends at next_report_s
         self.measured_s: float | None = None  # set when the test ran to its end
+        self.acked_bytes = 0  # that the client had acknowledged at the newest measurement
         self._connection_info = connection_info
         self._started_s = time.monotonic()
 
@@ -56,12 +57,14 @@ class Session:
         """Send a measurement of this moment and set the time of the next one."""
         elapsed_us = int(elapsed_s * 1_000_000)
         sock = self.transport.sock
+        tcp_info = read_tcp_info(sock)
+        self.acked_bytes = tcp_info.get("BytesAcked", 0)
         measurement: dict[str, object] = {
             "AppInfo": {"ElapsedTime": elapsed_us, "NumBytes": app_bytes},
             "ConnectionInfo": self._connection_info,
             "Origin": "server",
             "Test": self.test,
-            "TCPInfo": {**read_tcp_info(sock), "ElapsedTime": elapsed_us},
+            "TCPInfo": {**tcp_info, "ElapsedTime": elapsed_us},
         }
         bbr_info = read_bbr_info(sock)
         if bbr_info:

@@ -22,6 +22,12 @@ MAX_RECEIVED_MESSAGE_BYTES = 1 << 24
 # intervals (mean 0.25 s) at random; fixed ones keep a run a function of its seed.
 MEASUREMENT_INTERVAL_S = 0.1
 
+# A download of which the client wants no more: the key of the request's query, and its only
+# value that M-Lab's server takes, in MB that the client has acknowledged. The specification
+# doesn't have it.
+EARLY_EXIT = "early_exit"
+EARLY_EXIT_MB = "250"
+
 TEST_DURATION_S = 10.0
 # A test may be cut off 13 s after its start: this much after its planned end.
 CUT_OFF_AFTER_END_S = 3.0

@@ -10,10 +10,13 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.base.shell import find_program
+from flent_aqm.measure.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.setup.ndt7_makers import find_mlab_client, maker_of_client
 
 PROGRAM = "ndt7-client"
+CLIENTS = ("crate", "mlab")
 
 # The protocol lets a client wait 15 s for the end of a download, plus 7 s for each of
 # connecting and the last message.
@@ -27,49 +30,69 @@ _SAME_CLOCK_S = 3.0
 class AqmNdt7Runner(SupervisedRunner):
     """One NDT7 download or upload.
 
-    Keys of the data set: host, direction ("download" or "upload"), port.
+    Keys of the data set: host, direction ("download" or "upload"), port, tls (True: wss, with
+    whatever certificate the server has), client ("crate" or "mlab"; None: the ndt7-client that
+    is found first, whosever it is), early_exit (True: a download ends with the first 250 MB).
     Series: throughput at the receiver, Mbit/s. Raw samples have 'val' and 'dur' (s), or
     the server's TCP_INFO: tcp_rtt, tcp_min_rtt, tcp_rtt_var (ms), bytes_acked,
     bytes_sent, bytes_retrans, bytes_received.
     """
 
     def __init__(self, *, host: str, direction: str, port: int = defaults.NDT7_PORT,
+                 tls: bool = False, client: str | None = None, early_exit: bool = False,
                  **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", WATCHDOG_S)
         super().__init__(**kwargs)
         self.host = host
         self.direction = direction
         self.port = port
+        self.tls = tls
+        self.client = client
+        self.early_exit = early_exit and direction == "download"
 
     def check(self) -> None:
-        program = find_program(PROGRAM)
+        program = find_mlab_client() if self.client == "mlab" else find_program(PROGRAM)
         if program is None:
-            raise RunnerCheckError(f"{PROGRAM} is not installed; see flent-aqm doctor")
+            whose = "M-Lab's " if self.client == "mlab" else ""
+            raise RunnerCheckError(f"{whose}{PROGRAM} is not installed; see flent-aqm doctor")
         out, err = self.run_simple([str(program), "--help"])
-        if "--no-locate" in out:
-            words = self._crate_words()
-        elif "-service-url" in out + err:
-            words = self._mlab_words()
-        else:
+        maker = maker_of_client(out + err)
+        if maker is None:
             raise RunnerCheckError(f"{program} is neither M-Lab's NDT7 client nor that of the "
                                    "Rust crate: its --help names no option of theirs")
+        if self.client not in (None, maker):
+            raise RunnerCheckError(f"ndt7_client={self.client}: {program} is another one")
+        words = self._crate_words() if maker == "crate" else self._mlab_words()
         self.command = shlex.join([str(program), *words])
         super().check()
 
     def _crate_words(self) -> list[str]:
+        tls = ["--no-verify"] if self.tls else []
+        if self.early_exit:
+            return ["--service-url", self._service_url(self._address()), *tls, "--format", "json"]
         words = ["--server", f"{normalise_host(self.host, bracket_v6=True)}:{self.port}",
-                 "--no-locate", "--no-tls", "--format", "json"]
+                 "--no-locate", *(tls or ["--no-tls"]), "--format", "json"]
         if self.settings.IP_VERSION:
             words.append(f"--ipv{self.settings.IP_VERSION}")
         return words + ["--no-upload" if self.direction == "download" else "--no-download"]
 
     def _mlab_words(self) -> list[str]:
         # It has no option for the IP version, so it gets an address.
-        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
-        address = normalise_host(found[4][0], bracket_v6=True)
+        words = ["-scheme", "wss", "-no-verify"] if self.tls else ["-scheme", "ws"]
+        words += ["-format", "json"]
+        if self.early_exit:
+            return ["-service-url", self._service_url(self._address()), *words]
         other = "upload" if self.direction == "download" else "download"
-        return ["-server", f"{address}:{self.port}", "-scheme", "ws", "-format", "json",
-                f"-{other}=false"]
+        return ["-server", f"{self._address()}:{self.port}", *words, f"-{other}=false"]
+
+    def _address(self) -> str:
+        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
+        return str(normalise_host(found[4][0], bracket_v6=True))
+
+    def _service_url(self, address: str) -> str:
+        """What asks for an early end: no client has an option for that, both take a URL."""
+        return (f"{'wss' if self.tls else 'ws'}://{address}:{self.port}/ndt/v7/{self.direction}"
+                f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         report = parse_ndt7(text_of(output))

@@ -47,10 +47,16 @@ start_servers() {
         ndt7-cleartext) # starts faster, as it makes no certificate
             "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
             ;;
-        ndt-server)
+        ndt-server | ndt-server-cleartext)
             # M-Lab's own, which writes its records below the working directory.
             mkdir -p /run/ndt-server && cd /run/ndt-server || exit
-            "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server \
+            set --
+            if [ "$server" = ndt-server ]; then
+                # It makes no certificate by itself.
+                "$PYTHON" -P -m flent_aqm.measure.ndt7.certificate pem || exit
+                set -- -ndt7_addr ":$NDT7_TLS_PORT" -cert pem -key pem
+            fi
+            "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server "$@" \
                 >/run/ndt7.log 2>&1 &
             # A program of the user's, which may lack what it needs.
             sleep 1

@@ -175,3 +175,21 @@ def test_several_downloads_at_once_over_both_families_and_tls(tls_server: Runnin
         assert client.startswith("[::1]:" if host == "::1" else "127.0.0.1:")
         assert lines[client]["bytes"] == count > 0
         assert lines[client]["tls"] is tls
+
+
+@pytest.mark.parametrize("test", ["download", "upload"])
+def test_early_exit_ends_a_download_once_its_amount_is_acknowledged(
+    start_server: StartServer, test: str
+) -> None:
+    """Long before its time, and as complete as any; an upload lasts its time."""
+    server = start_server("--no-tls", "--duration", "10" if test == "download" else "0.5")
+    with server.connect(test, "?early_exit=250") as client:
+        seen = [json.loads(message) for message in client if isinstance(message, str)]
+    line = server.next_log()
+    assert line["outcome"] == "complete"
+    if test == "download":
+        assert line["seconds"] < 10
+        assert seen[-1]["TCPInfo"]["BytesAcked"] >= 250e6
+        assert all(one["TCPInfo"]["BytesAcked"] < 250e6 for one in seen[:-1])
+    else:
+        assert line["seconds"] >= 0.5

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools that only runs need which choose them, by names that no PATH need have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.setup.ndt7_makers import find_mlab_client
+from flent_aqm.setup.tools import find_tool, tool_path
+
+# By the name that a run's tools have inside: how each is found, and who asks for it.
+CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
+    defaults.MLAB_NDT7_CLIENT: (
+        find_mlab_client, "ndt7_client=mlab needs M-Lab's ndt7-client"),
+    "ndt-server": (
+        lambda: find_tool("ndt-server"), "ndt7_server=mlab needs M-Lab's ndt-server"),
+}
+
+
+def check_tools(names: Iterable[str]) -> None:
+    """Raise ToolMissing for the first that isn't there, of whatever kind."""
+    for name in names:
+        if name in CHOSEN:
+            chosen_path(name)
+        else:
+            tool_path(name)
+
+
+def chosen_path(name: str) -> Path:
+    """Where one of CHOSEN is. Raises ToolMissing."""
+    find, why = CHOSEN[name]
+    path = find()
+    if path is None:
+        raise ToolMissing(f"{why}, and there is none on PATH; install it, or leave that out")
+    return path
+
+
+def chosen_of(names: Iterable[str]) -> dict[str, Path]:
+    """Of a run's tools those of CHOSEN, by their name inside. Raises ToolMissing."""
+    return {name: chosen_path(name) for name in names if name in CHOSEN}
