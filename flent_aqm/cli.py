@@ -74,7 +74,7 @@ COMMANDS = {
         "flent_aqm.commands.setup", "build the lab kernel and fetch the tools it needs",
         "flent-aqm setup"),
     "share": Command(
-        "flent_aqm.commands.share", "copy a data file without what isn't anybody's business",
+        "flent_aqm.commands.share", "copy a data file with host names, addresses and users removed",
         "flent-aqm share FILE.flent.gz -o shared/"),
     "speedtest": Command(
         "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
@@ -83,7 +83,8 @@ COMMANDS = {
         "flent_aqm.commands.worker", "make runs for sweeps with scheduler=ADDRESS",
         "flent-aqm worker tcp://192.0.2.1:8786"),
     "sqm-home": Command(
-        "flent_aqm.commands.sqm_home", "SQM off, at shares of the measured line, off again",
+        "flent_aqm.commands.sqm_home",
+        "speed test with SQM off, at shares of the measured rate, and off again",
         "flent-aqm sqm-home"),
 }
 

@@ -30,6 +30,11 @@ def for_plot(words: str) -> str:
     return _DOLLAR.sub(r"\\$", words)
 
 
+def counted(number: int, thing: str) -> str:
+    """Return "1 run", "3 runs" and the like."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def for_spreadsheet(words: str) -> str:
     """The text of a cell that no spreadsheet takes for a formula: with an apostrophe before
     what begins like one and is no number."""

@@ -79,7 +79,7 @@ def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
 
 
 def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
-    """Names that nobody answers to, where the network is of our making."""
+    """Refuse unknown host names in testbeds that this package builds."""
     if scenario.testbed not in ("virtual", "netns"):
         return
     for host in settings.HOSTS:

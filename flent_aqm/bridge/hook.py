@@ -42,7 +42,7 @@ def install() -> None:
     sys.meta_path.insert(0, _finder)
     if os.environ.get("FLENT_AQM_WITHOUT_PLOTS"):
         sys.meta_path.insert(0, _Without())
-        sys.modules[_RARELY_NEEDED] = _Late(_RARELY_NEEDED)
+        sys.modules[_RARELY_NEEDED] = _LazyModule(_RARELY_NEEDED)
     for name in PATCHES:
         if name in sys.modules:
             _patch(sys.modules[name])
@@ -86,7 +86,7 @@ class _Without:
 _RARELY_NEEDED = "xmlrpc.client"
 
 
-class _Late(type(sys)):  # type: ignore[misc]
+class _LazyModule(type(sys)):  # type: ignore[misc]
     """Stands in for that module until something in it is asked for; then that is loaded."""
 
     def __getattr__(self, name: str) -> object:

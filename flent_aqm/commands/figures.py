@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import counted
 from flent_aqm.results.jobs_option import add_jobs
 
 KINDS = ("svg", "png", "pdf")
@@ -91,7 +92,7 @@ def main(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
                           f"{error.strerror or error}") from None
-    print(f"{len(wanted)} figures of {len(rows)} runs in {args.output}"
+    print(f"{counted(len(wanted), 'figure')} of {counted(len(rows), 'run')} in {args.output}"
           + (f"; {len(faults)} left out" if faults else ""))
     return 0
 
@@ -147,7 +148,8 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
         write_caption(stem.with_suffix(".txt"), [heading, *words])
     table.write(stem.with_suffix(".csv"))
     missing = f"; {len(table.missing)} cells without a run" if table.missing else ""
-    print(f"figure {figure.number:2}: {table.runs} runs{missing}: {stem}.{{svg,png,pdf,csv}}")
+    runs = counted(table.runs, "run")
+    print(f"figure {figure.number:2}: {runs}{missing}: {stem}.{{svg,png,pdf,csv}}")
 
 
 # No date in the files, so that the same data gives the same bytes.

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.words import plain
+from flent_aqm.base.words import counted, plain
 from flent_aqm.results.jobs_option import add_jobs
 
 MOST_NAMED = 10
@@ -55,7 +55,7 @@ def main(args: argparse.Namespace) -> int:
         write_text(output, page)
     except OSError as error:
         raise ConfigError(f"{output}: can't be written: {error.strerror or error}") from None
-    print(f"{len(rows)} runs in {output} ({len(page.encode()) / 1e6:.1f} MB)"
+    print(f"{counted(len(rows), 'run')} in {output} ({len(page.encode()) / 1e6:.1f} MB)"
           + (f"; {len(damaged)} damaged files left out" if damaged else ""))
     return 0
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.sweep.speedtest import preflight
-from flent_aqm.sweep.speedtest.measure import Wish, measure
+from flent_aqm.sweep.speedtest.measure import SpeedtestRequest, measure
 from flent_aqm.sweep.speedtest.report import report
 
 # The original's.
@@ -106,7 +106,7 @@ def main(args: argparse.Namespace) -> int:
         preflight.check_server(host, args.ip_version)
     preflight.check_ping(ping_host, args.ip_version)
     # Flent wants a host of its own, even where nothing goes there.
-    wish = Wish(test="", host=host if mode else ping_host, ip_version=args.ip_version,
+    wish = SpeedtestRequest(test="", host=host if mode else ping_host, ip_version=args.ip_version,
                 length_s=length_s, streams=args.number, ping_host=ping_host,
                 passphrase=args.passphrase)
     _print_head(wish, mode, idle_s)
@@ -123,7 +123,7 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_head(wish: Wish, mode: str, idle_s: int) -> None:
+def _print_head(wish: SpeedtestRequest, mode: str, idle_s: int) -> None:
     now = time.strftime("%Y-%m-%d %H:%M:%S")
     if not idle_s:
         _say(f"{now} Starting speedtest for {wish.length_s} seconds per transfer session.")
@@ -132,7 +132,7 @@ def _print_head(wish: Wish, mode: str, idle_s: int) -> None:
     _say(f"{now} Begin test with {', '.join(sessions)} sessions.")
 
 
-def _measure_and_print(wish: Wish, kind: tuple[str, Sequence[Sequence[str]]],
+def _measure_and_print(wish: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
                        keep: Path | None) -> None:
     test, blocks = kind
     data = measure(replace(wish, test=test), sys.stderr.isatty(), keep)

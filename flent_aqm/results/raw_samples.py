@@ -29,8 +29,8 @@ _KEY = "_flent_aqm_raw"
 class Packed:
     """Raw samples in one or two of three forms: bytes, plain dicts, Flent's dicts.
 
-    Who has Flent's may change them, so they replace the other forms, and what was made of
-    the samples is forgotten.
+    Callers may change Flent's dicts, so these become the only copy, and cached results are
+    dropped.
     """
 
     def __init__(self, plain: Plain | None) -> None:

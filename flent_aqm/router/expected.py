@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from flent_aqm.asked.queues import table
 from flent_aqm.asked.queues.parameters import hook_value
-from flent_aqm.asked.queues.queue import Place
+from flent_aqm.asked.queues.queue import Attachment
 from flent_aqm.asked.queues.table import FRAME_BYTES, QUEUES
 from flent_aqm.asked.queues.units import Clock, Scalar
 from flent_aqm.asked.queues.values import Expected
@@ -100,7 +100,8 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     name, parameters = scenario.queue(role)
     queue = QUEUES[name]
     asked = dict(parameters)
-    report = queue.report(asked, Place(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
+    report = queue.report(
+        asked, Attachment(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
     qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.base.words import for_plot
+from flent_aqm.base.words import counted, for_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
             draw(runs, picture)
     except OSError as error:
         raise ConfigError(f"{picture}: can't be written: {error.strerror or error}") from None
-    print(f"picture of {len(runs)} runs: {picture}")
+    print(f"picture of {counted(len(runs), 'run')}: {picture}")
     return 0
 
 

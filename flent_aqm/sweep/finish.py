@@ -86,7 +86,8 @@ def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
         causes = [f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the log"]
     proof = metadata.get("AQM", {})
     if not causes and not ("before" in proof and "after" in proof):
-        causes = ["no proof that the router obeyed is in the file: its settings were not read"]
+        causes = [("the file has no read-back of the router (before, after): does the batch's "
+                   "key commands name router?")]
     if causes:
         raise BadResult("; ".join(causes))
 

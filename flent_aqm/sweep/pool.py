@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.sweep.run_cell import Done
+from flent_aqm.sweep.run_cell import FinishedRun
 
 _KILL_AGAIN_S = 0.05
 _LOOK_AGAIN_S = 0.5
@@ -25,18 +25,18 @@ class Pool:
     """Runs cells by the function given. submit() waits while all workers are busy.
 
     room: how many there is room for at the moment, where that changes; never more than jobs.
-    started, ended: called in a worker's thread with the cell, and its Done or the exception.
+    started, ended: called in a worker's thread with the cell, and its FinishedRun or the exception.
     """
 
     def __init__(
         self,
-        run: Callable[[Cell], Done],
+        run: Callable[[Cell], FinishedRun],
         jobs: int,
         *,
         room: Callable[[], int] | None = None,
         keep_to_core: bool,
         started: Callable[[Cell], None] = lambda cell: None,
-        ended: Callable[[Cell, Done | Exception], None],
+        ended: Callable[[Cell, FinishedRun | Exception], None],
     ) -> None:
         self._run, self._started, self._ended = run, started, ended
         self._cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
@@ -99,7 +99,7 @@ class Pool:
                 return
             self._started(cell)
             try:
-                result: Done | Exception = self._run(cell)
+                result: FinishedRun | Exception = self._run(cell)
             except Exception as error:  # a failed run never ends the batch
                 result = error
             if not self._stopped.is_set():

@@ -26,7 +26,8 @@ from rich.text import Text
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError
-from flent_aqm.sweep.run_cell import Done
+from flent_aqm.base.words import counted
+from flent_aqm.sweep.run_cell import FinishedRun
 from flent_aqm.sweep.time_left import TimeLeft
 
 
@@ -72,10 +73,9 @@ class SweepProgress:
         long that takes, where it is known before."""
         old = f", {there} of them there already" if there else ""
         side = f", {jobs} side by side" if jobs > 1 else ""
-        runs = "1 run" if total == 1 else f"{total} runs"
         needs = ("" if needs_s is None else
                  f", about {datetime.timedelta(seconds=round(needs_s))}")
-        self.console.print(f"{runs} in {where}{old}{side}{needs}.", markup=False)
+        self.console.print(f"{counted(total, 'run')} in {where}{old}{side}{needs}.", markup=False)
         for warning in warnings:
             self.console.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 
@@ -90,7 +90,8 @@ class SweepProgress:
     def say_stopping(self) -> None:
         """Say what the first ^C does. Called by a signal handler, which may have interrupted
         the very thread that draws: so without its locks."""
-        text = "^C: nothing more starts; waiting for the runs that are on. Again: stop now."
+        text = ("Interrupted: no new runs start; waiting for those that are running. "
+                "Press ^C again to stop them.")
         os.write(sys.stderr.fileno(), f"\n{text}\n".encode())
 
     def say_total(self) -> None:
@@ -110,13 +111,13 @@ class SweepProgress:
         with self._time_lock:
             self._time_left.started(cell, time.monotonic())
 
-    def ended(self, cell: Cell, result: Done | Exception) -> None:
+    def ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
         """Count a run, and say how it ended."""
         with self._time_lock:
-            self._time_left.ended(cell, time.monotonic(), learn=isinstance(result, Done))
+            self._time_left.ended(cell, time.monotonic(), learn=isinstance(result, FinishedRun))
         with self._lock:
             count = self.done + self.failed + 1
-            if isinstance(result, Done):
+            if isinstance(result, FinishedRun):
                 self.done += 1
                 self._virtual_s += result.virtual_s or 0
                 virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "

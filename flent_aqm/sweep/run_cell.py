@@ -12,12 +12,12 @@ from flent_aqm.base.errors import AqmError, LabError, StorageError
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.sweep import finish
-from flent_aqm.sweep.made import Made, make
+from flent_aqm.sweep.run_output import RunOutput, make
 from flent_aqm.testbed.protocol import Testbed
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedRun:
     """A finished run: its scores, seconds on the guest's clock if it has one, and on ours."""
 
     cell: Cell
@@ -26,7 +26,7 @@ class Done:
     wall_s: float
 
 
-def run_cell(cell: Cell, testbed: Testbed, facts: finish.SweepFacts) -> Done:
+def run_cell(cell: Cell, testbed: Testbed, facts: finish.SweepFacts) -> FinishedRun:
     """Run a cell and write its data file.
 
     Raises an AqmError with the cause; then there is no data file. The log is written in
@@ -35,10 +35,10 @@ def run_cell(cell: Cell, testbed: Testbed, facts: finish.SweepFacts) -> Done:
     started = time.monotonic()
     made = make(cell, testbed)
     scores, virtual_s = keep(made, cell, facts)
-    return Done(cell, scores, virtual_s, time.monotonic() - started)
+    return FinishedRun(cell, scores, virtual_s, time.monotonic() - started)
 
 
-def keep(made: Made, cell: Cell, facts: finish.SweepFacts) -> tuple[Scores, float | None]:
+def keep(made: RunOutput, cell: Cell, facts: finish.SweepFacts) -> tuple[Scores, float | None]:
     """Write what a run gave. The data file comes last: where it is, the run is done, and all
     else about it is there.
 

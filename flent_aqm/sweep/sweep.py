@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError, ConfigError, StorageError
 from flent_aqm.base.whole_file import remove_abandoned
+from flent_aqm.base.words import counted
 from flent_aqm.results import status
 from flent_aqm.setup.chosen_tools import check_tools
 from flent_aqm.setup.kernel.locate import find_kernel
@@ -26,7 +27,7 @@ from flent_aqm.sweep.interrupts import Interrupts
 from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
-from flent_aqm.sweep.run_cell import Done, keep, run_cell
+from flent_aqm.sweep.run_cell import FinishedRun, keep, run_cell
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all
 from flent_aqm.testbed.protocol import Testbed
@@ -50,7 +51,7 @@ class Sweep:
     def __init__(self) -> None:
         self.planned: dict[Path, Cell] = {}
         self.failed: list[tuple[Cell, str]] = []
-        self._done: list[Done] = []
+        self._done: list[FinishedRun] = []
         self._counted = 0
         self._group_by: tuple[str, ...] = ()
         self._jobs: object = None
@@ -180,13 +181,15 @@ class Sweep:
         again = ("run them again with the same command and --batch-resume "
                  f"{min(str(cell.folder) for cell in left)}" if left else "")
         if self._storage_fault:
-            raise StorageError(f"{self._storage_fault}; {len(left)} of {len(self.planned)} runs "
-                               f"are left: make room, then {again}")
+            raise StorageError(f"{self._storage_fault}; {len(left)} of "
+                               f"{counted(len(self.planned), 'run')} left: make room, then {again}")
         if self.failed:
-            raise AqmError(f"{len(self.failed)} of {len(self.planned)} runs failed; {again}")
+            raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed; "
+                           f"{again}")
         if left:
-            raise AqmError(f"the files of {len(left)} of {len(self.planned)} runs are gone since "
-                           f"they were written; {again}")
+            have = "has" if len(left) == 1 else "have"
+            raise AqmError(f"{len(left)} of {len(self.planned)} finished data files {have} "
+                           f"disappeared; {again}")
         if self._not_cleaned_up:
             raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
 
@@ -205,10 +208,11 @@ class Sweep:
         cluster.start()
         self._cluster = cluster
 
-        def run(cell: Cell) -> Done:
+        def run(cell: Cell) -> FinishedRun:
             made = cluster.make(cell)
             scores, virtual_s = keep(made, cell, one)
-            return Done(cell, scores, virtual_s, made.outcome.wall_s if made.outcome else 0.0)
+            wall_s = made.outcome.wall_s if made.outcome else 0.0
+            return FinishedRun(cell, scores, virtual_s, wall_s)
 
         return Pool(run, parse_jobs(self._jobs or MAX_JOBS), room=cluster.room,
                     keep_to_core=False, started=self._progress.started, ended=self._ended)
@@ -231,9 +235,9 @@ class Sweep:
                 self._progress.say_fault(text)
         return faults
 
-    def _ended(self, cell: Cell, result: Done | Exception) -> None:
+    def _ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
         with self._lock:
-            if isinstance(result, Done):
+            if isinstance(result, FinishedRun):
                 self._done.append(result)
             else:
                 self.failed.append((cell, one_line(result)))
@@ -269,5 +273,5 @@ class Sweep:
         folder = next(iter(self.planned.values())).folder
         left = len(self.planned) - len(self._done)
         self._progress.console.print(
-            f"Interrupted: {len(self._done)} runs are done, {left} are left; go on with the same "
-            f"command and --batch-resume {folder}", soft_wrap=True, markup=False)
+            f"Interrupted: {counted(len(self._done), 'run')} done, {left} left; go on with the "
+            f"same command and --batch-resume {folder}", soft_wrap=True, markup=False)

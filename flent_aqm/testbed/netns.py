@@ -25,14 +25,14 @@ from flent_aqm.base.errors import AqmError, ConfigError, LabError, LabTimeout
 from flent_aqm.router.proof import prove
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST
-from flent_aqm.testbed.place import DIES_WITH_US, Place
+from flent_aqm.testbed.place import DIES_WITH_US, RunEnvironment
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 from flent_aqm.testbed.real_time import refuse_virtual_settings, wall_limit_s
 
 _KILL_GRACE_S = 10.0
 
 
-class Namespaces(Place):
+class Namespaces(RunEnvironment):
     """Three new namespaces and one command in the client's."""
 
     name = "the command in namespaces"

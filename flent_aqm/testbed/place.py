@@ -31,7 +31,7 @@ from flent_aqm.testbed.folder import OwnedFolder
 # The guest must not outlive us, even if we are killed by force.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 
-_open_places: set[Place] = set()
+_open_places: set[RunEnvironment] = set()
 _lock = threading.Lock()
 
 
@@ -56,7 +56,7 @@ class Outcome:
     wall_s: float
 
 
-class Place:
+class RunEnvironment:
     """One command, with its network. A context manager that owns a folder on the host.
 
         with Lab(scenario, ["iperf3", "-J", "-c", "server"]) as lab:
@@ -73,9 +73,9 @@ class Place:
     name: ClassVar[str]  # for messages
     # The host's folders that are not to be seen inside, as others are mounted there.
     hidden: ClassVar[Sequence[str]]
-    # Whether the clock inside is ours.
+    # True if the command runs on the host's clock.
     real_time: ClassVar[bool]
-    # Whether the command sees the host's files where they are, with nothing mounted.
+    # True if the command sees the host's files where they are, with nothing mounted.
     on_host: ClassVar[bool] = False
 
     def __init__(

@@ -22,7 +22,7 @@ from typing import Protocol
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
-from flent_aqm.testbed.place import Place
+from flent_aqm.testbed.place import RunEnvironment
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Testbed(Protocol):
         """What data files tell; asked after prepare()."""
         ...
 
-    def place(self, scenario: Scenario, run: FlentRun) -> Place:
+    def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
         """A place for one run, not started yet; what Flent writes will be in its results."""
         ...
 

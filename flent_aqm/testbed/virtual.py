@@ -16,7 +16,7 @@ from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.setup.kernel.locate import Kernel, find_kernel
 from flent_aqm.testbed.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
-from flent_aqm.testbed.place import DIES_WITH_US, Outcome, Place
+from flent_aqm.testbed.place import DIES_WITH_US, Outcome, RunEnvironment
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
 MEMORY_FOLDER = Path("/dev/shm")
@@ -29,7 +29,7 @@ WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 _LOST_PROCESS = "failed to wait for stub"
 
 
-class Lab(Place):
+class Lab(RunEnvironment):
     """One boot of the guest."""
 
     name = "the lab"

@@ -118,7 +118,7 @@ def test_interrupt_once_ends_what_runs_and_starts_nothing_more(bench: Any) -> No
     sweep.send_signal(signal.SIGINT)
     _, stderr = sweep.communicate(timeout=300)
     assert sweep.returncode == -signal.SIGINT
-    assert "^C: nothing more starts; waiting for the runs that are on" in stderr
+    assert "Interrupted: no new runs start; waiting for those that are running" in stderr
     count = len(bench.files())
     assert count >= 2
     assert f"Interrupted: {count} runs are done, {20 - count} are left; go on with" in stderr
@@ -135,7 +135,7 @@ def test_interrupt_twice_stops_now(bench: Any) -> None:
         time.sleep(0.1)
     _, stderr = sweep.communicate(timeout=60)
     assert sweep.returncode == -signal.SIGINT
-    assert ("Interrupted: 1 runs are done, 1 are left; go on with the same command and "
+    assert ("Interrupted: 1 run done, 1 left; go on with the same command and "
             "--batch-resume results") in stderr
     assert len(bench.files()) == 1
     assert not list(bench.folder.glob("results/.*"))
@@ -149,7 +149,7 @@ def test_folder_when_removed_meanwhile_is_made_again_and_its_runs_are_told(bench
     shutil.rmtree(bench.folder / "removed")
     _, stderr = sweep.communicate(timeout=300)
     assert sweep.returncode == 1
-    assert "the files of 1 of 3 runs are gone since they were written; run them again" in stderr
+    assert "1 of 3 finished data files has disappeared; run them again" in stderr
     assert len(bench.files()) == 2
     assert bench.flent("--batch-resume", "results").returncode == 0
     assert len(bench.files()) == 3

@@ -225,7 +225,7 @@ exec = echo no such device >&2; exit 2
 """)
     done = bench.flent()
     assert done.returncode == 1
-    assert "1 of 1 runs failed" in done.stderr
+    assert "1 of 1 run failed" in done.stderr
     assert bench.files() == []
 
 
@@ -271,7 +271,7 @@ def test_bad_tool_fails_the_run_with_its_name(bench: Any, visible: Path, code: s
                 + fake_tool(visible, "iperf3", code))
     done = bench.flent()
     assert done.returncode == 1
-    assert "1 of 1 runs failed" in done.stderr
+    assert "1 of 1 run failed" in done.stderr
     failed = next(line for line in done.stderr.splitlines() if line.startswith("failed:"))
     assert cause in failed.partition(".flent.gz: ")[2]
     assert "mount" not in failed

@@ -123,7 +123,7 @@ def test_interrupt_ends_it_and_says_how_to_go_on(here: Any, signals: list[str]) 
         f"{kill}; wait $!; echo status $?\n{UNCHANGED}{LEFT}"
         "ls -A results | grep -c '^[.]'; touch /dev/shm/quick\n"
         "flent -B try.batch --batch-resume results; echo status $?")
-    assert "Interrupted: 1 runs are done, 1 are left" in text, text
+    assert "Interrupted: 1 run done, 1 left" in text, text
     assert "with the same command and --batch-resume results" in text
     assert "status 130\nunchanged\n0\n0\n0\n" in text, text
     assert "2 runs in network namespaces, 1 of them there already" in text

@@ -38,7 +38,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Place:
+class Attachment:
     """What a queue's report follows from besides its own parameters. txqueuelen: packets, of
     the device that it is on."""
 
@@ -66,7 +66,7 @@ class Look:
 Report = dict[str, Expected]
 
 
-def _as_is(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+def _as_is(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     return report
 
 
@@ -89,7 +89,7 @@ class Queue:
     kind: str
     parameters: Mapping[str, Parameter]
     look: Look
-    adapt: Callable[[Report, Mapping[str, Scalar], Place], Report] = _as_is
+    adapt: Callable[[Report, Mapping[str, Scalar], Attachment], Report] = _as_is
     classes: bool = False
     shows_classes: bool = False
     parts: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Queue:
     marks_at: tuple[int, ...] = ()
     needs_new_tc: bool = False
 
-    def report(self, asked: Mapping[str, str], place: Place) -> Report:
+    def report(self, asked: Mapping[str, str], place: Attachment) -> Report:
         """What the kernel has to report for the asked parameters, by tc's names."""
         values = {name: parameter.read(asked[name]) if name in asked else parameter.default
                   for name, parameter in self.parameters.items()}

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 
 from flent_aqm.asked.queues import red
 from flent_aqm.asked.queues.queue import (
+    Attachment,
     LineStyle,
     Look,
     Parameter,
-    Place,
     Queue,
     Report,
     Unit,
@@ -64,7 +64,7 @@ _LONG: LineStyle = (0, (10, 2.5))
 LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 
-def _sfq(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+def _sfq(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     """sfq_change(): flows, limit and depth bound each other."""
     depth = min(int(asked.get("depth", 127)), 127)
     flows = int(asked.get("flows", 128))
@@ -78,7 +78,7 @@ def _sfq(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
     return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows}
 
 
-def _cake(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+def _cake(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     if "overhead" in asked:
         report = {**report, "atm": "noatm"}
     return {**report, "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited",
@@ -86,7 +86,7 @@ def _cake(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
             "overhead": asked.get("overhead", 0)}
 
 
-def _sfb(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+def _sfb(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     """iproute2 tc/q_sfb.c: of max and target, tc derives the one that isn't given, or is 0.
     sfb_change(): a limit of 0 is the device's txqueuelen."""
     most, target = int(asked.get("max", 0)), int(asked.get("target", 0))
@@ -95,19 +95,19 @@ def _sfb(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
             "target": target or (most * 4 + 3) // 5}
 
 
-def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     """Room for the limit's packets, two frames each; and what has no setting here."""
     memory = 2 * FRAME_BYTES * int(asked["limit"])
     return {"memory-limit": memory, "drop-overload": "drop", "drop-early": "drop-dequeue",
             "ecn-mask": "l4s-ect", "split-gso": True, **report}
 
 
-def _fq(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+def _fq(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     """fq_init(): what concerns packets that their senders have paced."""
     return {**report, "low_rate_threshold": 550_000 // 8, "horizon_drop": True}
 
 
-def _red(report: Report, asked: Mapping[str, Scalar], place: Place) -> Report:
+def _red(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     return {**red.report(asked, place.rate_bit_s, place.clock), "nodrop": False}
 
 

@@ -3,7 +3,7 @@
 
 Sources: iproute2 lib/utils.c (get_size, get_time, get_unsigned); Linux include/net/codel.h
 (CoDel's time), include/net/pkt_sched.h (psched's time), kernel/time/time.c (jiffies).
-A value that tc takes and that says something else than one would think is refused.
+Values that tc would silently reinterpret are refused.
 """
 
 from __future__ import annotations

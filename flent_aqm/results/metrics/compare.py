@@ -2,7 +2,7 @@
 """Statistics between groups of runs, all of them by rank or resampling: latencies under
 load are not normally distributed, and a batch has few repetitions.
 
-SciPy's statistics are loaded by who needs them, as that takes a second.
+SciPy's statistics are imported where they are used, as that takes a second.
 """
 
 from __future__ import annotations

@@ -39,8 +39,9 @@ def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
     values = numpy.sort(numpy.asarray(samples, dtype=float))
     beyond = samples_beyond(values.size, percent)
     if beyond < SAMPLES_BEYOND:
-        raise NotAvailable(f"of {values.size} samples {beyond} lie beyond the {percent:g}th "
-                           f"percentile, and {SAMPLES_BEYOND} are needed to know it")
+        side = "above" if percent >= 50 else "below"
+        raise NotAvailable(f"only {beyond} of {values.size} samples lie {side} p{percent:g}; "
+                           f"{SAMPLES_BEYOND} are needed")
     return of_sorted(values, percent)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What `tc -s -d qdisc show` prints without -j, as the same records.
 
-For a tc that has no JSON, or whose JSON of a qdisc is broken. Parameters stay as printed
+Fallback for a tc without JSON, or with broken JSON of a qdisc. Parameters stay as printed
 ("5ms", "32Mb", "1000p"): the comparison prints what it expects in the same way. Of the
 counters only those that all qdiscs have are read, and CAKE's memory.
 """

@@ -19,7 +19,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Found:
+class WorkerFacts:
     """A worker. kernel: hash of the one kernel that it was told to use, or ""; has_kernel:
     whether the wanted one is there."""
 
@@ -30,7 +30,7 @@ class Found:
     tools: Mapping[str, str]
 
 
-def refusal(wanted: Wanted, found: Found) -> str:
+def refusal(wanted: Wanted, found: WorkerFacts) -> str:
     """Why a worker can't be used, or ""."""
     if found.package != wanted.package:
         return (f"its flent-aqm has other sources (hash {found.package}, here {wanted.package}); "

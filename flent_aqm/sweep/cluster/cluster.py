@@ -21,10 +21,10 @@ from typing import Any
 from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import LabError, TestbedError
 from flent_aqm.sweep.cluster import worker_side
-from flent_aqm.sweep.cluster.agreement import Found, Wanted, refusal
+from flent_aqm.sweep.cluster.agreement import Wanted, WorkerFacts, refusal
 from flent_aqm.sweep.cluster.extra import load_distributed
 from flent_aqm.sweep.cluster.security import security_for
-from flent_aqm.sweep.made import Made
+from flent_aqm.sweep.run_output import RunOutput
 
 _LOOK_S = 0.5
 # How often one run may lose its worker. More, and the run is what ends them.
@@ -85,7 +85,7 @@ class Cluster:
         with self._changed:
             return sum(worker.slots for worker in self._workers.values())
 
-    def make(self, cell: Cell) -> Made:
+    def make(self, cell: Cell) -> RunOutput:
         """A run, made on a worker. Raises TestbedError when that can't be done."""
         for _ in range(MOST_LOSSES):
             address = self._take()
@@ -123,7 +123,7 @@ class Cluster:
             self._address, timeout=_CONNECT_S, set_as_default=False, name="flent-aqm",
             security=self._security)
 
-    def _make_there(self, cell: Cell, address: str) -> Made | None:
+    def _make_there(self, cell: Cell, address: str) -> RunOutput | None:
         """None where the worker, or the scheduler, was lost."""
         try:
             future = self._client.submit(
@@ -137,7 +137,7 @@ class Cluster:
                     if address not in self._workers:
                         future.cancel()
                         return None
-            made: Made = future.result()
+            made: RunOutput = future.result()
             return made
         except (CancelledError, OSError, self._distributed.KilledWorker,
                 self._distributed.client.FutureCancelledError):
@@ -207,7 +207,7 @@ class Cluster:
 
     def _meet(self, address: str, slots: int) -> None:
         """Use a worker, or refuse it by name."""
-        found: Found = self._on(address, worker_side.describe, self._wanted.kernel)
+        found: WorkerFacts = self._on(address, worker_side.describe, self._wanted.kernel)
         why = refusal(self._wanted, found)
         if why:
             self._refused[address] = why

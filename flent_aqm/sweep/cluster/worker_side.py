@@ -18,8 +18,8 @@ from flent_aqm.base import paths
 from flent_aqm.base.errors import LabError
 from flent_aqm.setup.kernel import locate
 from flent_aqm.setup.versions import tool_versions
-from flent_aqm.sweep.cluster.agreement import Found, Wanted
-from flent_aqm.sweep.made import Made, make
+from flent_aqm.sweep.cluster.agreement import Wanted, WorkerFacts
+from flent_aqm.sweep.run_output import RunOutput, make
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.protocol import FlentRun
 from flent_aqm.testbed.virtual import Lab, VirtualTestbed
@@ -45,10 +45,10 @@ class _Watched(VirtualTestbed):
         return lab
 
 
-def describe(kernel: str) -> Found:
+def describe(kernel: str) -> WorkerFacts:
     """What this worker has; kernel: hash of the one that is wanted."""
     given = locate.find_kernel().hash if os.environ.get(locate.VARIABLE) else ""
-    return Found(socket.gethostname(), package_hash(), given,
+    return WorkerFacts(socket.gethostname(), package_hash(), given,
                  locate.kernel_of(kernel) is not None, tool_versions())
 
 
@@ -72,7 +72,7 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def run(cell: Cell, wanted: Wanted, sweep: str) -> Made:
+def run(cell: Cell, wanted: Wanted, sweep: str) -> RunOutput:
     """Make a run."""
     _keep_to_core()
     found = locate.kernel_of(wanted.kernel)

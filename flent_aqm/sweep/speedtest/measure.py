@@ -23,7 +23,7 @@ DOT_S = 1.0
 
 
 @dataclass(frozen=True)
-class Wish:
+class SpeedtestRequest:
     """What is to be measured. test: name of a test definition; streams: 0 on an idle line."""
 
     test: str
@@ -35,7 +35,7 @@ class Wish:
     passphrase: str
 
 
-def measure(wish: Wish, dots: bool, keep: Path | None) -> DataFile:
+def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
     """Run the test. dots: one a second on standard error; keep: where to copy the data file.
 
     Raises BadResult, in one line, when a part of it failed.
@@ -62,7 +62,7 @@ def measure(wish: Wish, dots: bool, keep: Path | None) -> DataFile:
     return data
 
 
-def _words(wish: Wish, folder: Path) -> list[str]:
+def _words(wish: SpeedtestRequest, folder: Path) -> list[str]:
     parameters = {"probes": "ping", "ping_host": wish.ping_host}
     if wish.streams:
         parameters["streams"] = str(wish.streams)

@@ -19,7 +19,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
 from flent_aqm.testbed.folder import OwnedFolder
 from flent_aqm.testbed.guest_files import OUT
-from flent_aqm.testbed.place import DIES_WITH_US, Place
+from flent_aqm.testbed.place import DIES_WITH_US, RunEnvironment
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 from flent_aqm.testbed.real_time import (
     refuse_network_of_ours,
@@ -39,7 +39,7 @@ WATCHDOG_LIMIT_S = 60
 _KEYS = ("dev_down", "dev_up", "server_testbed")
 
 
-class ThisHost(Place):
+class ThisHost(RunEnvironment):
     """Flent on this machine as it is. environment: how its hooks reach the router."""
 
     name = "the command"
@@ -127,7 +127,7 @@ class SshTestbed:
             {"router": {key: self._router[key] for key in told if self._router.get(key)},
              "devices": dict(self._devices), "watchdog_limit_s": WATCHDOG_LIMIT_S})
 
-    def place(self, scenario: Scenario, run: FlentRun) -> Place:
+    def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
         """This machine, with the server made ready for the run."""
         assert self._session is not None, "prepare() comes first"
         if not self._connection.is_open():

@@ -25,7 +25,7 @@ def test_score_of_one_file_tells_every_metric_or_why_not(capsys: Capture) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert {line.split()[0] for line in lines} >= set(METRICS)
     p99, = (line for line in lines if line.startswith("latency_loaded_p99_ms"))
-    assert "not available, because of 300 samples 3 lie beyond the 99th percentile" in p99
+    assert "not available, because only 3 of 300 samples lie above p99; 10 are needed" in p99
 
 
 def test_score_of_a_folder_has_a_line_per_file(capsys: Capture) -> None:
@@ -218,7 +218,7 @@ def test_assert_fails_for_what_is_not_known_and_for_damage(
 ) -> None:
     """Neither passes for a success."""
     assert main(["assert", "p99(latency_loaded) < 1s", str(RUNS / "iperf3_upload.flent.gz")]) == 1
-    assert "not available, because of 300 samples" in capsys.readouterr().out
+    assert "not available, because only 3 of 300 samples" in capsys.readouterr().out
     (tmp_path / "bad.flent.gz").write_bytes(b"")
     assert main(["assert", "1 < 2", str(tmp_path)]) == 1
     assert "damaged" in capsys.readouterr().out

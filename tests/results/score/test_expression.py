@@ -85,12 +85,12 @@ def test_misspelt_name_gets_a_suggestion() -> None:
 def test_unknown_number_fails_unless_the_rest_decides() -> None:
     """An unavailable number has a reason; "or" and "and" need it only where it matters."""
     gone: dict[str, float | Unavailable] = {
-        P99: Unavailable("of 299 samples 3 lie beyond"), LOSS: 0.5}
+        P99: Unavailable("only 3 of 299 samples lie above p99"), LOSS: 0.5}
     assert holds(f"{P99} < 1ms or {LOSS} < 1%", **gone)
     assert not holds(f"{P99} < 1ms and {LOSS} > 1%", **gone)
     for text in (f"{P99} < 1ms", f"not {P99} < 1ms", f"{P99} < 1ms and {LOSS} < 1%",
                  f"{P99} < 1ms or {LOSS} > 1%"):
-        with pytest.raises(NotAvailable, match="because of 299 samples"):
+        with pytest.raises(NotAvailable, match="because only 3 of 299 samples"):
             holds(text, **gone)
 
 

@@ -15,7 +15,7 @@ import pytest
 from bench.kills import Here, children, compare, gone
 from flent_aqm.base import paths
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.sweep.cluster.agreement import Found, Wanted, refusal
+from flent_aqm.sweep.cluster.agreement import Wanted, WorkerFacts, refusal
 
 from .conftest import Cluster, wait_for
 
@@ -124,11 +124,11 @@ def test_scheduler_that_is_none_is_refused_in_one_line(here: Here, override: str
 def test_worker_with_other_sources_or_tools_is_refused_with_what_differs() -> None:
     """Both sides' hashes or versions, and how to mend it."""
     wanted = Wanted("aaaa", "kkkk", "7.3.4", {"iperf3": "3.12", "lab kernel": "7.3.4"})
-    same = Found("far", "aaaa", "", False, {"iperf3": "3.12"})
+    same = WorkerFacts("far", "aaaa", "", False, {"iperf3": "3.12"})
     assert refusal(wanted, same) == ""
-    other = Found("far", "bbbb", "", True, {"iperf3": "3.12"})
+    other = WorkerFacts("far", "bbbb", "", True, {"iperf3": "3.12"})
     assert "hash bbbb, here aaaa" in refusal(wanted, other)
-    old = Found("far", "aaaa", "kkkk", True, {"iperf3": "3.9"})
+    old = WorkerFacts("far", "aaaa", "kkkk", True, {"iperf3": "3.9"})
     assert refusal(wanted, old).startswith("iperf3 is 3.9 there and 3.12 here")
-    bare = Found("far", "aaaa", "", True, {})
+    bare = WorkerFacts("far", "aaaa", "", True, {})
     assert refusal(wanted, bare).startswith("iperf3 is missing there")

@@ -13,12 +13,12 @@ from flent_aqm.asked.flent_settings import as_words
 from flent_aqm.asked.needs import needs_of_run
 from flent_aqm.base.errors import AqmError, LabError
 from flent_aqm.setup.chosen_tools import chosen_of
-from flent_aqm.testbed.place import Outcome, Place
+from flent_aqm.testbed.place import Outcome, RunEnvironment
 from flent_aqm.testbed.protocol import FlentRun, Testbed
 
 
 @dataclass(frozen=True)
-class Made:
+class RunOutput:
     """What a run gave.
 
     data: the data file as Flent wrote it, and outcome: both None where there is a fault;
@@ -34,7 +34,7 @@ class Made:
     capture: bytes | None = None
 
 
-def make(cell: Cell, testbed: Testbed) -> Made:
+def make(cell: Cell, testbed: Testbed) -> RunOutput:
     """Run a cell. An AqmError is told by what comes out; others are raised."""
     data, outcome, fault = None, None, ""
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
@@ -49,18 +49,18 @@ def make(cell: Cell, testbed: Testbed) -> Made:
         except AqmError as error:
             fault = str(error)
         tools = _only(place, "*.debug.log") if cell.debug_log else None
-        return Made(data, outcome, fault, _log(place),
+        return RunOutput(data, outcome, fault, _log(place),
                     None if tools is None else gzip.compress(tools, 6, mtime=0),
                     _only(place, "*.pcap"))
 
 
-def _only(place: Place, pattern: str) -> bytes | None:
+def _only(place: RunEnvironment, pattern: str) -> bytes | None:
     """The content of the one result of that name, if there is one."""
     files = list(place.results.glob(pattern))
     return files[0].read_bytes() if len(files) == 1 else None
 
 
-def _log(place: Place) -> str:
+def _log(place: RunEnvironment) -> str:
     parts = [("flent", place.stdout), ("flent, errors", place.stderr),
              ("guest's console", place.folder / "console"),
              *((path.name, path) for path in sorted(place.results.glob("*.log"))
@@ -68,7 +68,7 @@ def _log(place: Place) -> str:
     return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _text(path)))
 
 
-def _cause(place: Place) -> str:
+def _cause(place: RunEnvironment) -> str:
     """The first error that Flent reported, as one line."""
     text = _text(place.stderr)
     for mark in ("ERROR:", "Traceback"):
