@@ -3,6 +3,7 @@
 
     make identical                                           all tests, 20 runs of each
     make identical IDENTICAL_ARGUMENTS='--runs 3 --only rrul'
+    make identical IDENTICAL_ARGUMENTS='--only ndt7 --router-model mt7621'
 
 Each test of ours and Flent's rrul runs as a batch of one cell; `flent-aqm replay` repeats
 it and compares. Commands in `flent-aqm lab` are repeated, too: what they print has to be
@@ -20,6 +21,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
@@ -38,6 +40,7 @@ inherits = base
 output_path = results
 test_name = {test}
 aqm = {aqm}
+router_model = {model}
 rate_mbps = 20
 length = 5
 {more}
@@ -52,6 +55,10 @@ LAB = {
     # A full ring, and other work that a seed decides.
     "lab: iperf3, omnia": ["--aqm", "fq_codel", "--rate", "200", "--router-model", BUSY, "--",
                            "sh", "-c", f"iperf3 -J -t 3 -c server; {CARDS}"],
+    # A router whose own processor the load fills.
+    **{f"lab: iperf3, {name}": ["--aqm", "fq_codel", "--rate", str(rate), "--router-model", name,
+                                "--", "sh", "-c", f"iperf3 -J -t 2 -c server; {CARDS}"]
+       for name, rate in (("mt7621", 900), ("mt7988", 3000))},
     "lab: rrul": ["--aqm", "codel", "--rate", "20", "--", "sh", "-c",
                   "cd /tmp && flent rrul -H server -l 5 >&2 && zcat *.flent.gz"],
 }
@@ -72,6 +79,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=20, help="of each test (default: 20)")
     parser.add_argument("--only", action="append", help="this test or command; may be repeated")
+    parser.add_argument("--router-model", default="ideal", metavar="MODEL",
+                        help="of the tests that run as a batch (default: %(default)s)")
     parser.add_argument("--circumstances", default=",".join(disturbances.possible()),
                         help="in turn, with commas between (default: %(default)s)")
     parser.add_argument("--output", type=Path, help="instead of bench/results/identical-DATE.json")
@@ -86,7 +95,8 @@ def main() -> int:
     order = cycle(circumstances)
     verdicts = []
     for name in names:
-        repeat = repeated_in_lab if name in LAB else replayed
+        repeat = (repeated_in_lab if name in LAB
+                  else partial(replayed, router_model=arguments.router_model))
         differed, runs = [], 1
         for circumstance, message in repeat(name, [next(order) for _ in range(arguments.runs - 1)]):
             runs += 1
@@ -103,13 +113,15 @@ def main() -> int:
         "kernel": {"version": kernel.version, "hash": kernel.hash},
         "versions": tool_versions(),
         "circumstances": circumstances,
+        "router_model": arguments.router_model,
         "verdicts": [asdict(verdict) for verdict in verdicts],
     }, indent=1) + "\n")
     print(f"written to {path}")
     return 1 if any(verdict.differed for verdict in verdicts) else 0
 
 
-def replayed(test: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
+def replayed(test: str, circumstances: list[str], *, router_model: str
+             ) -> Iterator[tuple[str, str]]:
     """Run a test once and replay it; gives circumstance and what differed, or ''."""
     ours = test in our_tests()
     with tempfile.TemporaryDirectory(prefix="flent-aqm-identical-") as name:
@@ -119,7 +131,7 @@ def replayed(test: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
         (folder / "base.batch").write_text(base.read_text())
         (folder / "identical.batch").write_text(BATCH.format(
             test=test, aqm="fq_codel" if ours else "codel",
-            more=CROSS if ours else "test_parameters ="))
+            model=router_model, more=CROSS if ours else "test_parameters ="))
         done = subprocess.run([FLENT, "-B", "identical.batch"], cwd=folder, check=False,
                               capture_output=True, text=True)
         if done.returncode:

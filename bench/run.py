@@ -23,18 +23,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from bench import peer
-from flent_aqm.asked.router_hook import apply_command
-from flent_aqm.asked.scenario import Scenario
+from bench import peer, router_models
+from bench.cost import Cost, Figure, cost_of, figure, lab_cost, median_cost
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import resource_dir
@@ -42,7 +40,6 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.versions import tool_versions
 from flent_aqm.sweep.finish import write_whole
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT
-from flent_aqm.testbed.virtual import Lab
 
 RESULTS = Path(__file__).parent / "results"
 NDT7 = ["ndt7-client", "--server", f"server:{defaults.NDT7_PORT}", "--no-locate", "--no-tls",
@@ -52,20 +49,6 @@ IPERF3 = ("iperf3", "irtt")
 FLENT = Path(sys.executable).with_name("flent")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure: the median of values; target: the most it should be, or None."""
-
-    name: str
-    unit: str
-    value: float
-    values: list[float]
-    target: float | None
-    cpu: float | None = None  # the same in the processor's seconds
-
-
-# Measurements of one figure end when they have taken so long together.
-LONG_S = 25.0
 # Where the load can be shortened: its seconds at rates that take long.
 SHORTER_S = {2500: 5, 10000: 2}
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "runs" / "ndt7.flent.gz"
@@ -92,6 +75,7 @@ def main() -> None:
     figures = lab_figures(arguments.repeat, arguments.only)
     beside, about_peer = peer_figures(arguments.repeat, arguments.only)
     figures += beside + file_figures(arguments.only)
+    figures += router_models.figures(arguments.repeat, arguments.only)
     os.sched_setaffinity(0, all_cores)
     figures += short_sweeps(arguments.only)
     if arguments.sweep:
@@ -227,60 +211,6 @@ def short_sweeps(only: str) -> list[Figure]:
                 lambda: subprocess.run([FLENT, "-B", "bench.batch"], cwd=folder, check=True,
                                        stderr=subprocess.DEVNULL))))
     return found
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds on the wall's clock and of the processor, ours and those of what we started."""
-
-    wall_s: float
-    cpu_s: float
-
-    def minus(self, other: Cost) -> Cost:
-        return Cost(self.wall_s - other.wall_s, self.cpu_s - other.cpu_s)
-
-
-def cost_of(do: Callable[[], object]) -> Cost:
-    """What a call costs."""
-    wall_s, cpu_s = time.monotonic(), _cpu_s()
-    do()
-    return Cost(time.monotonic() - wall_s, _cpu_s() - cpu_s)
-
-
-def _cpu_s() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def median_cost(costs: list[Cost]) -> Cost:
-    """Each of both by itself."""
-    return Cost(median(one.wall_s for one in costs), median(one.cpu_s for one in costs))
-
-
-def figure(name: str, unit: str, target: float | None, repeat: int,
-           measure: Callable[[], Cost]) -> Figure:
-    """Measure one figure, and say so."""
-    costs: list[Cost] = []
-    end = time.monotonic() + LONG_S
-    while not costs or (len(costs) < repeat and time.monotonic() < end):
-        costs.append(measure())
-    middle = median_cost(costs)
-    print(f"{name}: {middle.wall_s:.2f} {unit}, processor {middle.cpu_s:.2f}", flush=True)
-    return Figure(name, unit, middle.wall_s, [one.wall_s for one in costs], target, middle.cpu_s)
-
-
-def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
-             set_up: bool = True) -> Cost:
-    """From start to power-off of a lab that runs one command; set_up: the router's queue."""
-    scenario = Scenario(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps)
-    cpu_s = _cpu_s()
-    with Lab(scenario, argv, prelude=[apply_command(scenario)] if set_up else [],
-             servers=servers) as lab:
-        outcome = lab.run()
-        if outcome.status:
-            raise SystemExit(f"{argv[0]} ended with status {outcome.status}: "
-                             f"{lab.stderr.read_text()[-500:]}")
-        return Cost(outcome.wall_s, _cpu_s() - cpu_s)
 
 
 def sweep_figure() -> Figure:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a lab costs: seconds on the wall's clock and of the processor."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from flent_aqm.asked.router_hook import apply_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.testbed.virtual import Lab
+
+# Measurements of one figure end when they have taken so long together.
+LONG_S = 25.0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured figure: the median of values; target: the most it should be, or None."""
+
+    name: str
+    unit: str
+    value: float
+    values: list[float]
+    target: float | None
+    cpu: float | None = None  # the same in the processor's seconds
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on the wall's clock and of the processor, ours and those of what we started."""
+
+    wall_s: float
+    cpu_s: float
+
+    def minus(self, other: Cost) -> Cost:
+        return Cost(self.wall_s - other.wall_s, self.cpu_s - other.cpu_s)
+
+
+def cost_of(do: Callable[[], object]) -> Cost:
+    """What a call costs."""
+    wall_s, cpu_s = time.monotonic(), _cpu_s()
+    do()
+    return Cost(time.monotonic() - wall_s, _cpu_s() - cpu_s)
+
+
+def _cpu_s() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def median_cost(costs: list[Cost]) -> Cost:
+    """Each of both by itself."""
+    return Cost(median(one.wall_s for one in costs), median(one.cpu_s for one in costs))
+
+
+def figure(name: str, unit: str, target: float | None, repeat: int,
+           measure: Callable[[], Cost]) -> Figure:
+    """Measure one figure, and say so."""
+    costs: list[Cost] = []
+    end = time.monotonic() + LONG_S
+    while not costs or (len(costs) < repeat and time.monotonic() < end):
+        costs.append(measure())
+    middle = median_cost(costs)
+    print(f"{name}: {middle.wall_s:.2f} {unit}, processor {middle.cpu_s:.2f}", flush=True)
+    return Figure(name, unit, middle.wall_s, [one.wall_s for one in costs], target, middle.cpu_s)
+
+
+def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
+             set_up: bool = True, router_model: str = "ideal") -> Cost:
+    """From start to power-off of a lab that runs one command; set_up: the router's queue."""
+    scenario = Scenario(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps,
+                        router_model=router_model)
+    cpu_s = _cpu_s()
+    with Lab(scenario, argv, prelude=[apply_command(scenario)] if set_up else [],
+             servers=servers) as lab:
+        outcome = lab.run()
+        if outcome.status:
+            raise SystemExit(f"{argv[0]} ended with status {outcome.status}: "
+                             f"{lab.stderr.read_text()[-500:]}")
+        return Cost(outcome.wall_s, _cpu_s() - cpu_s)
