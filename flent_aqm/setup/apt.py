@@ -64,7 +64,11 @@ class DebianArchive:
         self._updated = False
 
     def newest(self, name_pattern: str) -> Package:
-        """The newest version of all packages whose whole name matches the pattern.
+        """Return the newest of versions()."""
+        return self.versions(name_pattern)[0]
+
+    def versions(self, name_pattern: str) -> list[Package]:
+        """Return all packages whose whole name matches the pattern, the newest first.
 
         Reads the archive's index first. Raises SetupError when there is none.
         """
@@ -79,7 +83,7 @@ class DebianArchive:
                 found.append(Package(name, version))
         if not found:
             raise SetupError(f"no package {name_pattern} in Debian's {' and '.join(SUITES)}")
-        return max(found, key=cmp_to_key(_compare))
+        return sorted(set(found), key=cmp_to_key(_compare), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:
         """Fetch and verify a package file into a new folder; returns its path."""

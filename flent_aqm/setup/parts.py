@@ -84,7 +84,9 @@ def _kernel() -> Part:
         kernel = find_kernel()
     except ToolMissing:
         return Part("lab kernel", "run", False, "", "", GET_BUILT)
-    return Part("lab kernel", "run", True, kernel.version, str(kernel.path), GET_BUILT)
+    without = [name.removesuffix(".patch") for name in kernel.left_out]
+    version = ", without ".join([kernel.version, *without])
+    return Part("lab kernel", "run", True, version, str(kernel.path), GET_BUILT)
 
 
 def _irtt() -> Part:

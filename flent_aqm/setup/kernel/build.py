@@ -15,8 +15,9 @@ from flent_aqm.base.shell import run
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup import install
 from flent_aqm.setup.apt import DebianArchive, Package
-from flent_aqm.setup.kernel import recipe
+from flent_aqm.setup.kernel import patching, recipe
 from flent_aqm.setup.kernel.config_check import check_config
+from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import Recipe, Source
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
@@ -51,15 +52,40 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
     source = None if update else recipe.read_choice()
     if source is not None and _is_built(recipe.current_recipe(source)):
         return
-    if source is None or _cached_archive(cache, source) is None:
-        newest = archive.newest(SOURCE_PATTERN)
-        source = Source(newest.name, newest.version)
-    wanted = recipe.current_recipe(source)
-    if not _is_built(wanted):
-        _build(cache, archive, wanted)
+    if source is None or not _built_of(cache, archive, source):
+        source = _newest_that_fits(cache, archive)
     choice = cache / recipe.CHOICE
     choice.parent.mkdir(exist_ok=True)  # the kernel itself may lie in the machine's cache
     write_text(choice, json.dumps(asdict(source)) + "\n")
+
+
+def _built_of(cache: Path, archive: DebianArchive, source: Source) -> bool:
+    """Build a source that is in the cache; False if it isn't, or a required patch doesn't fit."""
+    if _cached_archive(cache, source) is None:
+        return False
+    try:
+        _build(cache, archive, recipe.current_recipe(source))
+    except PatchDoesntFit:
+        return False
+    return True
+
+
+def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
+    """Build the newest source that takes all required patches, if it isn't built."""
+    faults = []
+    for package in archive.versions(SOURCE_PATTERN):
+        source = Source(package.name, package.version)
+        wanted = recipe.current_recipe(source)
+        if _is_built(wanted):
+            return source
+        try:
+            _build(cache, archive, wanted)
+        except PatchDoesntFit as fault:
+            faults.append(f"{package.name} {package.version}: {fault}")
+            Progress("lab kernel").step(f"{faults[-1]}; trying the version before it")
+        else:
+            return source
+    raise SetupError(f"no kernel source takes all required patches: {'; '.join(faults)}")
 
 
 def kernel_is_there() -> bool:
@@ -89,13 +115,24 @@ def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
         tree.mkdir()
         progress.step(f"unpacking {source.package} {source.version}")
         _unpack(deb, source, tree)
-        for name, content in wanted.patches:
-            progress.step(f"applying {name}")
-            _apply(tree, name, content)
+        progress.step("applying patches")
+        applied = patching.apply_all(tree, wanted.patches)
         progress.step("choosing its options")
         _configure(tree, wanted.fragment)
         progress.step("compiling (about 4 minutes on 2 cores)")
-        _compile(tree, cache / "kernel-build.log", progress)
+        log = cache / "kernel-build.log"
+        try:
+            _compile(tree, log, progress)
+        except SetupError as fault:
+            required = [patch for patch in applied if patch[0] not in patching.OPTIONAL]
+            if required == applied:
+                raise
+            # One may fit by its text alone; what it would save is not worth a failed set-up.
+            progress.step(f"{fault}; compiling without the patches that only save time")
+            patching.take_back(tree, applied)
+            applied = patching.apply_all(tree, required)
+            _compile(tree, log, progress)
+        without = patching.left_out(wanted.patches, applied)
         result = work / "result"
         result.mkdir()
         run(["strip", "-o", result / "linux", tree / "linux"])
@@ -104,10 +141,11 @@ def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
         (result / "kernel.json").write_text(json.dumps({
             **asdict(source), "kernel_version": version, "hash": wanted.hash,
             "gcc": run(["gcc", "--version"]).splitlines()[0],
-            "patches": [name for name, _content in wanted.patches],
+            "patches": [name for name, _content in applied], "left_out": without,
         }, indent=1) + "\n", encoding="utf-8")
         install.publish(result, cache / "kernels" / wanted.hash)
-    progress.finish(f"version {version} built")
+    cost = patching.cost_of(without)
+    progress.finish(f"version {version} built{', ' if cost else ''}{cost}")
 
 
 def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path) -> Path:
@@ -118,15 +156,6 @@ def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path)
     for older in deb.parent.glob("linux-source-*.deb"):
         older.unlink()
     return fresh.replace(deb)
-
-
-def _apply(tree: Path, name: str, content: bytes) -> None:
-    try:
-        run(["patch", "-p1", "--forward", "--fuzz=0", "--batch"], cwd=tree,
-            stdin=content.decode("utf-8"))
-    except CommandFailed as error:
-        raise SetupError(f"{name} doesn't fit this kernel version: "
-                         f"{' '.join(error.stdout.split())}") from None
 
 
 def _unpack(deb: Path, source: Source, tree: Path) -> None:

@@ -20,11 +20,13 @@ VARIABLE = environment.KERNEL
 
 @dataclass(frozen=True)
 class Kernel:
-    """A lab kernel: the program, its version such as 7.3.4, the hash of its recipe."""
+    """A lab kernel: the program, its version such as 7.3.4, the hash of its recipe, and the
+    patches that it was built without."""
 
     path: Path
     version: str
     hash: str
+    left_out: tuple[str, ...] = ()
 
 
 def find_kernel() -> Kernel:
@@ -43,7 +45,7 @@ def find_kernel() -> Kernel:
     if path is None:
         raise ToolMissing("the lab kernel is not built for these options and patches; "
                           "run: flent-aqm setup")
-    return Kernel(path, _version_beside(path), name)
+    return _kernel(path, name)
 
 
 def kernel_of(wanted: str) -> Kernel | None:
@@ -53,14 +55,17 @@ def kernel_of(wanted: str) -> Kernel | None:
         given = find_kernel()
         return given if given.hash == wanted else None
     path = find_cached("kernels", wanted, "linux")
-    return None if path is None else Kernel(path, _version_beside(path), wanted)
+    return None if path is None else _kernel(path, wanted)
 
 
-def _version_beside(path: Path) -> str:
+def _kernel(path: Path, name: str) -> Kernel:
+    """The kernel with what set-up wrote beside it."""
     try:
-        return str(json.loads(path.with_name("kernel.json").read_text())["kernel_version"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "unknown"
+        facts = json.loads(path.with_name("kernel.json").read_text())
+        return Kernel(path, str(facts["kernel_version"]), name,
+                      tuple(map(str, facts.get("left_out", ()))))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Kernel(path, "unknown", name)
 
 
 def _given_kernel(path: Path) -> Kernel:
@@ -68,4 +73,4 @@ def _given_kernel(path: Path) -> Kernel:
         raise ToolMissing(f"{VARIABLE}: {path} is not a program; unset it, or give the path of a "
                           "User-Mode Linux kernel")
     # Its recipe is unknown; the file itself tells it apart.
-    return Kernel(path, _version_beside(path), hashlib.sha256(path.read_bytes()).hexdigest()[:16])
+    return _kernel(path, hashlib.sha256(path.read_bytes()).hexdigest()[:16])

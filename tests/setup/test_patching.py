@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Patches that a kernel source takes, by the real patch on a small tree; and which source is
+taken where some don't fit. Debian's archive and the build are stood in for: a kernel takes
+minutes."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import SetupError
+from flent_aqm.setup import parts
+from flent_aqm.setup.apt import DebianArchive, Package
+from flent_aqm.setup.kernel import build, patching, recipe
+from flent_aqm.setup.kernel.locate import Kernel
+from flent_aqm.setup.kernel.patching import PatchDoesntFit
+from flent_aqm.setup.kernel.recipe import Recipe
+
+OPTIONAL = next(iter(patching.OPTIONAL))
+LINES = [f"line {number}\n" for number in range(20)]
+
+
+def patch_of(change: dict[int, str], lines: list[str]) -> bytes:
+    """A patch of the file that changes these lines of it."""
+    changed = [change.get(number, line) for number, line in enumerate(lines)]
+    return "".join(difflib.unified_diff(lines, changed, "a/file", "b/file")).encode()
+
+
+FIRST, SECOND = patch_of({2: "two\n"}, LINES), patch_of({15: "fifteen\n"}, LINES)
+# Two changes of which the second fits nowhere.
+HALF = patch_of({2: "2\n", 17: "17\n"}, [*LINES[:16], "no such line\n", *LINES[17:]])
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A source of one file."""
+    (tmp_path / "file").write_text("".join(LINES))
+    return tmp_path
+
+
+def test_optional_patch_that_does_not_fit_is_left_out_whole(tree: Path) -> None:
+    """Its half that would fit isn't applied; what comes behind it is."""
+    patches = [("0001-a.patch", FIRST), (OPTIONAL, HALF), ("0009-b.patch", SECOND)]
+    applied = patching.apply_all(tree, patches)
+    assert [name for name, _content in applied] == ["0001-a.patch", "0009-b.patch"]
+    text = (tree / "file").read_text()
+    assert text == "".join(LINES).replace("line 2\n", "two\n").replace("line 15\n", "fifteen\n")
+    assert list(tree.glob("*.rej")) == list(tree.glob("*.orig")) == []
+    without = patching.left_out(patches, applied)
+    assert without == [OPTIONAL]
+    assert patching.cost_of(without) == (
+        f"without {OPTIONAL.removesuffix('.patch')}: {patching.OPTIONAL[OPTIONAL]}")
+
+
+def test_required_patch_that_does_not_fit_is_refused_by_name(tree: Path) -> None:
+    """With what patch says."""
+    with pytest.raises(PatchDoesntFit, match=r"0001-a.patch doesn't fit .*FAILED"):
+        patching.apply_all(tree, [("0001-a.patch", HALF)])
+
+
+def test_patches_can_be_taken_back_and_the_optional_ones_left_out(tree: Path) -> None:
+    """As for a source on which one fits and doesn't compile."""
+    patches = [("0001-a.patch", FIRST), (OPTIONAL, SECOND)]
+    applied = patching.apply_all(tree, patches)
+    assert applied == patches
+    patching.take_back(tree, applied)
+    assert (tree / "file").read_text() == "".join(LINES)
+    assert patching.apply_all(tree, patches, optional=False) == patches[:1]
+    assert "fifteen" not in (tree / "file").read_text()
+
+
+def test_table_names_patches_that_there_are() -> None:
+    """Those for repeating, for the boundary and for the router are required."""
+    there = {path.name for path in recipe.PATCHES.iterdir()}
+    assert set(patching.OPTIONAL) < there
+    assert {name[:4] for name in there - set(patching.OPTIONAL)} == {
+        "0001", "0002", "0003", "0004", "0009", "0010", "0011"}
+
+
+class Archive(DebianArchive):
+    """In place of Debian's."""
+
+    def __init__(self, *versions: str) -> None:
+        self._versions = versions
+
+    def versions(self, name_pattern: str) -> list[Package]:
+        return [Package("linux-source-9.9", version) for version in self._versions]
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Versions that were built; required patches fit those of one digit alone."""
+    versions: list[str] = []
+
+    def stand_in(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
+        if len(wanted.source.version) > 1:
+            raise PatchDoesntFit("0001-a.patch doesn't fit this kernel version")
+        versions.append(wanted.source.version)
+
+    (tmp_path / "flent-aqm").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(recipe, "SYSTEM_CACHE", tmp_path / "nobody-was-here")
+    monkeypatch.setattr(build, "_build", stand_in)
+    return versions
+
+
+def test_newest_source_that_takes_the_required_patches_is_built(
+    built: list[str], tmp_path: Path
+) -> None:
+    """And is the one in use from then on."""
+    build.set_up_kernel(tmp_path / "flent-aqm", Archive("11", "10", "9", "8"))
+    assert built == ["9"]
+    choice = recipe.read_choice()
+    assert choice is not None
+    assert choice.version == "9"
+
+
+def test_where_no_source_takes_them_all_are_named(built: list[str], tmp_path: Path) -> None:
+    """With the patch that doesn't fit."""
+    with pytest.raises(SetupError, match=r"9.9 11: 0001-a.*; linux-source-9.9 10: 0001-a"):
+        build.set_up_kernel(tmp_path / "flent-aqm", Archive("11", "10"))
+    assert built == []
+
+
+def test_doctor_says_what_the_kernel_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside its version."""
+    kernel = Kernel(Path("/linux"), "9.9.1", "0" * 16, (OPTIONAL,))
+    monkeypatch.setattr(parts, "find_kernel", lambda: kernel)
+    assert next(parts.all_parts()).version == f"9.9.1, without {OPTIONAL.removesuffix('.patch')}"
