@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from flent_aqm import cli
-from flent_aqm.cli import COMMANDS, Command, main
+from flent_aqm.cli import main
+from flent_aqm.commands.table import COMMANDS, Command
 
 MODULE = '''
 from flent_aqm.base.errors import ConfigError

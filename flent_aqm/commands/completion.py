@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm completion`: a script by which a shell completes commands, options and files."""
+
+from __future__ import annotations
+
+import argparse
+
+from flent_aqm.commands.table import COMMANDS, fill
+
+# By the last word of a metavar, what an argument names.
+FILES = ("FILE", "RESULTS", "PATH")
+FOLDERS = ("DIR", "FOLDER")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="whose script to print")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the script."""
+    # Not needed by any other command.
+    import shtab
+
+    print(shtab.complete(whole_parser(), shell=args.shell))
+    return 0
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Return one parser with all subcommands in it, whose arguments say which name files."""
+    import shtab
+
+    top = argparse.ArgumentParser(prog="flent-aqm")
+    top.add_argument("--version", action="store_true", help="print the version and end")
+    commands = top.add_subparsers()
+    for name, command in COMMANDS.items():
+        parser = fill(commands.add_parser(name, help=command.summary), name)
+        for action in parser._actions:
+            what = str(action.metavar or action.dest).upper().rstrip("S")
+            if what.endswith(tuple(word.rstrip("S") for word in FILES)):
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+            elif what.endswith(FOLDERS):
+                action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+    return top

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What to do next, by what is there: nothing set up, no results, a sweep, results."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.base.words import counted, plain
+from flent_aqm.results import status
+from flent_aqm.setup.kernel.locate import find_kernel
+
+RESULTS = "results"  # where batches put theirs
+
+
+def next_step(here: Path) -> str:
+    """Return a line or two for somebody who is in the folder here, with the command to type."""
+    try:
+        find_kernel()
+    except ToolMissing:
+        return ("The lab is not set up yet. Next, once, some 10 minutes of compiling:\n"
+                "  flent-aqm setup")
+    newest = _newest(here / RESULTS)
+    if newest is None:
+        batch = os.path.relpath(resource_dir("batches") / "aqm_sweep.batch", here)
+        return ("The lab is set up. Next, eight runs in about a minute:\n"
+                f"  flent -B {shlex.quote(batch)} -b quick")
+    name = shlex.quote(str(newest.relative_to(here)))
+    done, sweep = status.count_done(newest), status.read(newest)
+    told = f"The newest results are {counted(done, 'run')} in {plain(name)}"
+    if sweep is not None and done + len(sweep.failed) < sweep.planned:
+        return (f"{told}, of {sweep.planned:,} planned. Next, follow the sweep; if it was "
+                f"interrupted, start it again with --batch-resume {plain(name)}:\n"
+                f"  flent-aqm browse {plain(name)}")
+    return (f"{told}. Next, see what they say, or open them in a window:\n"
+            f"  flent-aqm report {plain(name)} -o report.html\n"
+            f"  flent-gui {plain(name)}/*.flent.gz")
+
+
+def _newest(results: Path) -> Path | None:
+    """The folder with data files or a sweep in it that was changed last."""
+    try:
+        folders = [path for path in results.iterdir() if path.is_dir()]
+    except OSError:
+        return None
+    folders = [path for path in (*folders, results)
+               if status.count_done(path) or status.read(path) is not None]
+    return max(folders, key=lambda path: path.stat().st_mtime, default=None)

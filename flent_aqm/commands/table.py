@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of subcommands of `flent-aqm`, and the parser of each."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand. Its module has add_arguments(parser) and main(args) -> exit status."""
+
+    module: str
+    summary: str
+    example: str
+
+
+# Modules are imported only when their command runs: start-up counts inside the guest.
+COMMANDS = {
+    "assert": Command(
+        "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
+        "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
+    "browse": Command(
+        "flent_aqm.commands.browse", "the report as a local page that follows a sweep",
+        "flent-aqm browse results/quick-2026-01-31T120000"),
+    "calibrate": Command(
+        "flent_aqm.commands.calibrate", "fit a router model to measurements of a real router",
+        "flent-aqm calibrate 800=676 1000=572"),
+    "completion": Command(
+        "flent_aqm.commands.completion", "print what lets a shell complete these commands",
+        "flent-aqm completion bash >~/.local/share/bash-completion/completions/flent-aqm"),
+    "demo-picture": Command(
+        "flent_aqm.show.demo_picture", "draw latency and throughput of a batch, queue by queue",
+        "flent-aqm demo-picture results/quick-2026-01-31T120000 -o demo.png"),
+    "doctor": Command(
+        "flent_aqm.commands.doctor", "list every part: found or missing, version, how to get it",
+        "flent-aqm doctor"),
+    "export": Command(
+        "flent_aqm.commands.export", "data files as a table: Parquet, CSV or JSON",
+        "flent-aqm export results/ -o runs.parquet"),
+    "figures": Command(
+        "flent_aqm.commands.figures", "draw the study's figures, with the numbers behind them",
+        "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
+    "lab": Command(
+        "flent_aqm.commands.lab", "run a command on the client of a lab in virtual time",
+        "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),
+    "ndt7-server": Command(
+        "flent_aqm.commands.ndt7_server", "serve NDT7 speed tests",
+        "flent-aqm ndt7-server"),
+    "replay": Command(
+        "flent_aqm.commands.replay", "make the run of a data file again and compare",
+        "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
+    "report": Command(
+        "flent_aqm.commands.report", "data files as one page to look at, print and send",
+        "flent-aqm report results/ -o report.html"),
+    "restore": Command(
+        "flent_aqm.commands.restore", "undo what a sweep that is gone has left on a router",
+        "flent-aqm restore --testbed ssh://root@192.168.1.1"),
+    "score": Command(
+        "flent_aqm.commands.score", "every metric and score of data files",
+        "flent-aqm score results/"),
+    "setup": Command(
+        "flent_aqm.commands.setup", "build the lab kernel and fetch the tools it needs",
+        "flent-aqm setup"),
+    "share": Command(
+        "flent_aqm.commands.share", "copy a data file with host names, addresses and users removed",
+        "flent-aqm share FILE.flent.gz -o shared/"),
+    "speedtest": Command(
+        "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
+        "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),
+    "worker": Command(
+        "flent_aqm.commands.worker", "make runs for sweeps with scheduler=ADDRESS",
+        "flent-aqm worker tcp://192.0.2.1:8786"),
+    "sqm-home": Command(
+        "flent_aqm.commands.sqm_home",
+        "speed test with SQM off, at shares of the measured rate, and off again",
+        "flent-aqm sqm-home"),
+}
+
+
+def module_of(name: str) -> ModuleType:
+    """Return a command's module, imported."""
+    return importlib.import_module(COMMANDS[name].module)
+
+
+def fill(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
+    """Give a parser a command's description, example and arguments, and return it."""
+    command = COMMANDS[name]
+    parser.description = f"{command.summary.capitalize()}."
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"example:\n  {command.example}"
+    module_of(name).add_arguments(parser)
+    return parser
