@@ -63,6 +63,9 @@ TEST_PARAMETERS: dict[str, Check] = {
     "ndt7_client": text("crate|mlab"),
     "ndt7_early_exit": _FLAG,
     "iperf3_port": _PORT,
+    "speedtest_port": _PORT,
+    "nuttcp_port": _PORT,
+    "iperf2_port": _PORT,
     "keep_pcap": _FLAG,
     "start_jitter_ms": _DECIMAL,
     "cross_jitter_ms": _DECIMAL,
@@ -70,6 +73,12 @@ TEST_PARAMETERS: dict[str, Check] = {
     "probes": text("all|ping"),
     "ping_host": _LAB_HOST,
     "tcp_cong_control": _WORDS,
+    # of the speed tests over HTTP
+    "http_version": text("[12]"),
+    "interval_s": _DECIMAL,
+    "most_connections": _COUNT,
+    "probes_per_s": _COUNT,
+    "unsent": text("draft|kernel"),
     # of ping_exp
     "load": text("empty|upload|download|both"),
     "uploads": _COUNT,

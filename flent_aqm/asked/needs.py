@@ -26,6 +26,10 @@ class Needs:
 NEEDS = {
     "ndt7": Needs(("ndt7-client",), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
+    **{name: Needs((), ("irtt", "speedtest"), ("iperf3",))
+       for name in ("responsiveness", "librespeed", "cloudflare", "ookla_style")},
+    "nuttcp": Needs(("nuttcp",), ("irtt", "nuttcp"), ("iperf3",)),
+    "iperf2": Needs(("iperf",), ("irtt", "iperf2"), ("iperf3",)),
     "ping_exp": Needs(("iperf3",), ("iperf3",)),
     "aqm_flows": Needs(("iperf3",), ("irtt", "iperf3", "iperf3-flows")),
     "speedtest": Needs(("netperf", "netserver"), ("irtt", "iperf3", "netserver")),

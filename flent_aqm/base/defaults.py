@@ -75,6 +75,11 @@ IPERF3_CROSS_PORT = 5202  # cross traffic has a server of its own: iperf3 serves
 # Of the test aqm_flows: one for each group of flows.
 IPERF3_FLOW_PORTS = (5211, 5212, 5213, 5214, 5215, 5216, 5217, 5218)
 NETPERF_PORT = 12865
+# Speed tests over HTTP (measure/speedtests), and the others' own servers. nuttcp has a port for
+# its control connection, and takes those from the next one on for data.
+SPEEDTEST_PORT = 8090
+NUTTCP_PORT, NUTTCP_DATA_PORT = 5100, 5101
+IPERF2_PORT = 5001
 IRTT_PORT = 2112
 
 # The lab's remaining addresses.

@@ -27,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="data files, or folders of them")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
                         help="folder for the figures; made where it isn't there")
+    parser.add_argument("--set", choices=("study", "speedtests"), default="study", dest="which",
+                        help="study: figures 1 to 10; speedtests: what each speed test says, a "
+                             "page for each rate, delay and cross traffic (default: study)")
     parser.add_argument("--figure", action="append", type=int, metavar="N",
                         help="only this figure, 1 to 10; repeatable")
     parser.add_argument("--test", default="ndt7", metavar="NAME",
@@ -56,6 +59,8 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.figures.study import BASE_DELAY, FIGURES, grid, of_least_delay
     from flent_aqm.show.plots.paper import inches
 
+    if args.which == "speedtests":
+        return _speedtests(args)
     width = inches(args.width) if args.width else None
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
@@ -95,6 +100,59 @@ def main(args: argparse.Namespace) -> int:
     print(f"{counted(len(wanted), 'figure')} of {counted(len(rows), 'run')} in {args.output}"
           + (f"; {len(faults)} left out" if faults else ""))
     return 0
+
+
+def _speedtests(args: argparse.Namespace) -> int:
+    import matplotlib
+
+    from flent_aqm.results.grouping import ALIASES
+    from flent_aqm.results.many_files import each_file, find_files
+    from flent_aqm.show.figures.speedtests import Row, page_of, row_of
+
+    paths = find_files(args.results)
+    chosen_by = [(ALIASES.get(key, key), value) for key, value in map(_pair, args.where)]
+    pages: dict[tuple[Any, ...], list[Row]] = {}
+    for path, row in each_file(paths, row_of, args.jobs):
+        if isinstance(row, Row):
+            if all(_matches(row.settings.get(key), value) for key, value in chosen_by):
+                pages.setdefault(page_of(row), []).append(row)
+        elif row is not None:
+            print(f"left out: {path}: {row}", file=sys.stderr)
+    if not pages:
+        raise ConfigError(f"none of {len(paths)} files is of a speed test that this figure "
+                          "knows; make some: flent -B batches/speedtests.batch")
+    try:
+        args.output.mkdir(parents=True, exist_ok=True)
+        for page in sorted(pages, key=lambda one: [float(value) for value in one]):
+            # The same data gives the same bytes; words out of files are no formulas.
+            with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}):
+                _page(args, page, pages[page])
+    except OSError as error:
+        raise ConfigError(f"{error.filename or args.output}: can't be written: "
+                          f"{error.strerror or error}") from None
+    return 0
+
+
+def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) -> None:
+    from matplotlib.figure import Figure as Canvas
+
+    from flent_aqm.show.figures.speedtests import SIZE_INCH, TITLE, draw
+    from flent_aqm.show.looks import caption
+
+    down, up, delay, cross = page
+    rate = f"{down:g}" if down == up else f"{down:g} down, {up:g} up"
+    canvas = Canvas(figsize=SIZE_INCH, layout="constrained")
+    heading = (f"{TITLE}: {rate} Mbit/s, {float(delay or 0):g} ms, "
+               f"{'with' if cross else 'without'} cross traffic")
+    table, words = draw(rows, canvas, "" if args.no_title else heading)
+    caption(canvas, words)
+    stem = args.output / (f"speedtests-{down:g}mbit-{float(delay or 0):g}ms"
+                          + ("-cross" if cross else ""))
+    for kind in KINDS:
+        canvas.savefig(stem.with_suffix(f".{kind}"), dpi=DPI, metadata=_DATES[kind])
+    table.write(stem.with_suffix(".csv"))
+    missing = f"; {len(table.missing)} cells without a run" if table.missing else ""
+    print(f"{table.runs} runs{missing}: {stem}.{{svg,png,pdf,csv}}")
 
 
 def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,

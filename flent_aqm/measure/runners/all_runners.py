@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
+from flent_aqm.measure.runners.iperf2 import AqmIperf2Runner
 from flent_aqm.measure.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
 from flent_aqm.measure.runners.irtt import AqmIrttRunner
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.measure.runners.netperf import AqmNetperfRunner
+from flent_aqm.measure.runners.nuttcp import AqmNuttcpRunner
 from flent_aqm.measure.runners.ping import AqmPingRunner
 from flent_aqm.measure.runners.qdisc import AqmProbePartsRunner, AqmQdiscRunner
 from flent_aqm.measure.runners.rates import AqmRatesRunner
+from flent_aqm.measure.runners.speedtest import AqmSpeedtestPartRunner, AqmSpeedtestRunner
 
 RUNNERS: dict[str, type] = {
     "aqm_capture": AqmCaptureRunner,
@@ -21,8 +24,12 @@ RUNNERS: dict[str, type] = {
     "aqm_irtt": AqmIrttRunner,
     "aqm_ndt7": AqmNdt7Runner,
     "aqm_netperf": AqmNetperfRunner,
+    "aqm_iperf2": AqmIperf2Runner,
+    "aqm_nuttcp": AqmNuttcpRunner,
     "aqm_ping": AqmPingRunner,
     "aqm_probe_parts": AqmProbePartsRunner,
     "aqm_qdisc": AqmQdiscRunner,
     "aqm_rates": AqmRatesRunner,
+    "aqm_speedtest": AqmSpeedtestRunner,
+    "aqm_speedtest_part": AqmSpeedtestPartRunner,
 }

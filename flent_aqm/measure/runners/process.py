@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import IO, Any, cast
+from typing import IO, Any, ClassVar, cast
 
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
@@ -43,7 +43,8 @@ class SupervisedRunner(ProcessRunner):
 
     A subclass sets self.command in check() and implements read(). Flent's keys of a
     data set work: delay, run_after, kill_after, watchdog_timer (seconds from the
-    tool's start after which it counts as hanging and is killed).
+    tool's start after which it counts as hanging and is killed). linger_s: so long it goes
+    on after kill_after's series has ended, which then is how it is meant to end.
     """
 
     supports_remote = False
@@ -54,9 +55,13 @@ class SupervisedRunner(ProcessRunner):
     # Exit statuses of a tool that did its work.
     success_return: tuple[int, ...] = (0,)
     watchdog_timer: float | None
+    # Runner name -> epoch seconds of its end; those of a test before are written over.
+    ended_s: ClassVar[dict[str, float]] = {}
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, *, linger_s: float | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.linger_s = linger_s
+        self._linger_until_s: float | None = None
         self.started_s = 0.0  # epoch seconds
         self.stopped_by = ""  # empty: it ended by itself
         self.cpu_s = 0.0  # that the tool used, where it ended by itself
@@ -103,6 +108,7 @@ class SupervisedRunner(ProcessRunner):
         except OSError as fault:
             self.stopped_by = f"{self.args[0]} could not be started: {fault.strerror}"
         finally:
+            self.ended_s[self.runner_name] = time.time()
             # Whatever happened: others wait for this.
             self.finish_event.set()
         self.debug("Finished", extra={"runner": self})
@@ -152,8 +158,8 @@ class SupervisedRunner(ProcessRunner):
         try:
             poller.register(handle, select.POLLIN)
             while not poller.poll(POLL_MS):
-                if self.kill_event.is_set():
-                    return KILLED
+                if why := self.told_to_stop():
+                    return why
                 now = time.monotonic()
                 if now > due:
                     return DUE
@@ -165,6 +171,17 @@ class SupervisedRunner(ProcessRunner):
         process.returncode = os.waitstatus_to_exitcode(status)
         self.cpu_s = used.ru_utime + used.ru_stime
         return ""
+
+    def told_to_stop(self) -> str:
+        """Why it has to stop now, KILLED or DUE; empty while it may go on."""
+        if not self.kill_event.is_set():
+            return ""
+        if self.linger_s is None:
+            return KILLED
+        now = time.monotonic()
+        if self._linger_until_s is None:
+            self._linger_until_s = now + self.linger_s
+        return DUE if now >= self._linger_until_s else ""
 
     def _stop(self, process: subprocess.Popen[bytes]) -> None:
         for sign in (signal.SIGINT, signal.SIGTERM):

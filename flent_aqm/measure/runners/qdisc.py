@@ -19,7 +19,7 @@ from typing import IO, Any, BinaryIO, ClassVar, cast
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import NullRunner
 from flent_aqm.measure.parsers.lab_cards import CardSample, ProbeTimes, parse_cards, parse_probes
-from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner
+from flent_aqm.measure.runners.process import DUE, Parsed, SupervisedRunner
 from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, request
 
 INTERVAL_S = 0.1
@@ -110,8 +110,14 @@ class AqmQdiscRunner(SupervisedRunner):
             store.write(_RECORD.pack(now_s, len(answer), len(cards), len(probes))
                         + answer + cards + probes)
             count += 1
-            if self.kill_event.wait(max(0, begin + count * self.interval_s - time.monotonic())):
-                self.stopped_by = KILLED
+            left_s = max(0, begin + count * self.interval_s - time.monotonic())
+            # While it lingers, the event would end every wait at once.
+            if not self.kill_event.is_set():
+                self.kill_event.wait(left_s)
+            else:
+                time.sleep(left_s)
+            if why := self.told_to_stop():
+                self.stopped_by = why
                 return
         self.stopped_by = DUE
 

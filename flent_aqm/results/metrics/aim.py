@@ -62,24 +62,32 @@ def idle_latency_ms(run: Run) -> float:
 
 def streaming_points(run: Run) -> float:
     """latency + loss + download + increase. Raises NotAvailable."""
-    return max(0.0, _common(run) + step(throughput_mbps(run, "download"), *_MBPS))
+    return points(idle_latency_ms(run), increase_ms(run), loss_pct(run.loaded()) / 100,
+                  download_mbps=throughput_mbps(run, "download"))
 
 
 def gaming_points(run: Run) -> float:
     """latency + loss + increase. Raises NotAvailable."""
-    return max(0.0, _common(run))
+    return points(idle_latency_ms(run), increase_ms(run), loss_pct(run.loaded()) / 100)
 
 
 def rtc_points(run: Run) -> float:
     """latency + jitter + loss + increase. Raises NotAvailable."""
-    return max(0.0, _common(run) + step(mean_difference_ms(run.idle()), *_JITTER))
+    return points(idle_latency_ms(run), increase_ms(run), loss_pct(run.loaded()) / 100,
+                  jitter_ms=mean_difference_ms(run.idle()))
+
+
+def points(latency_ms: float, increase_ms: float, loss: float | None, *,
+           download_mbps: float | None = None, jitter_ms: float | None = None) -> float:
+    """The sum of what is given, 0 at least. loss: a share; None where it was not measured,
+    which counts 0. download_mbps belongs to streaming alone, jitter_ms to calls alone."""
+    return max(0.0, step(latency_ms, *_LATENCY) + step(increase_ms, *_LATENCY)
+               + (0 if loss is None else step(loss, *_LOSS))
+               + (0 if download_mbps is None else step(download_mbps, *_MBPS))
+               + (0 if jitter_ms is None else step(jitter_ms, *_JITTER)))
 
 
 def word(experience: str, points: float) -> str:
     """bad, poor, average, good or great. experience: streaming, gaming or rtc."""
     return step(points, _CUTS[experience], _WORDS)
 
-
-def _common(run: Run) -> float:
-    return (step(idle_latency_ms(run), *_LATENCY) + step(increase_ms(run), *_LATENCY)
-            + step(loss_pct(run.loaded()) / 100, *_LOSS))

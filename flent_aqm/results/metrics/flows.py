@@ -13,7 +13,9 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import Numbers, a_number, numbers
 
 # Runners whose series are a speed test's own throughput, or cross traffic.
-SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "AqmNetperfRunner")
+SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "AqmNetperfRunner",
+               "AqmSpeedtestRunner", "AqmSpeedtestPartRunner", "AqmNuttcpRunner",
+               "AqmIperf2Runner")
 # What looks like a flow and isn't: one sees the others' packets, one sets the router's rate.
 OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
 # Series that load the link beside the test.
@@ -40,7 +42,7 @@ class Flow:
     cross traffic. start_s, end_s: of the transfer, in epoch seconds. mean_mbps: as the
     tool reports it, else from the samples; None without both. at_s, mbps, length_s:
     throughput of intervals that end at at_s. tcp: TCP's state by field name. ndt7,
-    iperf3: the tool's own words, see docs/data-format.md; empty for other tools.
+    iperf3, speedtest: the tool's own words, see docs/data-format.md; empty for other tools.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Flow:
     tcp: Mapping[str, Points]
     ndt7: Mapping[str, Any]
     iperf3: Mapping[str, Any]
+    speedtest: Mapping[str, Any]
 
     @property
     def is_speed_test(self) -> bool:
@@ -98,6 +101,7 @@ def read_flow(name: str, meta: Mapping[str, Any],
         tcp={field: _points(name, field, samples) for field in TCP_FIELDS
              if any(field in one for one in samples)},
         ndt7=_object(meta.get("NDT7")), iperf3=_object(meta.get("IPERF3")),
+        speedtest=_object(meta.get("SPEEDTEST")),
     )
 
 

@@ -11,6 +11,7 @@ from functools import partial
 import numpy
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.results.metrics import (
     aim,
     dslreports,
@@ -23,6 +24,7 @@ from flent_aqm.results.metrics import (
     qoo,
     queue,
     rpm,
+    speedtests,
     synchronisation,
     throughput,
 )
@@ -217,6 +219,26 @@ def _speed_tests() -> Iterator[Metric]:
                          "fields of Ookla's command-line client")
 
 
+def _live() -> Iterator[Metric]:
+    """What clients that ran said themselves."""
+    for client, about in CLIENTS.items():
+        for number in about.numbers:
+            yield Metric(f"{about.prefix}_{number.name}",
+                         partial(speedtests.told, client=client, name=number.name),
+                         number.unit, number.better, f"{client}: {number.description}",
+                         about.source, _WORDS.get((client, number.unit)))
+    for experience in ("streaming", "gaming", "rtc"):
+        yield Metric(f"cloudflare_aim_{experience}",
+                     partial(speedtests.cloudflare_points, experience=experience), "points",
+                     HIGHER, f"cloudflare: AIM score for {experience} by its own numbers", _AIM,
+                     partial(aim.word, experience))
+
+
+# What a client's maker calls a value.
+_WORDS: Mapping[tuple[str, str], Callable[[float], str]] = {
+    ("responsiveness", "RPM"): rpm.rpm_class}
+
+
 def _scores() -> Iterator[Metric]:
     for name, function, what, source in (
         ("rpm_ietf_estimate", rpm.ietf_estimate, "the IETF's formula", _RPM),
@@ -275,5 +297,5 @@ def _queue() -> Iterator[Metric]:
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for part in (_throughput, _latency, _steadiness, _speed_tests, _scores, _queue)
+    for part in (_throughput, _latency, _steadiness, _speed_tests, _live, _scores, _queue)
     for metric in part()}

@@ -59,6 +59,9 @@ ports_of() {
     iperf3-flows) for port in $IPERF3_FLOW_PORTS; do echo "tcp:$port"; done ;;
     irtt) echo "udp:$IRTT_PORT" ;;
     netserver) echo "tcp:$NETPERF_PORT" ;;
+    speedtest) echo "tcp:$SPEEDTEST_PORT" ;;
+    nuttcp) echo "tcp:$NUTTCP_PORT" ;;
+    iperf2) echo "tcp:$IPERF2_PORT" ;;
     ndt7*) echo "tcp:$NDT7_PORT" ;;
     esac
 }

@@ -47,6 +47,12 @@ start_servers() {
         ndt7-cleartext) # starts faster, as it makes no certificate
             "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
             ;;
+        speedtest)
+            "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
+                >/run/speedtest.log 2>&1 &
+            ;;
+        nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;
+        iperf2) iperf -s -e -p "$IPERF2_PORT" >/run/iperf2.log 2>&1 & ;;
         ndt-server | ndt-server-cleartext)
             # M-Lab's own, which writes its records below the working directory.
             mkdir -p /run/ndt-server && cd /run/ndt-server || exit

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Output of `iperf -e -i 5 --bounceback --bounceback-congest -f m` of iperf 2.1.8.
+
+    [  1] 0.0000-1.0000 sec  0.004 MBytes  0.03 Mbits/sec    20=43.5/20.2/70.2/15.1 ms ... 23 rps
+    [ *2] 0.0000-1.0000 sec  5.34 MBytes  44.8 Mbits/sec  57970=0:0:0:3855:0:0:0:5
+
+The lines of the whole come last for either stream, and begin at 0 as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ParseError
+
+_LINE = re.compile(
+    r"\[ *\*?(?P<stream>\d+)\] +(?P<start>[\d.]+)-(?P<end>[\d.]+) sec +[\d.]+ [KMG]?Bytes +"
+    r"(?P<mbps>[\d.]+) Mbits/sec(?P<rest>.*)")
+_BOUNCES = re.compile(
+    r" +(?P<count>\d+)=(?P<mean>[\d.]+)/(?P<least>[\d.]+)/(?P<most>[\d.]+)/[\d.]+ ms .* "
+    r"(?P<rps>[\d.]+) rps")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Of the working load: times in s since its start."""
+
+    start_s: float
+    end_s: float
+    mbps: float
+
+
+@dataclass(frozen=True)
+class Bounces:
+    """Messages there and back in an interval, in ms; rps as iperf tells it."""
+
+    end_s: float
+    count: int
+    mean_ms: float
+    max_ms: float
+    rps: float
+
+
+@dataclass(frozen=True)
+class Iperf2:
+    """load, bounces: by interval; whole and all_bounces: of the whole test."""
+
+    load: tuple[Interval, ...]
+    bounces: tuple[Bounces, ...]
+    whole: Interval
+    all_bounces: Bounces
+
+
+def parse_iperf2(text: str) -> Iperf2:
+    """Read it. Raises ParseError."""
+    load: list[Interval] = []
+    bounces: list[Bounces] = []
+    for line in text.splitlines():
+        found = _LINE.match(line)
+        if not found:
+            continue
+        told = _BOUNCES.match(found["rest"])
+        if told:
+            bounces.append(Bounces(float(found["end"]), int(told["count"]), float(told["mean"]),
+                                   float(told["most"]), float(told["rps"])))
+        else:
+            load.append(Interval(float(found["start"]), float(found["end"]),
+                                 float(found["mbps"])))
+    if not load or not bounces or load[-1].start_s:
+        raise ParseError("iperf 2 printed no bounceback with its working load; its output "
+                         f"starts with {text[:60]!r}")
+    return Iperf2(tuple(load[:-1]), tuple(bounces[:-1]), load[-1], bounces[-1])

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs nuttcp for one direction."""
+
+from __future__ import annotations
+
+import shlex
+from typing import IO, Any
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import RunnerCheckError, normalise_host
+from flent_aqm.base.shell import find_program
+from flent_aqm.measure.parsers.nuttcp import parse_nuttcp
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line, text_of
+
+INTERVAL_S = 0.5
+# Connecting, and the last data, through a full queue.
+WATCHDOG_MARGIN_S = 30
+_WORDS = {"upload": "-t", "download": "-r"}
+
+
+class AqmNuttcpRunner(SupervisedRunner):
+    """One nuttcp download or upload.
+
+    Keys of the data set: host, direction, length (s), port. Series: throughput at the receiver,
+    Mbit/s. Raw samples have 'val' and 'dur' (s).
+    """
+
+    def __init__(self, *, host: str, direction: str, length: int,
+                 port: int = defaults.NUTTCP_PORT, **kwargs: Any) -> None:
+        kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
+        super().__init__(**kwargs)
+        self.host, self.direction, self.length, self.port = host, direction, length, port
+
+    def check(self) -> None:
+        program = find_program("nuttcp")
+        if program is None:
+            raise RunnerCheckError("nuttcp is not installed; see flent-aqm doctor")
+        words = [str(program), "-fparse", "-i", f"{INTERVAL_S:g}", "-T", f"{self.length:g}",
+                 "-P", str(self.port), "-p", str(self.port + 1), _WORDS[self.direction]]
+        if self.settings.IP_VERSION == 6:
+            words.insert(1, "-6")
+        self.command = shlex.join([*words, normalise_host(self.host)])
+        super().check()
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        text = text_of(output)
+        # It complains with status 0.
+        if "nuttcp" in text[:20] or not text.strip():
+            raise BadResult(f"nuttcp: {text.strip().splitlines()[0] if text.strip() else ''}"
+                            f"{last_line(error) if not text.strip() else ''}")
+        found = parse_nuttcp(text)
+        samples = []
+        at_s = self.started_s
+        for length_s, mbps in found.intervals:
+            at_s += length_s
+            samples.append({"t": at_s, "val": mbps, "dur": length_s})
+        numbers = {f"{self.direction}_mbps": found.mbps}
+        if found.retransmits is not None:
+            numbers[f"retransmits_{self.direction}"] = found.retransmits
+        if found.rtt_ms is not None:
+            numbers["rtt_ms"] = found.rtt_ms
+        return [[one["t"], one["val"]] for one in samples], samples, {
+            "MEAN_VALUE": found.mbps, "LOAD_START": self.started_s,
+            "LOAD_END": self.started_s + found.length_s,
+            "SPEEDTEST": {"client": "nuttcp", "numbers": numbers}}

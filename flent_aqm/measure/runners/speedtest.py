@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a speed test over HTTP, one of measure/speedtests/table.py, for all its directions."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import IO, Any, ClassVar
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import BadResult, ParseError
+from flent_aqm.base.flent_api import NullRunner, normalise_host
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.speedtests.table import CLIENTS
+
+MODULE = "flent_aqm.measure.speedtests"
+WATCHDOG_MARGIN_S = 60
+
+
+class AqmSpeedtestRunner(SupervisedRunner):
+    """One client, in a process of its own. Gives the series of its first direction; the other
+    is that of an AqmSpeedtestPartRunner.
+
+    Keys of the data set: client (a name of table.py), direction, host, port, options (further
+    words of its command line). Series: throughput, Mbit/s. Raw samples have 'val' and 'dur' (s);
+    or a time in ms that it measured: ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms,
+    self_http_ms, with "idle_" in front where the line was idle.
+    """
+
+    # Series name -> the results of the other directions.
+    parts: ClassVar[dict[str, dict[str, Parsed]]] = {}
+
+    def __init__(self, *, client: str, direction: str, host: str,
+                 port: int = defaults.SPEEDTEST_PORT, options: list[str] | None = None,
+                 **kwargs: Any) -> None:
+        kwargs.setdefault("watchdog_timer", CLIENTS[client].longest_s + WATCHDOG_MARGIN_S)
+        super().__init__(**kwargs)
+        self.client = client
+        self.direction = direction
+        self.host = host
+        self.port = port
+        self.options = options or []
+
+    def check(self) -> None:
+        words = [sys.executable, "-P", "-m", MODULE, self.client,
+                 "--host", normalise_host(self.host), "--port", str(self.port), *self.options]
+        if self.settings.IP_VERSION:
+            words += ["--ip-version", str(self.settings.IP_VERSION)]
+        self.command = shlex.join(words)
+        super().check()
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        parsed = read_report(text_of(output), self.client)
+        if self.direction not in parsed:
+            raise BadResult(f"{self.client} gave no {self.direction}")
+        first = parsed.pop(self.direction)
+        # Only what is returned reaches the process that Flent goes on in.
+        return first[0], first[1], {**first[2], "parts": parsed}
+
+    def recv_result(self, res: Parsed) -> None:
+        self.parts[self.runner_name] = res[2].pop("parts", {})
+        super().recv_result(res)
+
+
+class AqmSpeedtestPartRunner(NullRunner):
+    """A direction of an AqmSpeedtestRunner's test that is not its own.
+
+    Keys of the data set: part_of, the name of that one's series; direction.
+    """
+
+    def __init__(self, *, part_of: str, direction: str, units: str = "Mbits/s",
+                 **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.part_of = part_of
+        self.direction = direction
+        self.metadata["UNITS"] = units
+
+    def post_parse(self) -> None:
+        nothing: Parsed = ([], [], {"ERROR": [f"{self.part_of} gave no {self.direction}"]})
+        found = AqmSpeedtestRunner.parts.get(self.part_of, {})
+        self.result, self.raw_values, metadata = found.pop(self.direction, nothing)
+        self.metadata.update(metadata)
+
+
+def read_report(text: str, client: str) -> dict[str, Parsed]:
+    """What Flent keeps of a client's report, by direction. Raises ParseError."""
+    try:
+        report = json.loads(text)
+        known = {number.name for number in CLIENTS[client].numbers}
+        numbers = {name: float(value) for name, value in report["numbers"].items()
+                   if name in known}
+        idle = [{("t" if name == "t" else f"idle_{name}"): float(value)
+                 for name, value in one.items()} for one in report["idle"]]
+        found: dict[str, Parsed] = {}
+        for direction, way in report["ways"].items():
+            samples = [{name: float(value) for name, value in one.items()}
+                       for one in (*way["rates"], *way["probes"])]
+            # Those of the idle line go with the first direction.
+            samples += [] if found else idle
+            found[direction] = (
+                [[one["t"], one["val"]] for one in samples if "val" in one],
+                sorted(samples, key=lambda one: one["t"]), {
+                    "MEAN_VALUE": float(way["mbps"]), "LOAD_START": float(way["start_s"]),
+                    "LOAD_END": float(way["end_s"]),
+                    "SPEEDTEST": {"client": client, "numbers": numbers}})
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise ParseError(f"{client}: its report can't be read ({fault!r}); it starts with "
+                         f"{text[:60]!r}") from None
+    return found

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A client's connection to the server, over HTTP/1.1 or HTTP/2: what both have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.unsent import UnsentLimit
+
+Count = Callable[[int], None]
+
+# No answer for so long is a server that hangs. A full queue of 10 s fits in.
+PATIENCE_S = 30.0
+# Answers longer than this aren't kept, only counted.
+KEPT_BYTES = 65_536
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where the server is. address: as connect() takes it; secure: TLS is wanted."""
+
+    name: str
+    family: int
+    address: tuple[object, ...]
+    secure: bool
+
+
+@dataclass
+class Reply:
+    """An answer. Times are monotonic, in seconds: the request went out, the first byte and
+    the last one came."""
+
+    sent_s: float
+    first_s: float = 0.0
+    end_s: float = 0.0
+    status: int = 0
+    size: int = 0
+    body: bytes = b""
+
+    @property
+    def wait_ms(self) -> float:
+        """From the request to the first byte of the answer."""
+        return (self.first_s - self.sent_s) * 1000
+
+    @property
+    def whole_ms(self) -> float:
+        """From the request to the last byte of the answer."""
+        return (self.end_s - self.sent_s) * 1000
+
+
+def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> Server:
+    """The address of a server. Raises BadResult for a name that nobody knows."""
+    family = {4: socket.AF_INET, 6: socket.AF_INET6}.get(ip_version or 0, socket.AF_UNSPEC)
+    try:
+        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
+    except OSError as fault:
+        raise BadResult(f"{host}: {fault.strerror or fault}") from None
+    name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return Server(name, found[0], found[4], secure)
+
+
+class Connection(ABC, asyncio.Protocol):
+    """One connection. tcp_ms, tls_ms: what its handshakes took; tls_ms is None in cleartext.
+
+    A context for `async with`, which aborts it at the end.
+    """
+
+    alpn = ""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.tcp_ms = 0.0
+        self.tls_ms: float | None = None
+        self.paused = False
+        self.limit: UnsentLimit
+        self.transport: asyncio.Transport
+        self._ended = ""
+
+    async def open(self) -> None:
+        """Connect. Raises BadResult."""
+        loop = asyncio.get_running_loop()
+        sock = socket.socket(self.server.family, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            began_s = time.monotonic()
+            async with asyncio.timeout(PATIENCE_S):
+                await loop.sock_connect(sock, self.server.address)
+                connected_s = time.monotonic()
+                await loop.create_connection(
+                    lambda: self, sock=sock,
+                    ssl=_context(self.alpn) if self.server.secure else None,
+                    server_hostname="" if self.server.secure else None)
+        except (OSError, ssl.SSLError) as fault:
+            sock.close()
+            raise BadResult(f"no connection to {self.server.name}: "
+                            f"{fault.strerror or fault or 'no answer'}") from None
+        except asyncio.CancelledError:
+            sock.close()
+            raise
+        self.tcp_ms = (connected_s - began_s) * 1000
+        if self.server.secure:
+            self.tls_ms = (time.monotonic() - connected_s) * 1000
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.abort()
+
+    def abort(self) -> None:
+        """End it at once, whatever is on the way."""
+        self._ended = "it was ended"
+        if hasattr(self, "transport"):
+            self.transport.abort()
+        self.fail("it was ended")
+
+    async def get(self, path: str, count: Count | None = None, *,
+                  patience_s: float | None = PATIENCE_S) -> Reply:
+        """Ask for something. count is told of each piece of it. Raises BadResult."""
+        return await self._patiently(self.request("GET", path, 0, count), path, patience_s)
+
+    async def post(self, path: str, size: int, count: Count | None = None, *,
+                   patience_s: float | None = PATIENCE_S) -> Reply:
+        """Send so many bytes. count is told of each piece that the kernel took. Raises
+        BadResult."""
+        return await self._patiently(self.request("POST", path, size, count), path, patience_s)
+
+    async def _patiently(self, asked: asyncio.Future[Reply], path: str,
+                         patience_s: float | None) -> Reply:
+        try:
+            async with asyncio.timeout(patience_s):
+                reply = await asked
+        except TimeoutError:
+            raise BadResult(f"{self.server.name} gave no whole answer to {path} "
+                            f"in {patience_s:g} s") from None
+        if reply.status != 200:
+            raise BadResult(f"{self.server.name} answers {path} with status {reply.status}; "
+                            "expected 200: is it this package's server?")
+        return reply
+
+    @abstractmethod
+    def request(self, method: str, path: str, size: int, count: Count | None
+                ) -> asyncio.Future[Reply]:
+        """Send a request. The future has a BadResult where the connection ends first."""
+
+    @abstractmethod
+    def fail(self, why: str) -> None:
+        """Let all that is still to come fail."""
+
+    @abstractmethod
+    def fill(self) -> None:
+        """Send on, as far as the kernel takes it."""
+
+    # Below: what asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        transport.set_write_buffer_limits(high=0)
+        self.limit = UnsentLimit(transport.get_extra_info("socket"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.fail(str(exc or "the server closed it"))
+
+    def pause_writing(self) -> None:
+        self.paused = True
+
+    def resume_writing(self) -> None:
+        self.paused = False
+        if not self.transport.is_closing():
+            self.fill()
+
+    def broken(self, why: str) -> BadResult:
+        """The error of a request that had no end."""
+        return BadResult(f"the connection to {self.server.name} broke: {self._ended or why}")
+
+
+_contexts: dict[str, ssl.SSLContext] = {}
+
+
+def _context(alpn: str) -> ssl.SSLContext:
+    """Without a check of the certificate: the lab's server has made its own."""
+    if alpn not in _contexts:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.set_alpn_protocols([alpn])
+        _contexts[alpn] = context
+    return _contexts[alpn]

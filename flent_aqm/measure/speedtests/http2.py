@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A client's connection over HTTP/2: any number of requests at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
+
+from flent_aqm.measure.speedtests.connection import KEPT_BYTES, Connection, Count, Reply, Server
+from flent_aqm.measure.speedtests.filler import FILLER
+from flent_aqm.measure.speedtests.server_http2 import settings_for_bulk
+
+_AGENT = "flent-aqm"
+
+
+@dataclass
+class _Stream:
+    """A request. left: bytes that are still to be sent; sends: it is an upload."""
+
+    future: asyncio.Future[Reply]
+    reply: Reply
+    count: Count | None
+    sends: bool
+    left: int
+
+
+class Http2Connection(Connection):
+    """See Connection."""
+
+    alpn = "h2"
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._http = h2.connection.H2Connection(h2.config.H2Configuration(
+            client_side=True, header_encoding="utf-8"))
+        self._streams: dict[int, _Stream] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        settings_for_bulk(self._http)
+        self._flush()
+
+    def request(self, method: str, path: str, size: int, count: Count | None
+                ) -> asyncio.Future[Reply]:
+        stream = _Stream(asyncio.get_running_loop().create_future(), Reply(time.monotonic()),
+                         count, method == "POST", size)
+        if self.transport.is_closing():
+            stream.future.set_exception(self.broken("the server closed it"))
+            return stream.future
+        number = self._http.get_next_available_stream_id()
+        headers = [(":method", method), (":path", path), (":authority", self.server.name),
+                   (":scheme", "https" if self.server.secure else "http"),
+                   ("user-agent", _AGENT), ("accept-encoding", "identity")]
+        if stream.sends:
+            headers += [("content-type", "application/octet-stream"),
+                        ("content-length", str(size))]
+        self._streams[number] = stream
+        self._http.send_headers(number, headers, end_stream=not size)
+        self._flush()
+        if size:
+            self.fill()
+        return stream.future
+
+    def fill(self) -> None:
+        sent = True
+        while sent and not self.paused:
+            sent = False
+            for number, stream in list(self._streams.items()):
+                if not stream.left or self.paused:
+                    continue
+                size = min(stream.left, self._http.local_flow_control_window(number),
+                           self._http.max_outbound_frame_size,
+                           self.limit.frame_bytes(len(FILLER)))
+                if size <= 0:
+                    continue
+                sent = True
+                stream.left -= size
+                self._http.send_data(number, FILLER[:size], end_stream=not stream.left)
+                self._flush()
+                self.limit.sent(size)
+                if stream.count is not None:
+                    stream.count(size)
+
+    def data_received(self, data: bytes) -> None:
+        now_s = time.monotonic()
+        try:
+            events = self._http.receive_data(data)
+        except h2.exceptions.ProtocolError as fault:
+            self.fail(f"its answer is not HTTP/2: {fault}")
+            self.transport.abort()
+            return
+        for event in events:
+            self._see(event, now_s)
+        self._flush()
+        self.fill()
+
+    def _see(self, event: h2.events.Event, now_s: float) -> None:
+        number = getattr(event, "stream_id", None)
+        stream = self._streams.get(number) if number else None
+        if isinstance(event, h2.events.ConnectionTerminated):
+            self.fail("the server ended it")
+        if stream is None or number is None:
+            return
+        if isinstance(event, h2.events.ResponseReceived):
+            stream.reply.first_s = now_s
+            stream.reply.status = int(next(
+                value for name, value in event.headers or () if str(name) == ":status"))
+        elif isinstance(event, h2.events.DataReceived):
+            self._http.acknowledge_received_data(event.flow_controlled_length, number)
+            self._take(stream, event.data or b"")
+        elif isinstance(event, h2.events.StreamEnded):
+            del self._streams[number]
+            stream.reply.end_s = now_s
+            if not stream.future.done():
+                stream.future.set_result(stream.reply)
+        elif isinstance(event, h2.events.StreamReset):
+            del self._streams[number]
+            if not stream.future.done():
+                stream.future.set_exception(self.broken("the server reset a request"))
+
+    def _take(self, stream: _Stream, data: bytes) -> None:
+        stream.reply.size += len(data)
+        if len(stream.reply.body) < KEPT_BYTES:
+            stream.reply.body += data[:KEPT_BYTES]
+        if stream.count is not None and not stream.sends:
+            stream.count(len(data))
+
+    def _flush(self) -> None:
+        if (data := self._http.data_to_send()) and not self.transport.is_closing():
+            self.transport.write(data)
+
+    def fail(self, why: str) -> None:
+        for stream in self._streams.values():
+            if not stream.future.done():
+                stream.future.set_exception(self.broken(why))
+        self._streams.clear()

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Test parameters of the speed tests over HTTP: their forms, and words for the client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+# Client -> test parameter -> the form of its values, and that in words. The client's own
+# option has the same name with hyphens.
+OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "responsiveness": {
+        "interval_s": (r"[1-9]|10|0\.5", "0.5, or 1 to 10"),
+        "most_connections": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64"),
+        "probes_per_s": (r"[1-9][0-9]?|100", "1 to 100"),
+        "unsent": (r"draft|kernel", "draft or kernel"),
+    },
+    "cloudflare": {"http_version": (r"[12]", "1 or 2")},
+}
+
+
+def words_of(client: str, parameter: Callable[..., Any], refuse: Callable[[str], object]
+             ) -> list[str]:
+    """Words of the client's command line. parameter: Flent's get_test_parameter; refuse: its
+    test_error, which reports a text and may return."""
+    words: list[str] = []
+    for name, (form, expected) in OPTIONS.get(client, {}).items():
+        value = parameter(name, default=None)
+        if value is None:
+            continue
+        if not re.fullmatch(form, str(value)):
+            refuse(f"{name}: {str(value)!r} is not known; expected {expected}")
+            continue
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    return words

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server of all tests over HTTP: HTTP/1.1 and HTTP/2 on one port, in cleartext or TLS.
+
+One thread, which waits in one place: what happens first is served first, so that runs in
+virtual time repeat. HTTP's grammar is h11's and h2's; what is sent when is ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import ssl
+from typing import Protocol
+
+from flent_aqm.measure.speedtests.server_http1 import Http1
+from flent_aqm.measure.speedtests.server_http2 import PREFACE, Http2
+
+_BACKLOG = 1024
+
+
+class Grammar(Protocol):
+    """One of the versions of HTTP, on a connection. paused: the kernel takes no more for now."""
+
+    paused: bool
+
+    def received(self, data: bytes) -> None:
+        """Serve what has come. Raises ValueError for what isn't HTTP."""
+
+    def writable(self) -> None:
+        """Go on sending: the kernel takes more."""
+
+
+class _Connection(asyncio.Protocol):
+    """Finds out which HTTP a client speaks, and passes on what happens."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._grammar: Grammar | None = None
+        self._first = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        # What the kernel doesn't take at once stays with us, and we stop there.
+        transport.set_write_buffer_limits(high=0)
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        try:
+            if self._grammar is None:
+                self._first += data
+                data = self._first
+                if len(data) < len(PREFACE) and PREFACE.startswith(data):
+                    return
+                self._grammar = (Http2 if data.startswith(PREFACE) else Http1)(self._transport)
+                self._first = b""
+            self._grammar.received(data)
+        except ValueError:
+            self._transport.abort()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        if self._grammar is not None:
+            self._grammar.paused = True
+
+    def resume_writing(self) -> None:
+        if self._grammar is not None:
+            self._grammar.paused = False
+            if self._transport is not None and not self._transport.is_closing():
+                self._grammar.writable()
+
+
+async def _serve(port: int, tls_port: int | None, context: ssl.SSLContext | None) -> None:
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    servers = [await loop.create_server(_Connection, None, port, backlog=_BACKLOG)]
+    if tls_port is not None and context is not None:
+        servers.append(await loop.create_server(_Connection, None, tls_port, ssl=context,
+                                                backlog=_BACKLOG))
+    await stopped.wait()
+    for server in servers:
+        server.close()
+
+
+def serve(port: int, tls_port: int | None = None, context: ssl.SSLContext | None = None) -> None:
+    """Serve on all addresses until SIGINT or SIGTERM. Raises OSError for a taken port."""
+    asyncio.run(_serve(port, tls_port, context))

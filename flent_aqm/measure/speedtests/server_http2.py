@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's HTTP/2: streams with something to send take turns, a frame each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+import h2.settings
+
+from flent_aqm.measure.speedtests.endpoints import DRAFT, Answer, Request, answer, request_of
+from flent_aqm.measure.speedtests.filler import FILLER
+from flent_aqm.measure.speedtests.unsent import UnsentLimit
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+# Windows that never are what limits a transfer: 16 MiB for 10 Gbit/s at 13 ms, for a stream.
+STREAM_WINDOW_BYTES = 16 << 20
+CONNECTION_WINDOW_BYTES = 1 << 30
+_DEFAULT_WINDOW_BYTES = 65_535
+
+
+def settings_for_bulk(http: h2.connection.H2Connection) -> None:
+    """Begin a connection, with windows for bulk transfer."""
+    http.local_settings = h2.settings.Settings(client=http.config.client_side, initial_values={
+        h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW_BYTES,
+        h2.settings.SettingCodes.ENABLE_PUSH: 0,
+        h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 1000})
+    http.initiate_connection()
+    http.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
+
+
+class Http2:
+    """A connection of a client. paused: the kernel takes no more for now."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.paused = False
+        self._transport = transport
+        self._http = h2.connection.H2Connection(h2.config.H2Configuration(
+            client_side=False, header_encoding="utf-8", validate_inbound_headers=False))
+        self._requests: dict[int, Request] = {}
+        self._left: dict[int, int] = {}  # stream -> bytes of filler that are still to be sent
+        self._turn: deque[int] = deque()  # those streams, the next one first
+        self._unsent = UnsentLimit(transport.get_extra_info("socket"))
+        settings_for_bulk(self._http)
+
+    def received(self, data: bytes) -> None:
+        """Serve what has come. Raises ValueError for what isn't HTTP/2."""
+        try:
+            events = self._http.receive_data(data)
+        except h2.exceptions.ProtocolError as fault:
+            raise ValueError(str(fault)) from None
+        for event in events:
+            if isinstance(event, h2.events.RequestReceived):
+                self._read(event)
+            elif isinstance(event, h2.events.DataReceived):
+                # A stream that has ended has no window any more.
+                self._http.acknowledge_received_data(event.flow_controlled_length,
+                                                     event.stream_id)
+            elif isinstance(event, h2.events.StreamEnded):
+                self._answer(event.stream_id)
+            elif isinstance(event, h2.events.StreamReset):
+                self._forget(event.stream_id)
+            elif isinstance(event, h2.events.ConnectionTerminated):
+                self._transport.close()
+                return
+        self._flush()
+        self.writable()
+
+    def writable(self) -> None:
+        """Send what windows and the kernel allow."""
+        waiting = 0  # streams in a row without a window
+        while self._turn and not self.paused and waiting < len(self._turn):
+            stream = self._turn.popleft()
+            window = self._http.local_flow_control_window(stream)
+            size = min(self._left[stream], window, self._http.max_outbound_frame_size,
+                       self._unsent.frame_bytes(len(FILLER)))
+            if size <= 0:
+                waiting += 1
+                self._turn.append(stream)
+                continue
+            waiting = 0
+            self._left[stream] -= size
+            self._http.send_data(stream, FILLER[:size], end_stream=not self._left[stream])
+            if self._left[stream]:
+                self._turn.append(stream)
+            else:
+                self._forget(stream)
+            self._flush()
+            self._unsent.sent(size)
+
+    def _read(self, event: h2.events.RequestReceived) -> None:
+        headers = {str(name): str(value) for name, value in event.headers or ()}
+        peer = self._transport.get_extra_info("peername")
+        assert event.stream_id is not None
+        self._requests[event.stream_id] = request_of(
+            headers.get(":method", ""), headers.get(":path", ""), headers.get(":authority", ""),
+            str(peer[0]) if peer else "",
+            self._transport.get_extra_info("sslcontext") is not None)
+
+    def _answer(self, stream: int) -> None:
+        request = self._requests.pop(stream)
+        given: Answer = answer(request)
+        if request.unsent == DRAFT and given.length:
+            self._unsent.begin()
+        self._http.send_headers(stream, [
+            (":status", str(given.status)), ("content-type", given.kind),
+            ("content-length", str(given.total))], end_stream=not given.total)
+        if given.body:
+            self._http.send_data(stream, given.body, end_stream=not given.length)
+        if given.length:
+            self._left[stream] = given.length
+            self._turn.append(stream)
+
+    def _forget(self, stream: int) -> None:
+        self._requests.pop(stream, None)
+        if self._left.pop(stream, None) is not None and stream in self._turn:
+            self._turn.remove(stream)
+
+    def _flush(self) -> None:
+        if data := self._http.data_to_send():
+            self._transport.write(data)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Means and percentiles as the tests' makers compute them; without numpy, for the guest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import sqrt
+
+
+def mean(values: Sequence[float]) -> float:
+    """Of one value or more."""
+    return sum(values) / len(values)
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Standard deviation of the values as a whole population."""
+    middle = mean(values)
+    return sqrt(sum((value - middle) ** 2 for value in values) / len(values))
+
+
+def without(values: Sequence[float], lowest: float = 0.0, highest: float = 0.0) -> list[float]:
+    """In order, without these shares at either end; one value at least."""
+    ordered = sorted(values)
+    first, last = int(len(ordered) * lowest), len(ordered) - int(len(ordered) * highest)
+    return ordered[first:last] or [ordered[len(ordered) // 2]]
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Linear between neighbours, share 0 to 1. Source: cloudflare/speedtest, numbers.ts."""
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * share
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def mean_difference(values: Sequence[float]) -> float:
+    """Mean of the differences of neighbours, the jitter of Cloudflare and others; 0 for one."""
+    steps = [abs(after - before) for before, after in pairwise(values)]
+    return mean(steps) if steps else 0.0

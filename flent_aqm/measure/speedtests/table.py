@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every client of this package: its method, what of the server it uses, the numbers it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
+WAYS = ("download", "upload")
+
+
+@dataclass(frozen=True)
+class Number:
+    """One that a client tells its user, or that follows from it by its maker's formula.
+
+    name: in a data file's SPEEDTEST.numbers; unit, better and description: as a metric's.
+    """
+
+    name: str
+    unit: str
+    better: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Client:
+    """prefix: of its metrics; method: one sentence; endpoints: paths of our server that it
+    uses, none for a program with a server of its own; longest_s: no test of it takes longer
+    on a line of 10 Mbit/s or more; source: of the method."""
+
+    prefix: str
+    method: str
+    source: str
+    endpoints: tuple[str, ...]
+    longest_s: float
+    numbers: tuple[Number, ...]
+
+
+def _both(name: str, unit: str, better: str, description: str) -> tuple[Number, ...]:
+    """One for each direction; {} in name and description stands for it."""
+    return tuple(Number(name.format(way), unit, better, description.format(way))
+                 for way in WAYS)
+
+
+CLIENTS: Mapping[str, Client] = {
+    "responsiveness": Client(
+        "responsiveness",
+        "growing numbers of HTTP/2 connections, with requests beside and among them",
+        "draft-ietf-ippm-responsiveness-09", ("/.well-known/nq", "/large", "/small", "/upload"),
+        100, (
+            *_both("rpm_{}", "RPM", HIGHER, "round trips per minute under {}"),
+            *_both("foreign_rpm_{}", "RPM", HIGHER, "its part of new connections, {}"),
+            *_both("loaded_rpm_{}", "RPM", HIGHER, "its part of the loading connections, {}"),
+            *_both("go_rpm_{}", "RPM", HIGHER,
+                   "goresponsiveness' formula of trimmed means, {}"),
+            *_both("go_p90_rpm_{}", "RPM", HIGHER,
+                   "goresponsiveness' formula of 90th percentiles, {}"),
+            Number("rpm", "RPM", HIGHER, "the worse direction's"),
+            Number("go_rpm", "RPM", HIGHER, "the worse direction's by goresponsiveness"),
+            Number("go_p90_rpm", "RPM", HIGHER,
+                   "the worse direction's by goresponsiveness' 90th percentiles"),
+            *_both("goodput_{}_mbps", "Mbit/s", HIGHER, "its goodput of the {}"),
+            *_both("confidence_{}", "", HIGHER,
+                   "its confidence in the {}'s result: 0 low, 1 medium, 2 high"),
+            *_both("connections_{}", "", NEITHER, "connections that loaded the {} at the end"),
+            Number("idle_ms", "ms", LOWER, "its shortest request before the load"),
+        )),
+    "librespeed": Client(
+        "librespeed",
+        "ten requests on the idle line; five downloads, then three uploads, at once",
+        "librespeed/speedtest, speedtest_worker.js",
+        ("/empty", "/garbage"), 50, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}, with 6 % for headers"),
+            Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
+            Number("jitter_ms", "ms", LOWER, "its jitter: of the idle line, smoothed"),
+        )),
+    "cloudflare": Client(
+        "cloudflare",
+        "requests of growing sizes, one after the other, with a small one beside them "
+        "every 400 ms",
+        "cloudflare/speedtest, defaultConfig.ts", ("/__down", "/__up"), 200, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the 90th percentile of requests"),
+            Number("latency_ms", "ms", LOWER, "its latency: median on the idle line"),
+            Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
+            *_both("loaded_latency_{}_ms", "ms", LOWER,
+                   "its latency under {}: median of the last 20"),
+            *_both("loaded_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
+        )),
+    "ookla_style": Client(
+        "ookla_style_client",
+        "four to eight connections that ask for chunks, a small request every 200 ms",
+        "Ookla's support pages; the rest is ours", ("/latency", "/download", "/chunk"), 35, (
+            *_both("{}_mbps", "Mbit/s", HIGHER,
+                   "its {}: mean of 20 slices without the fastest 10 % and slowest 30 %"),
+            Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
+            Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
+            *_both("latency_iqm_{}_ms", "ms", LOWER, "its latency under {}, interquartile mean"),
+            *_both("latency_low_{}_ms", "ms", LOWER, "its latency under {}, lowest"),
+            *_both("latency_high_{}_ms", "ms", LOWER, "its latency under {}, highest"),
+            *_both("latency_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
+        )),
+    # Programs with servers of their own.
+    "nuttcp": Client(
+        "nuttcp", "one TCP connection each way, one after the other", "nuttcp 6.1.2, nuttcp(8)",
+        (), 22, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {} at the receiver"),
+            *_both("retransmits_{}", "packets", LOWER, "what its sender of the {} sent again"),
+            Number("rtt_ms", "ms", LOWER, "its round trip: of connecting, before the upload"),
+        )),
+    "iperf2_bounceback": Client(
+        "iperf2", "one TCP connection each way, one after the other, and ten small messages a "
+        "second there and back beside it", "iperf 2.1.8, iperf(1), --bounceback-congest", (), 30, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}, the working load"),
+            *_both("rps_{}", "1/s", HIGHER, "its responses a second under {}"),
+            *_both("bounceback_{}_ms", "ms", LOWER, "its mean bounceback under {}"),
+            *_both("bounceback_max_{}_ms", "ms", LOWER, "its longest bounceback under {}"),
+        )),
+}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What speed tests that ran told their users; the estimates of the same name are of a run's probe.
+
+Source: the file's SPEEDTEST objects, which the runners of measure/runners write; AIM's tables
+are in aim.py.
+"""
+
+from __future__ import annotations
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import a_number
+from flent_aqm.results.metrics import aim
+from flent_aqm.results.metrics.run import Run
+
+
+def told(run: Run, client: str, name: str) -> float:
+    """A number of a client. Raises NotAvailable."""
+    found = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
+             if one.get("client") == client]
+    if not found:
+        raise NotAvailable(f"the test is not {client}'s")
+    for numbers in found:
+        value = a_number(numbers.get(name)) if isinstance(numbers, dict) else None
+        if value is not None:
+            return value
+    raise NotAvailable(f"{client} didn't tell {name} in this run")
+
+
+def cloudflare_points(run: Run, experience: str) -> float:
+    """AIM's points by Cloudflare's own numbers, without loss, which it didn't measure. Raises
+    NotAvailable."""
+    latency_ms = told(run, "cloudflare", "latency_ms")
+    increase_ms = max(told(run, "cloudflare", f"loaded_latency_{way}_ms")
+                      for way in ("download", "upload")) - latency_ms
+    return aim.points(
+        latency_ms, increase_ms, None,
+        download_mbps=(told(run, "cloudflare", "download_mbps")
+                       if experience == "streaming" else None),
+        jitter_ms=told(run, "cloudflare", "jitter_ms") if experience == "rtc" else None)

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every speed test says of the same line: a row for each, as its users see it.
+
+Left: its throughput, as a share of what TCP can carry. Middle: the latency under load that it
+shows, on top of what the run's own probe saw meanwhile. Right: its verdict, queue by queue, and
+in colour whether that tells of the latency there was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import DataFile, a_number
+from flent_aqm.results.grouping import AQM
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.percentiles import of_any
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.throughput import payload_share
+from flent_aqm.show.figures.numbers import Cell, Table
+from flent_aqm.show.grouping import Value
+from flent_aqm.show.looks import MISSING, QUIET, looks_for, order
+from flent_aqm.show.plots.axes import name_latency_axis
+from flent_aqm.show.plots.observed import queues
+
+TITLE = "What each speed test says of the same line"
+# What makes a page; all runs of one have these in common.
+PAGE = ("rate_down_mbps", "rate_up_mbps", "base_delay_ms", "cross_traffic")
+# A latency below half of the truth hides it.
+HIDES_BELOW = 0.5
+NOTHING, HIDES, TELLS = "nothing", "hides", "tells"
+COLOURS = {NOTHING: "#DDDDDD", HIDES: "#F4B6A6", TELLS: "#FFFFFF"}
+WORDS = {NOTHING: "shows no latency under load", HIDES: "shows less than half of it",
+         TELLS: "shows it"}
+TRUTH = {"p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95}
+SIZE_INCH = (15.0, 8.6)
+# A share of so much fits in.
+_MOST_SHARE_PCT = 125.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A speed test as its users see it.
+
+    label, test; rates: metrics of download and upload; latency: metrics of what it shows of
+    latency while it loads the line, of which the largest counts, in ms or, for RPM, of which the
+    smallest; verdict: how its result is told.
+    """
+
+    label: str
+    test: str
+    rates: tuple[str, str]
+    latency: tuple[str, ...]
+    verdict: Callable[[Run], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """Of a run. share_pct by direction; shown_ms: latency under load as the test shows it;
+    truth_ms by quantile, of the probe; queue_ms: the 95th percentile of what stood in the
+    router's fuller queue, as time at its rate; all None where it isn't known."""
+
+    path: Path
+    settings: Mapping[str, Value]
+    test: str
+    share_pct: Mapping[str, float]
+    shown_ms: float | None
+    truth_ms: Mapping[str, float] | None
+    queue_ms: float | None
+    verdict: str
+
+    @property
+    def judged(self) -> str:
+        """Whether what the test shows tells of the latency there was."""
+        if self.shown_ms is None or self.truth_ms is None:
+            return NOTHING
+        return HIDES if self.shown_ms < HIDES_BELOW * self.truth_ms["median"] else TELLS
+
+
+def _of(run: Run, name: str) -> float | None:
+    value = METRICS[name].of(run)
+    return None if isinstance(value, Unavailable) else value
+
+
+def _text(run: Run, name: str, form: str) -> str:
+    value = METRICS[name].of(run)
+    if isinstance(value, Unavailable):
+        return form.format("–")
+    word = METRICS[name].word
+    return form.format(word(value) if word and "{:" not in form else value)
+
+
+def _texts(*parts: tuple[str, str]) -> Callable[[Run], str]:
+    """A text of several metrics: each with a form for its number, or its word."""
+    return lambda run: "\n".join(_text(run, name, form) for name, form in parts)
+
+
+def _rpm(run: Run) -> str:
+    return (_text(run, "responsiveness_rpm", "{}") + ", "
+            + _text(run, "responsiveness_rpm", "{:.0f} RPM"))
+
+
+def _nothing(run: Run) -> str:
+    return "a rate, no more"
+
+
+TESTS = (
+    Shown("iperf3", "iperf3_bidirectional",
+          ("throughput_download_mbps", "throughput_upload_mbps"), (), _nothing),
+    Shown("nuttcp", "nuttcp", ("nuttcp_download_mbps", "nuttcp_upload_mbps"), ("nuttcp_rtt_ms",),
+          _texts(("nuttcp_rtt_ms", "RTT {:.0f} ms"))),
+    Shown("NDT7", "ndt7", ("ndt7_throughput_download_mbps", "ndt7_throughput_upload_mbps"),
+          ("ndt7_latency_download_ms", "ndt7_latency_upload_ms"),
+          _texts(("ndt7_latency_download_ms", "latency {:.0f} ms"))),
+    Shown("LibreSpeed\n(its method)", "librespeed",
+          ("librespeed_download_mbps", "librespeed_upload_mbps"), ("librespeed_ping_ms",),
+          _texts(("librespeed_ping_ms", "ping {:.0f} ms"),
+                 ("librespeed_jitter_ms", "jitter {:.1f} ms"))),
+    Shown("Ookla-style", "ookla_style",
+          ("ookla_style_client_download_mbps", "ookla_style_client_upload_mbps"),
+          ("ookla_style_client_latency_iqm_download_ms",
+           "ookla_style_client_latency_iqm_upload_ms"),
+          _texts(("ookla_style_client_ping_ms", "ping {:.0f} ms"),
+                 ("ookla_style_client_latency_iqm_download_ms", "down {:.0f} ms"),
+                 ("ookla_style_client_latency_iqm_upload_ms", "up {:.0f} ms"))),
+    Shown("iperf 2\nbounceback", "iperf2_bounceback",
+          ("iperf2_download_mbps", "iperf2_upload_mbps"),
+          ("iperf2_bounceback_download_ms", "iperf2_bounceback_upload_ms"),
+          _texts(("iperf2_rps_download", "{:.1f} rps down"),
+                 ("iperf2_rps_upload", "{:.1f} rps up"))),
+    Shown("Cloudflare\n(its method)", "cloudflare",
+          ("cloudflare_download_mbps", "cloudflare_upload_mbps"),
+          ("cloudflare_loaded_latency_download_ms", "cloudflare_loaded_latency_upload_ms"),
+          _texts(("cloudflare_aim_streaming", "video {}"), ("cloudflare_aim_gaming", "games {}"),
+                 ("cloudflare_aim_rtc", "calls {}"))),
+    Shown("Responsiveness\n(IETF's draft)", "responsiveness",
+          ("responsiveness_goodput_download_mbps", "responsiveness_goodput_upload_mbps"),
+          ("responsiveness_rpm",), _rpm),
+)
+
+
+def row_of(data: DataFile) -> Row | None:
+    """A file's row; None where its test is none of these. Raises BadResult."""
+    run = as_run(data)
+    about = next((one for one in TESTS if one.test == run.test), None)
+    if about is None:
+        return None
+    share = {}
+    for way, name in zip(DIRECTIONS, about.rates, strict=True):
+        rate = a_number(run.settings.get("rate_down_mbps" if way == "download"
+                                         else "rate_up_mbps"))
+        value = _of(run, name)
+        if rate and value is not None:
+            share[way] = value / (rate * payload_share(run, way)) * 100
+    try:
+        loaded = run.loaded().rtt_ms
+        truth = {name: float(of_any(loaded, percent)) for name, percent in TRUTH.items()}
+    except NotAvailable:
+        truth = None
+    return Row(data.path, run.settings, run.test, share, _shown_ms(run, about), truth,
+               _queue_ms(run, data), about.verdict(run))
+
+
+def _shown_ms(run: Run, about: Shown) -> float | None:
+    found = [60_000 / value if METRICS[name].unit == "RPM" else value
+             for name in about.latency if (value := _of(run, name)) is not None]
+    return max(found) if found else None
+
+
+def _queue_ms(run: Run, data: DataFile) -> float | None:
+    window = run.load_window
+    found = []
+    known = queues(data.raw_values)
+    for way, key in (("download", "rate_down_mbps"), ("upload", "rate_up_mbps")):
+        rate = a_number(run.settings.get(key))
+        queue = known.get(way)
+        if rate and queue is not None and window is not None:
+            inside = (queue.at_s >= window.start_s) & (queue.at_s <= window.end_s)
+            if inside.any():
+                found.append(float(numpy.percentile(
+                    queue.backlog_bytes[inside], 95)) * 8e-3 / rate)
+    return max(found) if found else None
+
+
+def page_of(row: Row) -> tuple[Value, ...]:
+    """What a row's page is: its values of PAGE."""
+    return tuple(row.settings.get(name, 0) for name in PAGE)
+
+
+def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:
+    """Draw one page onto a matplotlib figure, title empty for none; gives its numbers and its
+    caption. Of runs that repeat each other, the first is shown."""
+    aqms = order([str(row.settings[AQM]) for row in rows])
+    cells: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        cells.setdefault((row.test, str(row.settings[AQM])), row)
+    shares, latency, verdicts = canvas.subplots(
+        1, 3, sharey=True, gridspec_kw={"width_ratios": [1, 1.5, max(1.2, 0.52 * len(aqms))]})
+    _shares(shares, cells, aqms)
+    _latencies(latency, cells, aqms)
+    _verdicts(verdicts, cells, aqms)
+    shares.set_yticks(range(len(TESTS)), [one.label for one in TESTS])
+    shares.set_ylim(len(TESTS) - 0.5, -0.5)
+    for axis in (shares, latency):
+        for line in range(1, len(TESTS)):
+            axis.axhline(line - 0.5, color=MISSING, linewidth=1)
+    _legend(canvas, aqms, title)
+    return _table(cells, aqms), [
+        f"{len(cells)} runs",
+        "bar: the run's own probe under load, 5th to 95th percentile, dash: its median; cross: "
+        "what stood in the router's queue, 95th percentile",
+        "diamond: latency under load as the test shows it (the worse direction; RPM as 60000 / "
+        "RPM); of NDT7, LibreSpeed and nuttcp the latency that they show at all",
+        "no diamond: it shows none"]
+
+
+def _places(aqms: Sequence[str]) -> dict[str, float]:
+    return {aqm: (number - (len(aqms) - 1) / 2) * 0.78 / len(aqms)
+            for number, aqm in enumerate(aqms)}
+
+
+def _shares(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> None:
+    looks, places = looks_for(aqms), _places(aqms)
+    for line, about in enumerate(TESTS):
+        for aqm in aqms:
+            row = cells.get((about.test, aqm))
+            for way, marker in (("download", "v"), ("upload", "^")):
+                if row is not None and way in row.share_pct:
+                    share = min(row.share_pct[way], _MOST_SHARE_PCT)
+                    axis.plot([share], [line + places[aqm]], marker, markersize=5,
+                              color=looks[aqm].colour,
+                              markerfacecolor="none" if way == "upload" else looks[aqm].colour)
+    axis.axvline(100, color=QUIET, linewidth=1, linestyle=(0, (4, 2)))
+    axis.set_xlim(0, _MOST_SHARE_PCT + 3)
+    axis.set_xlabel("throughput (% of what TCP can carry)")
+    axis.grid(visible=True, axis="x", alpha=0.3)
+
+
+def _latencies(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> None:
+    looks, places = looks_for(aqms), _places(aqms)
+    axis.set_xscale("log")
+    for line, about in enumerate(TESTS):
+        for aqm in aqms:
+            row = cells.get((about.test, aqm))
+            if row is None:
+                continue
+            at, colour = line + places[aqm], looks[aqm].colour
+            if row.truth_ms:
+                truth = {name: value for name, value in row.truth_ms.items()
+                         if numpy.isfinite(value)}
+                axis.plot([truth.get("p5", 1), truth.get("p95", max(truth.values()))], [at, at],
+                          color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
+                if "median" in truth:
+                    axis.plot([truth["median"]], [at], "|", color=colour, markersize=9,
+                              markeredgewidth=2)
+            if row.queue_ms and row.queue_ms >= 0.1:
+                axis.plot([row.queue_ms], [at], "x", color=colour, markersize=4)
+            if row.shown_ms:
+                axis.plot([row.shown_ms], [at], "D", markersize=5, color="white",
+                          markeredgecolor="black", zorder=4)
+    name_latency_axis(axis, "x")
+    axis.set_xlabel("latency under load (ms)")
+    axis.grid(visible=True, axis="x", alpha=0.3)
+
+
+def _verdicts(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> None:
+    from matplotlib.patches import Rectangle
+
+    for line, about in enumerate(TESTS):
+        for place, aqm in enumerate(aqms):
+            row = cells.get((about.test, aqm))
+            colour = MISSING if row is None else COLOURS[row.judged]
+            axis.add_patch(Rectangle((place - 0.5, line - 0.5), 1, 1, facecolor=colour,
+                                     edgecolor="white", linewidth=2))
+            axis.text(place, line, "no run" if row is None else row.verdict, ha="center",
+                      va="center", fontsize="small", color=QUIET if row is None else "black")
+    axis.set_xlim(-0.5, len(aqms) - 0.5)
+    axis.set_xticks(range(len(aqms)), aqms)
+    axis.xaxis.tick_top()
+    axis.tick_params(length=0)
+    axis.set_xlabel("its verdict, as its users see it")
+    for side in axis.spines.values():
+        side.set_visible(False)
+
+
+def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    looks = looks_for(aqms)
+    handles = [Line2D([], [], label=aqm, color=looks[aqm].colour, linewidth=5, alpha=0.6)
+               for aqm in aqms]
+    handles += [
+        Line2D([], [], label="download", color=QUIET, marker="v", linestyle="none"),
+        Line2D([], [], label="upload", color=QUIET, marker="^", markerfacecolor="none",
+               linestyle="none"),
+        Line2D([], [], label="as the test shows it", color="white", marker="D",
+               markeredgecolor="black", linestyle="none"),
+        *(Patch(facecolor=COLOURS[one], edgecolor="#BBBBBB", label=WORDS[one])
+          for one in (TELLS, HIDES, NOTHING))]
+    canvas.legend(handles=handles, loc="outside upper center", frameon=False, title=title,
+                  ncols=len(handles), title_fontsize="large", fontsize="small",
+                  columnspacing=1.4)
+
+
+def _table(cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> Table:
+    table = Table(["test", AQM, *(f"share_{way}_pct" for way in DIRECTIONS), "shown_ms",
+                   *(f"truth_{name}_ms" for name in TRUTH), "queue_p95_ms", "judged",
+                   "verdict"], runs=len(cells))
+    for about in TESTS:
+        for aqm in aqms:
+            row = cells.get((about.test, aqm))
+            if row is None:
+                table.missing.append(f"{about.test}, {aqm}")
+                continue
+            numbers: list[Cell] = [_known(value) for value in (
+                *(row.share_pct.get(way) for way in DIRECTIONS), row.shown_ms,
+                *((row.truth_ms or {}).get(name) for name in TRUTH), row.queue_ms)]
+            table.rows.append([about.test, aqm, *numbers, row.judged,
+                               row.verdict.replace("\n", "; ")])
+    return table
+
+
+def _known(value: float | None) -> Cell:
+    return "" if value is None else value
