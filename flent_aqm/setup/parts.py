@@ -27,7 +27,7 @@ NO_VERSION = {"netserver"}
 
 PYTHON_PACKAGES = {
     "flent": "run", "numpy": "run", "matplotlib": "run", "rich": "run", "websockets": "run",
-    "cryptography": "run", "PySide6-Essentials": "gui", "qtpy": "gui", "pytest": "test",
+    "h2": "run", "h11": "run", "cryptography": "run", "PySide6-Essentials": "gui", "qtpy": "gui", "pytest": "test",
     "mypy": "test", "ruff": "test",
 }
 GROUPS = {

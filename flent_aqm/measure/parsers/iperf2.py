@@ -68,6 +68,9 @@ def parse_iperf2(text: str) -> Iperf2:
             load.append(Interval(float(found["start"]), float(found["end"]),
                                  float(found["mbps"])))
     if not load or not bounces or load[-1].start_s:
+        fault = next((line for line in text.splitlines() if " failed" in line), "")
+        if fault:
+            raise ParseError(f"iperf 2: {fault[:100]}")
         raise ParseError("iperf 2 printed no bounceback with its working load; its output "
                          f"starts with {text[:60]!r}")
     return Iperf2(tuple(load[:-1]), tuple(bounces[:-1]), load[-1], bounces[-1])

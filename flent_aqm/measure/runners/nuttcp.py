@@ -45,10 +45,8 @@ class AqmNuttcpRunner(SupervisedRunner):
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         text = text_of(output)
-        # It complains with status 0.
-        if "nuttcp" in text[:20] or not text.strip():
-            raise BadResult(f"nuttcp: {text.strip().splitlines()[0] if text.strip() else ''}"
-                            f"{last_line(error) if not text.strip() else ''}")
+        if not text.strip():
+            raise BadResult(f"nuttcp: {last_line(error)}")
         found = parse_nuttcp(text)
         samples = []
         at_s = self.started_s

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 import time
@@ -101,8 +102,7 @@ class Connection(ABC, asyncio.Protocol):
                     server_hostname="" if self.server.secure else None)
         except (OSError, ssl.SSLError) as fault:
             sock.close()
-            raise BadResult(f"no connection to {self.server.name}: "
-                            f"{fault.strerror or fault or 'no answer'}") from None
+            raise BadResult(f"no connection to {self.server.name}: {_reason(fault)}") from None
         except asyncio.CancelledError:
             sock.close()
             raise
@@ -183,6 +183,15 @@ class Connection(ABC, asyncio.Protocol):
     def broken(self, why: str) -> BadResult:
         """The error of a request that had no end."""
         return BadResult(f"the connection to {self.server.name} broke: {self._ended or why}")
+
+
+def _reason(fault: OSError) -> str:
+    """asyncio puts addresses in place of the system's words."""
+    if isinstance(fault, TimeoutError):
+        return f"no answer in {PATIENCE_S:g} s"
+    if isinstance(fault, ssl.SSLError) or not fault.errno:
+        return str(fault)
+    return os.strerror(fault.errno)
 
 
 _contexts: dict[str, ssl.SSLContext] = {}

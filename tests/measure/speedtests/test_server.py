@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server and both kinds of connection, over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.connection import Connection, Reply, Server, find_server
+from flent_aqm.measure.speedtests.http1 import Http1Connection
+from flent_aqm.measure.speedtests.http2 import Http2Connection
+
+KINDS = (Http1Connection, Http2Connection)
+MODULE = [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests"]
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A server of its own, on a port that was free."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number = int(free.getsockname()[1])
+    with subprocess.Popen([*MODULE, "serve", "--port", str(number)]) as process:
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", number), 1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield number
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+def _server(port: int) -> Server:
+    return find_server("127.0.0.1", port, None, False)
+
+
+def _ask(kind: type[Connection], port: int, method: str, path: str, size: int = 0) -> Reply:
+    async def ask() -> Reply:
+        async with kind(_server(port)) as connection:
+            if method == "GET":
+                return await connection.get(path)
+            return await connection.post(path, size)
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("method", "path", "sent", "got"), [
+    ("GET", "/small", 0, 1), ("GET", "/garbage.php?ckSize=3", 0, 3 << 20),
+    ("GET", "/backend/garbage", 0, 4 << 20), ("GET", "/__down?bytes=0", 0, 0),
+    ("GET", "/__down?bytes=1234567", 0, 1234567), ("POST", "/__up", 3_000_000, 0),
+    ("GET", "/download?bytes=77", 0, 77), ("POST", "/empty.php", 5_000_000, 0),
+    ("POST", "/upload", 100_000, 0), ("GET", "/__down?bytes=-1", 0, 0),
+    ("GET", "/__down?bytes=x", 0, 0)])
+def test_endpoints_answer_with_what_their_tests_expect(
+        port: int, kind: type[Connection], method: str, path: str, sent: int, got: int) -> None:
+    """Each path gives as many bytes as it should, over HTTP/1.1 and HTTP/2."""
+    reply = _ask(kind, port, method, path, sent)
+    assert (reply.status, reply.size) == (200, got)
+    assert reply.sent_s <= reply.first_s <= reply.end_s
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_configuration_names_urls_of_one_host(port: int, kind: type[Connection]) -> None:
+    """That of the draft: version 1, and URLs at the host that was asked."""
+    found = json.loads(_ask(kind, port, "GET", "/.well-known/nq").body)
+    assert found["version"] == 1
+    assert found["urls"]["small_download_url"] == f"http://127.0.0.1:{port}/small"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_requests_go_on_one_connection(port: int, kind: type[Connection]) -> None:
+    """A second one is answered, and bytes of either way are counted as they go."""
+    async def ask() -> tuple[list[int], list[int]]:
+        down: list[int] = []
+        up: list[int] = []
+        async with kind(_server(port)) as connection:
+            await connection.get("/small")
+            await connection.get("/__down?bytes=1000000", down.append)
+            await connection.post("/__up", 1_000_000, up.append)
+            await connection.get("/small")
+        return down, up
+
+    down, up = asyncio.run(ask())
+    assert sum(down) == 1_000_000
+    assert 900_000 < sum(up) <= 1_000_000
+
+
+def test_small_answers_overtake_large_ones_on_http2(port: int) -> None:
+    """With 5 ms of unsent data at most, a small request comes back beside an endless one."""
+    async def ask() -> list[Reply]:
+        async with Http2Connection(_server(port)) as connection:
+            load = asyncio.ensure_future(
+                connection.get("/large?unsent=draft", patience_s=None))
+            await asyncio.sleep(0.3)
+            found = [await connection.get("/small", patience_s=20) for _ in range(3)]
+            assert not load.done()
+            load.cancel()
+            return found
+
+    assert [reply.size for reply in asyncio.run(ask())] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_path_is_refused_with_its_status(port: int, kind: type[Connection]) -> None:
+    """As by a server that is another one."""
+    with pytest.raises(BadResult, match="answers /nowhere with status 404"):
+        _ask(kind, port, "GET", "/nowhere")
+
+
+def test_what_is_no_http_ends_the_connection(port: int) -> None:
+    """And the server goes on for others."""
+    with socket.create_connection(("127.0.0.1", port), 5) as sock:
+        sock.sendall(b"\0\1\2 nonsense\r\n\r\n")
+        try:
+            assert sock.recv(100) == b""
+        except ConnectionResetError:
+            pass
+    assert _ask(Http1Connection, port, "GET", "/small").size == 1
+
+
+@pytest.mark.parametrize("client", ["librespeed", "responsiveness"])
+def test_client_without_a_server_says_so_in_one_line(client: str) -> None:
+    """No traceback, and status 1."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        done = subprocess.run(
+            [*MODULE, client, "--host", "127.0.0.1", "--port", str(taken.getsockname()[1])],
+            capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: no connection to 127\.0\.0\.1:\d+: Connection refused\n",
+                        done.stderr)
+    assert done.stdout == ""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Speed tests in the lab, by the real `flent -B`: what they say of a full queue, and that they
+repeat."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.table import METRICS
+
+pytestmark = pytest.mark.lab
+
+BIN = Path(sys.executable).parent
+# As TCP carries 9.56 of 10 Mbit/s.
+CARRIED_MBPS = 10 * 1448 / 1514
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two clients through drop-tail and a fair queue at 10 Mbit/s."""
+    folder = tmp_path_factory.mktemp("speedtests")
+    (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    (folder / "try.batch").write_text("""[Batch::try]
+inherits = base
+output_path = results
+rate_mbps = 10
+base_delay_ms = 20
+test_parameters = cross_traffic=${cross_traffic};interval_s=1;probes_per_s=5
+for_aqm = no_aqm, fq_codel
+for_tool = librespeed, responsiveness
+filename_extra = ${test_name}-${aqm}
+
+[Arg::librespeed]
+test_name = librespeed
+
+[Arg::responsiveness]
+test_name = responsiveness
+""")
+    done = subprocess.run([BIN / "flent", "-B", "try.batch"], cwd=folder, timeout=900,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "results"
+
+
+def _run(sweep: Path, *parts: str) -> Run:
+    file, = (file for file in sweep.glob("*.flent.gz") if all(part in file.name for part in parts))
+    return load_run(file)
+
+
+def _value(run: Run, name: str) -> Any:
+    return METRICS[name].of(run)
+
+
+def test_librespeed_calls_a_full_queue_a_good_ping(sweep: Path) -> None:
+    """Its ping is that of the idle line, and its upload is more than the line can carry, while
+    the probe beside it waited for a second."""
+    run = _run(sweep, "librespeed", "no_aqm")
+    assert _value(run, "librespeed_ping_ms") == pytest.approx(20, abs=0.5)
+    assert _value(run, "librespeed_download_mbps") == pytest.approx(CARRIED_MBPS * 1.06, rel=0.03)
+    assert _value(run, "librespeed_upload_mbps") > CARRIED_MBPS * 1.06
+    assert _value(run, "latency_loaded_p95_ms") > 500
+
+
+def test_probes_go_on_until_5_s_after_a_test_whose_end_nobody_knew(sweep: Path) -> None:
+    """Not until the longest that the test could have taken."""
+    run = _run(sweep, "librespeed", "fq_codel")
+    assert run.load_window is not None
+    assert float(run.probe.sent_s[-1]) - run.load_window.end_s == pytest.approx(5, abs=0.5)
+    assert float(run.probe.sent_s[-1]) - float(run.probe.sent_s[0]) < 50
+
+
+def test_responsiveness_tells_queues_apart(sweep: Path) -> None:
+    """Poor through drop-tail; and through a fair queue several times as many round trips."""
+    full, fair = (_run(sweep, "responsiveness", aqm) for aqm in ("no_aqm", "fq_codel"))
+    rpm = METRICS["responsiveness_rpm"]
+    bad, good = rpm.of(full), rpm.of(fair)
+    assert isinstance(bad, float)
+    assert isinstance(good, float)
+    assert rpm.text(bad).startswith("poor")
+    assert good > 3 * bad
+    for run in (full, fair):
+        assert 1 <= _value(run, "responsiveness_connections_download") <= 16
+        assert _value(run, "responsiveness_goodput_upload_mbps") < CARRIED_MBPS * 1.15
+
+
+def test_a_speed_test_repeats(sweep: Path) -> None:
+    """Made again from its data file, every sample is the same."""
+    file, = sweep.glob("*librespeed*fq_codel*.flent.gz")
+    done = subprocess.run([BIN / "flent-aqm", "replay", file], cwd=sweep, timeout=300,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
