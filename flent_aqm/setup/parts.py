@@ -27,8 +27,8 @@ NO_VERSION = {"netserver"}
 
 PYTHON_PACKAGES = {
     "flent": "run", "numpy": "run", "matplotlib": "run", "rich": "run", "websockets": "run",
-    "h2": "run", "h11": "run", "cryptography": "run", "PySide6-Essentials": "gui", "qtpy": "gui", "pytest": "test",
-    "mypy": "test", "ruff": "test",
+    "h2": "run", "h11": "run", "cryptography": "run", "PySide6-Essentials": "gui", "qtpy": "gui",
+    "pytest": "test", "mypy": "test", "ruff": "test",
 }
 GROUPS = {
     "run": "measuring", "dualpi2": "aqm dualpi2 (optional)", "build": "set-up",

@@ -25,7 +25,7 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import payload_share
 from flent_aqm.show.figures.numbers import Cell, Table
 from flent_aqm.show.grouping import Value
-from flent_aqm.show.looks import MISSING, QUIET, looks_for, order
+from flent_aqm.show.looks import DASH, MISSING, QUIET, looks_for, order
 from flent_aqm.show.plots.axes import name_latency_axis
 from flent_aqm.show.plots.observed import queues
 
@@ -64,8 +64,8 @@ class Shown:
 @dataclass(frozen=True, eq=False)
 class Row:
     """Of a run. share_pct by direction; shown_ms: latency under load as the test shows it;
-    truth_ms by quantile, of the probe, and its mean; queue_ms: the 95th percentile of what stood in the
-    router's fuller queue, as time at its rate; all None where it isn't known."""
+    truth_ms by quantile, of the probe, and its mean; queue_ms: the 95th percentile of what
+    stood in the router's fuller queue, as time at its rate; all None where it isn't known."""
 
     path: Path
     settings: Mapping[str, Value]
@@ -92,7 +92,7 @@ def _of(run: Run, name: str) -> float | None:
 def _text(run: Run, name: str, form: str) -> str:
     value = METRICS[name].of(run)
     if isinstance(value, Unavailable):
-        return form.format("–")
+        return DASH
     word = METRICS[name].word
     return form.format(word(value) if word and "{:" not in form else value)
 
