@@ -26,6 +26,7 @@ from itertools import cycle
 from pathlib import Path
 
 from bench import disturbances
+from flent_aqm.asked.cross_traffic import BULK, KINDS
 from flent_aqm.asked.test_files import our_tests
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.setup.kernel.locate import find_kernel
@@ -45,7 +46,9 @@ rate_mbps = 20
 length = 5
 {more}
 """
-CROSS = "cross_traffic = 1"
+CROSS = "cross_traffic = {kind}"
+# Beside one test; the other tests have bulk.
+OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS if kind != BULK]
 BUSY = ("omnia+rx_packet_ns=60000+other_work_kind=interrupt+other_work_per_s=100"
         "+other_work_us=500")
 CARDS = "ip netns exec router cat /sys/module/lab_router/parameters/card"
@@ -85,7 +88,7 @@ def main() -> int:
                         help="in turn, with commas between (default: %(default)s)")
     parser.add_argument("--output", type=Path, help="instead of bench/results/identical-DATE.json")
     arguments = parser.parse_args()
-    names = arguments.only or [*our_tests(), "rrul", *LAB]
+    names = arguments.only or [*our_tests(), *OTHER_CROSS, "rrul", *LAB]
     circumstances = arguments.circumstances.split(",")
     unknown = [name for name in circumstances if name not in disturbances.ALL]
     if unknown:
@@ -120,18 +123,20 @@ def main() -> int:
     return 1 if any(verdict.differed for verdict in verdicts) else 0
 
 
-def replayed(test: str, circumstances: list[str], *, router_model: str
+def replayed(name: str, circumstances: list[str], *, router_model: str
              ) -> Iterator[tuple[str, str]]:
     """Run a test once and replay it; gives circumstance and what differed, or ''."""
+    test, _, kind = name.partition(", ")
     ours = test in our_tests()
-    with tempfile.TemporaryDirectory(prefix="flent-aqm-identical-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-identical-") as place:
+        folder = Path(place)
         folder.chmod(0o755)  # for other users
         base = resource_dir("batches") / "base.batch"
         (folder / "base.batch").write_text(base.read_text())
         (folder / "identical.batch").write_text(BATCH.format(
             test=test, aqm="fq_codel" if ours else "codel",
-            model=router_model, more=CROSS if ours else "test_parameters ="))
+            model=router_model,
+            more=CROSS.format(kind=kind or 1) if ours else "test_parameters ="))
         done = subprocess.run([FLENT, "-B", "identical.batch"], cwd=folder, check=False,
                               capture_output=True, text=True)
         if done.returncode:

@@ -31,10 +31,10 @@ start() {
                 launch iperf3 --server --json --interval 0.2 --port "${port}"
             done
             ;;
-        irtt) launch irtt server -b ":$1" -d 0 -i 0 ;;
+        irtt | irtt-call) launch irtt server -b ":$1" -d 0 -i 0 ;;
         netserver) launch netserver -D -p "$1" ;;
         ndt7) launch flent-aqm ndt7-server --port "$1" --no-tls ;;
-        *) die "unknown server '${kind}'; known: iperf3, iperf3-flows, irtt, netserver, ndt7" ;;
+        *) die "unknown server '${kind}'; known: iperf3, iperf3-flows, irtt, irtt-call, netserver, ndt7" ;;
     esac
     sleep 2
     for process in ${launched}; do

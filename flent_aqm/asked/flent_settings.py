@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from flent_aqm.asked.cross_traffic import FORM as CROSS_TRAFFIC
 from flent_aqm.asked.flow_groups import FLOWS, RATES
 from flent_aqm.base.errors import ConfigError
 
@@ -55,7 +56,7 @@ _LAB_HOST = text("|".join(LAB_HOSTS))
 # Test parameter -> the values that may come from a data file. Flent makes command lines of
 # some parameters (`command`, `ping_hosts`, …): what isn't listed here is refused.
 TEST_PARAMETERS: dict[str, Check] = {
-    "cross_traffic": _FLAG,
+    "cross_traffic": text(CROSS_TRAFFIC),
     "cross_direction": text("upload|download|both"),
     "cross_port": _PORT,
     "ndt7_port": _PORT,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from flent_aqm.asked.cross_traffic import kind_of
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.base.switch import switch
@@ -14,7 +15,7 @@ from flent_aqm.base.switch import switch
 @dataclass(frozen=True)
 class Needs:
     """tools: programs of client and server; servers: those to start, as testbed/guest/server.sh
-    names them; cross_servers: further ones for cross traffic. A server that isn't started
+    names them; cross_servers: further ones for bulk cross traffic. A server that isn't started
     costs no time. encrypted: TLS is in use, whose random numbers have to repeat."""
 
     tools: tuple[str, ...]
@@ -47,9 +48,11 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
     needs = needs_of(test_name)
     if test_name.startswith("ndt7"):
         needs = _ndt7(needs, scenario, parameters)
-    if scenario.cross_traffic:
-        needs = replace(needs, servers=(*needs.servers, *needs.cross_servers),
-                        tools=(*needs.tools, "iperf3"))
+    kind = kind_of(scenario.cross_traffic)
+    if kind:
+        cross = (kind.server,) if kind.server else needs.cross_servers
+        needs = replace(needs, servers=(*needs.servers, *cross),
+                        tools=(*needs.tools, *kind.tools))
     return needs
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 
+from flent_aqm.asked.cross_traffic import kind_of, parse_cross_traffic
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model, with_parameters
@@ -37,7 +38,8 @@ class Scenario:
     rate_up_mbps: float = 100.0
     rate_down_mbps: float = 100.0
     burst_shaping: bool = False
-    cross_traffic: bool = False
+    # False, True for bulk, or another kind's name; see cross_traffic.py.
+    cross_traffic: bool | str = False
     base_delay_ms: float = 0.0
     router_model: str = "ideal"
     testbed: str = "virtual"
@@ -148,7 +150,8 @@ class Scenario:
             rate_up_mbps=_rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
             rate_down_mbps=_rate("rate_down_mbps", given.get("rate_down_mbps", rate)),
             burst_shaping=parse_flag("burst_shaping", given.get("burst_shaping", False)),
-            cross_traffic=parse_flag("cross_traffic", given.get("cross_traffic", False)),
+            cross_traffic=parse_cross_traffic("cross_traffic",
+                                              given.get("cross_traffic", False)),
             base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0)),
             router_model=with_parameters(str(given.get("router_model", "ideal")),
                                          _router_parameters(given)),
@@ -194,6 +197,10 @@ class Scenario:
         if self.shaper == "cake" and self.up_aqm not in (None, "cake"):
             raise ConfigError("shaper: cake is AQM and shaper in one; give up_aqm = cake with it, "
                               f"not {self.up_aqm}")
+        kind = kind_of(self.cross_traffic)
+        if self.server_testbed and kind and kind.server == "fetch":
+            raise ConfigError(f"cross_traffic: {self.cross_traffic} needs a server that "
+                              "server_testbed can't start; leave one of them out")
         if (self.modem_down_mbps is None) != (self.modem_up_mbps is None):
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
                               "both, or modem_mbps")

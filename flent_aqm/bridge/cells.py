@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.asked.cell import Cell, derive_seed, in_one_form, refuse_unexpanded
+from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
 from flent_aqm.asked.keys import refuse_unknown_parameters
 from flent_aqm.asked.scenario import Scenario, parse_flag
@@ -72,7 +73,7 @@ def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
     if definition.exists():
         refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
     parameter = settings.TEST_PARAMETERS.get("cross_traffic", "no")
-    if scenario.cross_traffic != parse_flag("test_parameters: cross_traffic", parameter):
+    if scenario.cross_traffic != parse_cross_traffic("test_parameters: cross_traffic", parameter):
         raise ConfigError(f"{where}: cross_traffic is {scenario.cross_traffic}, but "
                           f"test_parameters says {parameter}; add cross_traffic=${{cross_traffic}} "
                           "to test_parameters")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flent_aqm.asked.cross_traffic import KINDS
 from flent_aqm.base.words import for_plot
 from flent_aqm.results import grouping
 from flent_aqm.results.grouping import AQM, RATE, collect
@@ -158,6 +159,8 @@ def word(name: str, value: Value | None) -> str:
         return f"{value:g} Mbit/s" if isinstance(value, (int, float)) else f"{value} Mbit/s"
     if name in ("burst_shaping", "cross_traffic"):
         on = str(value).lower() in ("true", "1", "1.0", "yes", "on")
+        if str(value) in KINDS:
+            return f"with {value}"
         return f"{'with' if on else 'no'} {name.split('_')[0]}"
     if name == "base_delay_ms":
         return f"+{value:g} ms" if isinstance(value, (int, float)) else f"+{value} ms"

@@ -5,6 +5,12 @@ from __future__ import annotations
 
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
+from flent_aqm.measure.runners.cross import (
+    AqmCallReverseRunner,
+    AqmCallRunner,
+    AqmVideoRunner,
+    AqmWebRunner,
+)
 from flent_aqm.measure.runners.iperf2 import AqmIperf2Runner
 from flent_aqm.measure.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
 from flent_aqm.measure.runners.irtt import AqmIrttRunner
@@ -17,6 +23,8 @@ from flent_aqm.measure.runners.rates import AqmRatesRunner
 from flent_aqm.measure.runners.speedtest import AqmSpeedtestPartRunner, AqmSpeedtestRunner
 
 RUNNERS: dict[str, type] = {
+    "aqm_call": AqmCallRunner,
+    "aqm_call_reverse": AqmCallReverseRunner,
     "aqm_capture": AqmCaptureRunner,
     "aqm_cpu": AqmCpuRunner,
     "aqm_iperf3": AqmIperf3Runner,
@@ -32,4 +40,6 @@ RUNNERS: dict[str, type] = {
     "aqm_rates": AqmRatesRunner,
     "aqm_speedtest": AqmSpeedtestRunner,
     "aqm_speedtest_part": AqmSpeedtestPartRunner,
+    "aqm_video": AqmVideoRunner,
+    "aqm_web": AqmWebRunner,
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flent_aqm.asked.cross_traffic import KINDS
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.table import METRICS
 
@@ -122,7 +123,8 @@ def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 def as_cell(value: Any, kind: str) -> Cell:
     """A value of a file as one of a column; None for one of another type."""
     if kind == SWITCH:
-        return value if isinstance(value, bool) else None
+        # A kind of cross traffic is one that is on.
+        return value if isinstance(value, bool) else str(value) in KINDS or None
     if kind == NUMBER:
         return a_number(value)
     if kind == WHOLE:

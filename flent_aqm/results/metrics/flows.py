@@ -24,6 +24,8 @@ DIRECTIONS = ("download", "upload")
 # Of these fields of a sample that has them, all numbers, times are in ms.
 TCP_FIELDS = ("tcp_rtt", "tcp_min_rtt", "tcp_rtt_var", "tcp_cwnd", "tcp_cwnd_bytes",
               "retransmits", "bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
+# And of these, of cross traffic, what people notice: times in ms, segment_mbps in Mbit/s.
+NOTICED_FIELDS = ("frame_lost", "frame_ms", "segment_mbps", "stalled_ms", "page_ms")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +43,9 @@ class Flow:
     direction: "download", "upload", or "" where its name doesn't tell. is_cross: it is
     cross traffic. start_s, end_s: of the transfer, in epoch seconds. mean_mbps: as the
     tool reports it, else from the samples; None without both. at_s, mbps, length_s:
-    throughput of intervals that end at at_s. tcp: TCP's state by field name. ndt7,
-    iperf3, speedtest: the tool's own words, see docs/data-format.md; empty for other tools.
+    throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
+    people notice, likewise. ndt7, iperf3, speedtest: the tool's own words, see
+    docs/data-format.md; empty for other tools.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Flow:
     mbps: Numbers
     length_s: Numbers
     tcp: Mapping[str, Points]
+    noticed: Mapping[str, Points]
     ndt7: Mapping[str, Any]
     iperf3: Mapping[str, Any]
     speedtest: Mapping[str, Any]
@@ -100,6 +104,8 @@ def read_flow(name: str, meta: Mapping[str, Any],
         at_s=at_s, mbps=mbps, length_s=length_s,
         tcp={field: _points(name, field, samples) for field in TCP_FIELDS
              if any(field in one for one in samples)},
+        noticed={field: _points(name, field, samples) for field in NOTICED_FIELDS
+                 if any(field in one for one in samples)},
         ndt7=_object(meta.get("NDT7")), iperf3=_object(meta.get("IPERF3")),
         speedtest=_object(meta.get("SPEEDTEST")),
     )

@@ -14,6 +14,7 @@ from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.results.metrics import (
     aim,
+    cross,
     dslreports,
     glitches,
     jitter,
@@ -280,6 +281,23 @@ def _scores() -> Iterator[Metric]:
                  "the same without p99.9", "draft-ietf-ippm-qoo")
 
 
+def _cross_traffic() -> Iterator[Metric]:
+    for way in DIRECTIONS:
+        yield Metric(f"call_lost_frames_{way}_pct", partial(cross.lost_frames_pct, direction=way),
+                     "%", LOWER, f"frames of the call's {way} of which a packet was lost", _OURS)
+        yield Metric(f"call_late_frames_{way}_pct", partial(cross.late_frames_pct, direction=way),
+                     "%", LOWER, f"frames of the call's {way} that came over "
+                     f"{cross.PLAYOUT_MS:g} ms behind the fastest packet", "ITU-T G.114")
+    yield Metric("video_bitrate_mbps", cross.video_bitrate_mbps, "Mbit/s", HIGHER,
+                 "bit rate of adaptive video's picture, mean", _OURS)
+    yield Metric("video_stall_pct", cross.video_stall_pct, "%", LOWER,
+                 "share of time in which adaptive video stood still", _OURS)
+    for statistic in ("median", "max"):
+        yield Metric(f"page_time_{statistic}_ms", partial(cross.page_time_ms, statistic=statistic),
+                     "ms", LOWER, f"time that a web page took, {_STATISTIC_NAMES[statistic]}",
+                     "Web Almanac 2024")
+
+
 def _queue() -> Iterator[Metric]:
     for way in DIRECTIONS:
         for name, function, unit, better, description in (
@@ -297,5 +315,6 @@ def _queue() -> Iterator[Metric]:
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for part in (_throughput, _latency, _steadiness, _speed_tests, _live, _scores, _queue)
+    for part in (_throughput, _latency, _steadiness, _speed_tests, _live, _scores,
+                 _cross_traffic, _queue)
     for metric in part()}

@@ -18,6 +18,7 @@ _PORTS = {
     "iperf3": (defaults.IPERF3_PORT, defaults.IPERF3_CROSS_PORT),
     "iperf3-flows": defaults.IPERF3_FLOW_PORTS,
     "irtt": (defaults.IRTT_PORT,),
+    "irtt-call": (defaults.CALL_PORT,),
     "netserver": (defaults.NETPERF_PORT,),
     "ndt7": (defaults.NDT7_PORT,),
 }

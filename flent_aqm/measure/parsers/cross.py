@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What tools of cross traffic print: our clients' lines, and irtt's JSON as a video call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.base.errors import ParseError
+
+Sample = dict[str, float]
+
+# A call's picture: 30 a second in five packets of 1200 bytes, evenly sent: 1.44 Mbit/s. Real
+# calls have frames of different sizes (RFC 8593); their rate at its most is 1.5 Mbit/s in the
+# test cases of RFC 8867.
+FRAMES_PER_S = 30
+PACKETS_PER_FRAME = 5
+PACKET_BYTES = 1200
+STEP_S = 0.2
+
+
+@dataclass(frozen=True)
+class CrossTraffic:
+    """One direction. rates: samples with t, val (Mbit/s) and dur; events: samples with t and
+    what a person notices, by the names in docs/data-format.md."""
+
+    rates: list[Sample]
+    events: list[Sample]
+
+
+def parse_lines(text: str) -> CrossTraffic:
+    """Output of measure/cross/video.py or web.py. Raises ParseError."""
+    try:
+        lines = [json.loads(line) for line in text.splitlines()]
+        start_s, step_s = float(lines[0]["start"]), float(lines[0]["step_s"])
+        counted = {int(one["step"]): int(one["bytes"]) for one in lines if "step" in one}
+        events = [{key: float(value) for key, value in one.items()}
+                  for one in lines[1:] if "step" not in one]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as fault:
+        raise ParseError(f"cross traffic's client printed {text[:60]!r}: {fault!r}") from None
+    return CrossTraffic(_rates(counted, start_s, step_s), events)
+
+
+def parse_call(text: str) -> dict[str, CrossTraffic]:
+    """Both directions of a call, out of irtt's JSON. Raises ParseError.
+
+    frame_ms: how much longer a frame's slowest packet took than the fastest packet of all, so
+    that no clock has to be right; frame_lost: 1 for a frame of which a packet is missing.
+    What irtt can't tell a direction of counts for both.
+    """
+    try:
+        trips = json.loads(text)["round_trips"]
+        if not trips:
+            raise ParseError("irtt's call has no packet")
+        return {"upload": _one_way(trips, "send", ("true", "true_up")),
+                "download": _one_way(trips, "receive", ("true", "true_down"))}
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise ParseError(f"irtt's call: {fault!r} in {text[:60]!r}") from None
+
+
+def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str, ...]
+             ) -> CrossTraffic:
+    frames: dict[int, list[Mapping[str, Any]]] = {}
+    counted: dict[int, int] = {}
+    fastest_ns: float | None = None
+    start_s = 0.0
+    for trip in trips:
+        frames.setdefault(trip["seqno"] // PACKETS_PER_FRAME, []).append(trip)
+        start_s = start_s or trip["timestamps"]["client"]["send"]["wall"] / 1e9
+        took_ns = trip["delay"].get(way)
+        if took_ns is not None and (fastest_ns is None or took_ns < fastest_ns):
+            fastest_ns = took_ns
+        if trip["lost"] not in lost_words:
+            step = int((_at_s(trip, way) - start_s) / STEP_S)
+            counted[step] = counted.get(step, 0) + PACKET_BYTES
+    whole = [(packets[0]["timestamps"]["client"]["send"]["wall"] / 1e9, packets)
+             for packets in frames.values() if len(packets) == PACKETS_PER_FRAME]
+    return CrossTraffic(_rates(counted, start_s, STEP_S),
+                        [_frame(at_s, packets, way, lost_words, fastest_ns or 0.0)
+                         for at_s, packets in whole])
+
+
+def _at_s(trip: Mapping[str, Any], way: str) -> float:
+    """When the client had to do with a packet; the server's clock may be another."""
+    ends = trip["timestamps"]["client"]
+    return float((ends["send"] if way == "send" else ends.get("receive", ends["send"]))["wall"]
+                 ) / 1e9
+
+
+def _frame(at_s: float, packets: Iterable[Mapping[str, Any]], way: str,
+           lost_words: tuple[str, ...], fastest_ns: float) -> Sample:
+    if any(one["lost"] in lost_words for one in packets):
+        return {"t": at_s, "frame_lost": 1.0}
+    # Of a packet that was lost on its way back the way there isn't known.
+    took_ns = [one["delay"][way] for one in packets if way in one["delay"]]
+    return {"t": at_s, "frame_lost": 0.0,
+            **({"frame_ms": (max(took_ns) - fastest_ns) / 1e6} if took_ns else {})}
+
+
+def _rates(counted: Mapping[int, int], start_s: float, step_s: float) -> list[Sample]:
+    """A rate for each step up to the last one in which something came."""
+    return [{"t": start_s + (step + 1) * step_s, "dur": step_s,
+             "val": counted.get(step, 0) * 8e-6 / step_s}
+            for step in range(max(counted, default=-1) + 1)]

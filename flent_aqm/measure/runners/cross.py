@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs cross traffic as people have it: a video call, adaptive video, web pages.
+
+Keys of the data sets: host, port, length (s; it ends then, or before by kill_after).
+Series: throughput, Mbit/s. Raw samples have 'val' and 'dur' (s), or what people notice:
+frame_ms and frame_lost, segment_mbps and stalled_ms, page_ms; see docs/data-format.md.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
+from flent_aqm.base.shell import find_program
+from flent_aqm.measure.parsers.cross import (
+    FRAMES_PER_S,
+    PACKET_BYTES,
+    PACKETS_PER_FRAME,
+    CrossTraffic,
+    parse_call,
+    parse_lines,
+)
+from flent_aqm.measure.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+
+
+class _CrossRunner(SupervisedRunner):
+    endless = True
+    args: list[str]
+
+    def __init__(self, *, host: str, port: int, length: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.host = host
+        self.port = port
+        self.run_for_s = length
+
+    def address(self) -> str:
+        """The server's, by the IP version of the test."""
+        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
+        return str(found[4][0])
+
+    def parsed(self, traffic: CrossTraffic) -> Parsed:
+        """A direction as Flent takes it. Raises BadResult."""
+        if not traffic.rates:
+            raise BadResult("cross traffic: nothing was carried")
+        return (
+            [[one["t"], one["val"]] for one in traffic.rates],
+            sorted([*traffic.rates, *traffic.events], key=lambda one: one["t"]),
+            {"LOAD_START": self.started_s, "LOAD_END": traffic.rates[-1]["t"],
+             "MEAN_VALUE": sum(one["val"] for one in traffic.rates) / len(traffic.rates)})
+
+
+class AqmCallRunner(_CrossRunner):
+    """A video call both ways: irtt's packets at a call's pace, and its server's answers."""
+
+    def check(self) -> None:
+        program = find_program("irtt")
+        if program is None:
+            raise RunnerCheckError("irtt is not installed; see flent-aqm doctor")
+        address = normalise_host(self.address(), bracket_v6=True)
+        self.command = shlex.join([
+            str(program), "client", "-Q", "-i",
+            f"{round(1e9 / FRAMES_PER_S / PACKETS_PER_FRAME)}ns", "-l", str(PACKET_BYTES),
+            "-d", f"{2 * (self.run_for_s or 0) + 60:g}s", "-o", "OUTPUT",
+            f"{address}:{self.port}"])
+        super().check()
+
+    def fork(self) -> int:
+        # Stopped, irtt writes into files, and nothing to standard output.
+        self._written = self.open_output(".json")
+        self.args = [self._written.name if one == "OUTPUT" else one for one in self.args]
+        return super().fork()
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        call = parse_call(Path(self._written.name).read_text(encoding="utf-8"))
+        upload = self.parsed(call["upload"])
+        # Only what is returned reaches the process that Flent goes on in.
+        upload[2]["reverse"] = self.parsed(call["download"])
+        return upload
+
+    def recv_result(self, res: Parsed) -> None:
+        if "reverse" in res[2]:
+            AqmIperf3Runner.reverse[self.runner_name] = res[2].pop("reverse")
+        super().recv_result(res)
+
+
+class AqmCallReverseRunner(AqmIperf3ReverseRunner):
+    """The download of an AqmCallRunner; key of the data set: reverse_of, its series."""
+
+
+class _ClientRunner(_CrossRunner):
+    module: ClassVar[str]
+
+    def check(self) -> None:
+        self.command = shlex.join([sys.executable, "-P", "-m", self.module, self.address(),
+                                   str(self.port)])
+        super().check()
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        return self.parsed(parse_lines(text_of(output)))
+
+
+class AqmVideoRunner(_ClientRunner):
+    """Adaptive video."""
+
+    module = "flent_aqm.measure.cross.video"
+
+
+class AqmWebRunner(_ClientRunner):
+    """Web pages."""
+
+    module = "flent_aqm.measure.cross.web"

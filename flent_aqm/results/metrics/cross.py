@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a person noticed of the test: the quality of cross traffic while the test ran.
+
+Counted is what began while the test loaded the link; in a test without load, all.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.run import Run
+
+# A frame that is no later than this can be shown: with 50 ms for camera, coder and screen that
+# makes the 150 ms from mouth to ear that ITU-T G.114 gives most conversations.
+PLAYOUT_MS = 100.0
+
+
+def lost_frames_pct(run: Run, direction: str) -> float:
+    """Share in % of a call's frames of which a packet was lost. Raises NotAvailable."""
+    return 100 * float(_values(run, "frame_lost", direction).mean())
+
+
+def late_frames_pct(run: Run, direction: str) -> float:
+    """Share in % of a call's frames, of those that came whole, that were later than
+    PLAYOUT_MS behind the fastest packet. Raises NotAvailable."""
+    return 100 * float((_values(run, "frame_ms", direction) > PLAYOUT_MS).mean())
+
+
+def video_bitrate_mbps(run: Run) -> float:
+    """Mean bit rate of the picture, over the segments that came. Raises NotAvailable."""
+    return float(_values(run, "segment_mbps").mean())
+
+
+def video_stall_pct(run: Run) -> float:
+    """Share in % of the time in which the picture stood still. Raises NotAvailable."""
+    flow = next((one for one in run.flows if "stalled_ms" in one.noticed), None)
+    stalled_ms = float(_values(run, "stalled_ms").sum())
+    window = run.load_window
+    if window is None:
+        assert flow is not None
+        return stalled_ms / 10 / (flow.end_s - flow.start_s)
+    return min(stalled_ms / 10 / window.length_s, 100.0)
+
+
+def page_time_ms(run: Run, statistic: str) -> float:
+    """How long pages took, "median" or "max". Raises NotAvailable."""
+    found = _values(run, "page_ms")
+    return float(numpy.median(found) if statistic == "median" else found.max())
+
+
+def _values(run: Run, field: str, direction: str | None = None) -> Numbers:
+    flows = [flow for flow in run.flows if field in flow.noticed
+             and direction in (None, flow.direction)]
+    if not flows:
+        raise NotAvailable("the cross traffic is of another kind" if any(
+            flow.is_cross for flow in run.flows) else "the run has no cross traffic")
+    points = flows[0].noticed[field]
+    window = run.load_window
+    values = points.values if window is None else points.values[
+        (points.at_s >= window.start_s) & (points.at_s <= window.end_s)]
+    if not values.size:
+        raise NotAvailable("none of the cross traffic's pages, segments or frames began under "
+                           "load and came to its end")
+    return values

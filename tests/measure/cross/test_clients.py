@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The player and the reader, with the real server over loopback, and how the player decides."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from flent_aqm.base.errors import ParseError
+from flent_aqm.measure.cross.video import FIRST_MBPS, LADDER_MBPS, Screen, choose
+from flent_aqm.measure.cross.web import HTML_BYTES, OBJECT_BYTES, OBJECTS
+from flent_aqm.measure.parsers.cross import parse_lines
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A server's."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        number = int(free.getsockname()[1])
+    server = subprocess.Popen([sys.executable, "-m", "flent_aqm.measure.cross.server",
+                               str(number)])
+    for _ in range(300):
+        try:
+            socket.create_connection(("127.0.0.1", number), timeout=1).close()
+            break
+        except OSError:
+            signal.sigtimedwait([], 0.05)
+    yield number
+    server.kill()
+    server.wait()
+
+
+def printed(module: str, port: int, until: str) -> str:
+    """What a client prints up to a line with a word in it, and when it is then stopped."""
+    with subprocess.Popen([sys.executable, "-m", f"flent_aqm.measure.cross.{module}",
+                           "127.0.0.1", str(port)], stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        lines = []
+        for line in client.stdout:
+            lines.append(line)
+            if until in line:
+                break
+        client.send_signal(signal.SIGINT)
+        lines += client.stdout
+        assert client.wait(30) == 0
+    return "".join(lines)
+
+
+def test_page_comes_whole_and_its_time_is_told(port: int) -> None:
+    """All bytes of 71 requests are counted once."""
+    traffic = parse_lines(printed("web", port, "page_ms"))
+    page, = traffic.events
+    assert page["page_ms"] > 0
+    assert sum(one["val"] * one["dur"] for one in traffic.rates) * 125_000 == pytest.approx(
+        HTML_BYTES + OBJECTS * OBJECT_BYTES)
+    assert all(one["dur"] == pytest.approx(0.2) for one in traffic.rates)
+
+
+def test_player_takes_the_best_picture_once_it_knows_the_line(port: int) -> None:
+    """Its first segment is a modest one; stopped, it says how long the picture stood still."""
+    events = parse_lines(printed("video", port, "7.8")).events
+    assert [one.get("segment_mbps") for one in events] == [FIRST_MBPS, LADDER_MBPS[-1], None]
+    assert all(one["stalled_ms"] >= 0 for one in events)
+
+
+def test_client_without_a_server_says_so_in_one_line() -> None:
+    """And ends with status 1."""
+    done = subprocess.run([sys.executable, "-m", "flent_aqm.measure.cross.web", "127.0.0.1", "1"],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "127.0.0.1 port 1: Connection refused\n")
+
+
+@pytest.mark.parametrize("line", ["-1", "0", "100000001", "x" * 50, "GET / HTTP/1.1"])
+def test_server_ends_a_connection_that_asks_for_nonsense(port: int, line: str) -> None:
+    """Without an answer; others are served."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(f"{line}\n".encode())
+        assert client.recv(1) == b""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(b"5\n")
+        assert client.recv(10) == bytes(5)
+
+
+def test_choice_is_the_best_that_fits_into_nine_tenths() -> None:
+    """Of the harmonic mean of the last three segments."""
+    assert choose([]) == FIRST_MBPS
+    assert choose([5.0]) == 4.5
+    assert choose([4.99]) == 3.0
+    assert choose([100.0, 2.0, 2.0, 2.0]) == 1.1  # 0.9 of 2
+    assert choose([0.01]) == LADDER_MBPS[0]
+
+
+def test_picture_stands_still_while_the_buffer_is_empty() -> None:
+    """Not before the first segment; each wait is told once."""
+    screen = Screen()
+    screen.go_on(5)
+    screen.add(10)
+    screen.add(11)
+    assert (screen.buffer_s, screen.stalled_ms()) == (3.0, 0.0)
+    screen.go_on(15.5)
+    assert (screen.buffer_s, screen.stalled_ms(), screen.stalled_ms()) == (0.0, 1500.0, 0.0)
+
+
+@pytest.mark.parametrize("text", [
+    "", "no JSON", "[]", '{"start": 1}', '{"start": 1, "step_s": 1}\n[]'])
+def test_other_output_is_refused(text: str) -> None:
+    """By the error that runners tell."""
+    with pytest.raises(ParseError, match="cross traffic's client printed"):
+        parse_lines(text)
