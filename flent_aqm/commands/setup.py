@@ -13,19 +13,26 @@ from flent_aqm.setup.irtt import irtt_is_there, set_up_irtt
 from flent_aqm.setup.kernel.build import kernel_is_there, set_up_kernel
 from flent_aqm.setup.ndt7_client import ndt7_client_is_there, set_up_ndt7_client
 from flent_aqm.setup.progress import Progress
+from flent_aqm.setup.speedtests import OPTIONAL, check_names, set_up_speedtests
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("--update", action="store_true",
                         help="look for a newer kernel source, irtt and tc than those in use")
+    parser.add_argument("--speedtests", metavar="NAME", nargs="*",
+                        help="also speed tests of others, all or those named: "
+                        f"{', '.join(OPTIONAL)}; what can't be had is skipped")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Build and fetch what is missing. Exit status 0. Raises AqmError."""
+    """Build and fetch what is missing. Exit status 1 if a speed test that was named can't be
+    had. Raises AqmError."""
+    if args.speedtests is not None:
+        check_names(args.speedtests)
     # Looked at without the lock, for users who can write no cache and needn't.
     there = (irtt_is_there, kernel_is_there, ndt7_client_is_there, new_tc_is_there)
-    if not args.update and all(is_there() for is_there in there):
+    if not args.update and args.speedtests is None and all(is_there() for is_there in there):
         return 0
     cache = cache_to_write()
     archive = DebianArchive(cache)
@@ -35,5 +42,7 @@ def main(args: argparse.Namespace) -> int:
         set_up_new_tc(cache, archive, update=args.update)
         set_up_kernel(cache, archive, update=args.update)
         set_up_ndt7_client(cache)
-    progress.finish("complete")
-    return 0
+        without = set_up_speedtests(args.speedtests, cache) if args.speedtests is not None else []
+    progress.finish("complete" if not without else f"complete but for {', '.join(without)}")
+    # Of all that there are, some can't be had everywhere; what was named is wanted.
+    return 1 if without and args.speedtests else 0

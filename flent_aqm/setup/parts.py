@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ToolMissing
 from flent_aqm.base.shell import find_program, run
+from flent_aqm.setup import speedtests
 from flent_aqm.setup.iproute2 import find_new_tc
 from flent_aqm.setup.irtt import OLDEST_GO, go_version
 from flent_aqm.setup.kernel.locate import find_kernel
@@ -32,7 +33,8 @@ PYTHON_PACKAGES = {
 }
 GROUPS = {
     "run": "measuring", "dualpi2": "aqm dualpi2 (optional)", "build": "set-up",
-    "gui": "flent-gui (optional)", "test": "make test (optional)",
+    "speedtest": "a speed test (optional)", "gui": "flent-gui (optional)",
+    "test": "make test (optional)",
 }
 GET_SYSTEM = "make packages"
 GET_PYTHON = "make setup"
@@ -75,6 +77,8 @@ def all_parts() -> Iterator[Part]:
                 yield _program(program, package.group, GET_SYSTEM)
         else:
             yield _library(package, installed)
+    for name in speedtests.OPTIONAL:
+        yield _speedtest(name)
     for name, group in PYTHON_PACKAGES.items():
         yield _python_package(name, group)
 
@@ -102,6 +106,17 @@ def _new_tc() -> Part:
     if path is None:
         return Part("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
     return Part("tc for dualpi2", "dualpi2", True, _version(path, "tc"), str(path), GET_BUILT)
+
+
+def _speedtest(name: str) -> Part:
+    path, one = speedtests.where(name), speedtests.OPTIONAL[name]
+    version = ""
+    if path is not None and one.source == "PyPI":
+        version = metadata.version(one.package)
+    elif path is not None and speedtests.folder_of(name) in path.resolve().parts:
+        version = one.version  # programs of others may do anything when asked for theirs
+    return Part(name, "speedtest", path is not None, version, str(path or ""),
+                f"{GET_BUILT} --speedtests {name}")
 
 
 def _program(name: str, group: str, how_to_get: str) -> Part:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Speed tests of others: fetched once, or skipped with one line. Registries can't be relied on
+in tests, so scripts stand for their clients here; what they leave behind is as the real ones do."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.paths import PACKAGE
+from flent_aqm.setup import speedtests
+from flent_aqm.setup.parts import all_parts
+from flent_aqm.setup.speedtests import OPTIONAL, check_names, set_up_speedtests, where
+
+GO = """#!/bin/sh
+echo "$@" >>{calls}
+mkdir $GOBIN
+printf '#!/bin/sh\\necho -service-url\\n' >$GOBIN/any-name
+chmod +x $GOBIN/any-name
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of one's own, and a PATH with a shell's programs alone."""
+    for name in ("sh", "mv", "chmod", "mkdir", "echo"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).symlink_to(Path("/bin") / name)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("flent_aqm.base.paths.SYSTEM_CACHE", tmp_path / "none")
+    monkeypatch.setattr("flent_aqm.setup.tools.SYSTEM_CACHE", tmp_path / "none")
+    folder = tmp_path / "flent-aqm"
+    folder.mkdir()
+    return folder
+
+
+def program(cache: Path, name: str, text: str) -> None:
+    path = cache.parent / "bin" / name
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_go_program_is_built_once_and_found(
+    cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In its pinned version, under its name, by doctor too."""
+    calls = cache.parent / "calls"
+    program(cache, "go", GO.format(calls=calls))
+    assert set_up_speedtests(["ndt7-client-go", "ndt-server"], cache) == []
+    assert set_up_speedtests(["ndt7-client-go", "ndt-server"], cache) == []
+    assert calls.read_text().splitlines() == [
+        f"install {OPTIONAL[name].package}@{OPTIONAL[name].version}"
+        for name in ("ndt7-client-go", "ndt-server")]
+    built = cache / "tools" / "ndt-server-v0.25.0" / "ndt-server"
+    assert (cache / "bin" / "ndt-server").resolve() == built
+    assert where("ndt7-client-go") == cache / "bin" / "ndt7-client-mlab"
+    part, = (one for one in all_parts() if one.name == "ndt-server")
+    assert (part.found, part.version, part.group) == (True, "v0.25.0", "speedtest")
+    assert "ndt-server: is there now" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("go", "why"), [
+    ("", "needs Go 1.22 or newer, and there is no go on PATH"),
+    ("echo first; echo this version is not available >&2; exit 1", "this version is not available"),
+    ("true", "brought 0 programs"),
+])
+def test_what_cannot_be_had_is_skipped_with_one_line(
+    cache: Path, capsys: pytest.CaptureFixture[str], go: str, why: str
+) -> None:
+    """Which says why; nothing of it is left, and the next one is tried."""
+    if go:
+        program(cache, "go", f"#!/bin/sh\nmkdir $GOBIN; {go}\n")
+    assert set_up_speedtests(["ethr", "librespeed-cli"], cache) == ["ethr", "librespeed-cli"]
+    told = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
+    assert [line.split(":")[0] for line in told] == ["ethr", "librespeed-cli"]
+    assert all(why in line for line in told)
+    assert not (cache / "tools").exists()
+    assert not list(cache.glob("staging-*"))
+
+
+def test_npm_package_runs_no_script_of_its_own(cache: Path) -> None:
+    """It is kept whole, with its licence, and no folder of the user's is changed."""
+    program(cache, "npm", '#!/bin/sh\n[ "$2" = --ignore-scripts ] || exit 1\n'
+            "mkdir -p node_modules/@m-lab/ndt7/src; echo >node_modules/@m-lab/ndt7/src/ndt7.js\n")
+    assert set_up_speedtests(["ndt7-js"], cache) == []
+    assert where("ndt7-js") == cache / "tools/ndt7-js-0.1.4/node_modules/@m-lab/ndt7/src/ndt7.js"
+
+
+def test_debian_package_without_root_names_the_command(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is tried."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(speedtests, "find_tool", lambda name: None)
+    assert set_up_speedtests(["nuttcp"], cache) == ["nuttcp"]
+    assert ("nuttcp: skipped: needs root; run: sudo apt-get install --yes "
+            "--no-install-recommends nuttcp") in capsys.readouterr().err
+
+
+def test_unknown_name_is_refused_with_the_nearest() -> None:
+    """Before anything is fetched."""
+    with pytest.raises(ConfigError, match=r"unknown name 'nutcp'; .*did you mean 'nuttcp'"):
+        check_names(["nutcp"])
+
+
+def test_page_has_what_the_table_has() -> None:
+    """Each with its licence and version."""
+    page = (PACKAGE.parent / "docs" / "optional-tools.md").read_text()
+    rows = [tuple(cell.strip(" `") for cell in row.strip("|\n").split("|"))
+            for row in re.findall(r"^\| [a-z].*\|$", page, re.M)]
+    assert rows[1:] == [(name, one.maker, one.source, one.package, one.version, one.licence)
+                        for name, one in OPTIONAL.items()]
+
+
+def test_set_up_of_the_readme_fetches_none() -> None:
+    """Makefile and scripts don't ask for them."""
+    asked = subprocess.run(["grep", "-rl", "--", "--speedtests", "Makefile", ".ci"],
+                           cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    assert asked.stdout == ""
