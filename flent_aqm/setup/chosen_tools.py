@@ -17,6 +17,9 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
         find_mlab_client, "ndt7_client=mlab needs M-Lab's ndt7-client"),
     "ndt-server": (
         lambda: find_tool("ndt-server"), "ndt7_server=mlab needs M-Lab's ndt-server"),
+    "nuttcp": (lambda: find_tool("nuttcp"), "the test nuttcp needs nuttcp"),
+    "iperf": (
+        lambda: find_tool("iperf"), "the test iperf2_bounceback needs iperf, version 2.1 or newer"),
 }
 
 

@@ -58,7 +58,7 @@ def _measure(args: argparse.Namespace, server: Any, report: Any) -> Coroutine[An
     if args.what == "cloudflare":
         from flent_aqm.measure.speedtests import cloudflare
 
-        return cloudflare.measure(server, report, http=args.http_version)
+        return cloudflare.measure(server, report, http=args.http_version, unsent=args.unsent)
     if args.what == "ookla_style":
         from flent_aqm.measure.speedtests import ookla_style
 
@@ -84,11 +84,12 @@ def _parser() -> argparse.ArgumentParser:
         client.add_argument("--tls", action="store_true")
         if name == "cloudflare":
             client.add_argument("--http-version", type=int, choices=(1, 2), default=2)
+            client.add_argument("--unsent", default="16384")
         if name == "responsiveness":
             client.add_argument("--interval-s", type=float, default=5.0)
             client.add_argument("--most-connections", type=int, default=16)
             client.add_argument("--probes-per-s", type=float, default=100.0)
-            client.add_argument("--unsent", choices=("draft", "kernel"), default="draft")
+            client.add_argument("--unsent", default="draft")
     return parser
 
 

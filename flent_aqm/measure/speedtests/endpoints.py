@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
+from flent_aqm.measure.speedtests.unsent import DRAFT, KERNEL
+
 # At least 8 GB, says the draft.
 LARGE_BYTES = 8 * 10**9
 MEBIBYTE = 1 << 20
@@ -20,9 +22,6 @@ MEBIBYTE = 1 << 20
 GARBAGE_CHUNKS, MOST_GARBAGE_CHUNKS = 4, 1024
 # Ours: nobody is sent more than this by one request of the others.
 MOST_BYTES = 10**10
-# Of unsent bytes in the server's kernel: no limit of its own, or 5 ms at the connection's rate,
-# as the draft wants.
-KERNEL, DRAFT = "kernel", "draft"
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,11 @@ class Request:
 
     @property
     def unsent(self) -> str:
-        """How much the server may leave unsent in its kernel for this connection."""
-        return DRAFT if self.query.get("unsent") == DRAFT else KERNEL
+        """How much the server may leave unsent in its kernel for this connection: KERNEL,
+        DRAFT, or bytes."""
+        asked = self.query.get("unsent", KERNEL)
+        number = asked.isascii() and asked.isdigit() and len(asked) < 10
+        return asked if number or asked == DRAFT else KERNEL
 
 
 def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> Request:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+_UNSENT = (r"draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or more")
 # Client -> test parameter -> the form of its values, and that in words. The client's own
 # option has the same name with hyphens.
 OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -14,9 +15,12 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "interval_s": (r"[1-9]|10|0\.5", "0.5, or 1 to 10"),
         "most_connections": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64"),
         "probes_per_s": (r"[1-9][0-9]?|100", "1 to 100"),
-        "unsent": (r"draft|kernel", "draft or kernel"),
+        "unsent": _UNSENT,
     },
-    "cloudflare": {"http_version": (r"[12]", "1 or 2")},
+    "cloudflare": {
+        "http_version": (r"[12]", "1 or 2"),
+        "unsent": _UNSENT,
+    },
 }
 
 

@@ -217,8 +217,7 @@ async def _load(test: _Test, direction: str) -> None:
             await connection.get(f"/large?unsent={test.asked.unsent}", test.way.count,
                                  patience_s=None)
         else:
-            if test.asked.unsent == "draft":
-                connection.limit.begin()
+            connection.limit.begin(test.asked.unsent)
             await connection.post("/upload", UPLOAD_BYTES, test.way.count, patience_s=None)
     raise BadResult("responsiveness: a connection of the load ended before the test did")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import h11
 
-from flent_aqm.measure.speedtests.endpoints import DRAFT, Answer, Request, answer, request_of
+from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
 
@@ -65,8 +65,8 @@ class Http1:
                           self._transport.get_extra_info("sslcontext") is not None)
 
     def _answer(self, request: Request, given: Answer) -> None:
-        if request.unsent == DRAFT and given.length:
-            self._unsent.begin()
+        if given.length:
+            self._unsent.begin(request.unsent)
         head = self._http.send(h11.Response(status_code=given.status, headers=[
             ("content-type", given.kind), ("content-length", str(given.total)),
             ("cache-control", "no-store"), ("access-control-allow-origin", "*")]))

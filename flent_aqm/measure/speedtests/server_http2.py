@@ -13,7 +13,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
-from flent_aqm.measure.speedtests.endpoints import DRAFT, Answer, Request, answer, request_of
+from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
 
@@ -105,8 +105,8 @@ class Http2:
     def _answer(self, stream: int) -> None:
         request = self._requests.pop(stream)
         given: Answer = answer(request)
-        if request.unsent == DRAFT and given.length:
-            self._unsent.begin()
+        if given.length:
+            self._unsent.begin(request.unsent)
         self._http.send_headers(stream, [
             (":status", str(given.status)), ("content-type", given.kind),
             ("content-length", str(given.total))], end_stream=not given.total)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import socket
 import time
 
+# No limit of one's own; the draft's; or a number of bytes.
+KERNEL, DRAFT = "kernel", "draft"
 LIMIT_S = 0.005
 # No less than a packet, so that there is always one to send.
 LEAST_BYTES = 1448
@@ -25,20 +27,24 @@ class UnsentLimit:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._on = False
+        self._follows = False  # the limit follows the rate
         self._since_s = 0.0
         self._bytes = 0
         self.limit_bytes = 0  # 0: none
 
-    def begin(self) -> None:
-        """From now on there is a limit. Until the rate is known, it is a packet."""
-        if not self._on:
-            self._on = True
-            self._since_s = time.monotonic()
-            self._set(LEAST_BYTES)
+    def begin(self, asked: str) -> None:
+        """From now on there is the limit asked for: KERNEL, DRAFT or a number of bytes. The
+        draft's is a packet until the rate is known."""
+        if asked == KERNEL or self._on:
+            return
+        self._on = True
+        self._follows = asked == DRAFT
+        self._since_s = time.monotonic()
+        self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(asked)))
 
     def sent(self, size: int) -> None:
         """Count what is written, and move the limit as the rate does."""
-        if not self._on:
+        if not self._follows:
             return
         self._bytes += size
         now_s = time.monotonic()

@@ -34,11 +34,11 @@ TITLE = "What each speed test says of the same line"
 PAGE = ("rate_down_mbps", "rate_up_mbps", "base_delay_ms", "cross_traffic")
 # A latency below half of the truth, its mean, hides it. The median would be that of the test's
 # quieter half: NDT7's download, by BBR, keeps a queue short that its upload fills.
-HIDES_BELOW = 0.5
-NOTHING, HIDES, TELLS = "nothing", "hides", "tells"
-COLOURS = {NOTHING: "#DDDDDD", HIDES: "#F4B6A6", TELLS: "#FFFFFF"}
-WORDS = {NOTHING: "shows no latency under load", HIDES: "shows less than half of it",
-         TELLS: "shows it"}
+HIDES_BELOW, ADDS_ABOVE = 0.5, 2.0
+NOTHING, HIDES, TELLS, ADDS = "nothing", "hides", "tells", "adds"
+COLOURS = {NOTHING: "#DDDDDD", HIDES: "#F4B6A6", TELLS: "#FFFFFF", ADDS: "#B8D4EC"}
+WORDS = {NOTHING: "shows no latency", HIDES: "shows less than half of it",
+         TELLS: "shows latency under load", ADDS: "shows more than twice of it"}
 TRUTH = {"p5": 5, "median": 50, "p95": 95}
 SIZE_INCH = (15.0, 8.6)
 # A share of so much fits in.
@@ -81,7 +81,8 @@ class Row:
         """Whether what the test shows tells of the latency there was."""
         if self.shown_ms is None or self.truth_ms is None:
             return NOTHING
-        return HIDES if self.shown_ms < HIDES_BELOW * self.truth_ms["mean"] else TELLS
+        share = self.shown_ms / self.truth_ms["mean"]
+        return HIDES if share < HIDES_BELOW else ADDS if share > ADDS_ABOVE else TELLS
 
 
 def _of(run: Run, name: str) -> float | None:
@@ -306,10 +307,10 @@ def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
         Line2D([], [], label="as the test shows it", color="white", marker="D",
                markeredgecolor="black", linestyle="none"),
         *(Patch(facecolor=COLOURS[one], edgecolor="#BBBBBB", label=WORDS[one])
-          for one in (TELLS, HIDES, NOTHING))]
+          for one in (TELLS, HIDES, ADDS, NOTHING))]
     canvas.legend(handles=handles, loc="outside upper center", frameon=False, title=title,
                   ncols=len(handles), title_fontsize="large", fontsize="small",
-                  columnspacing=1.4)
+                  columnspacing=1.1, handletextpad=0.5)
 
 
 def _table(cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> Table:

@@ -46,8 +46,8 @@ VERDICTS = (
     ("glitches of 100 ms", "", "glitches_per_minute_100ms"),
 )
 # What docs/metrics.md says of the estimates.
-RPM_CAVEAT = ("RPM: estimates of the run's own samples; where one said 2811, live clients said 238 "
-              "and 27")
+RPM_CAVEAT = ("RPM: estimates of the run's own samples; live tests said half to two thirds of "
+              "them, less where senders buffer")
 # A cell so many times worse than the best of its row is as dark as it gets.
 DARKEST_FACTOR = 100.0
 # Differences below these don't count, in the metric's unit: a tenth of a ms, one glitch a

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of what each speed test says: golden runs, and what counts as telling of latency."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.cli import main
+from flent_aqm.show.figures.speedtests import ADDS, HIDES, NOTHING, TELLS, Row
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "runs"
+
+
+def test_page_has_a_row_for_each_test_with_its_numbers_and_verdict(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of golden runs: NDT7's latency is that of the idle line, iperf3 shows none."""
+    assert main(["figures", str(GOLDEN / "ndt7.flent.gz"),
+                 str(GOLDEN / "iperf3_bidirectional.flent.gz"),
+                 "--set", "speedtests", "-o", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    tables = sorted(tmp_path.glob("*.csv"))
+    rows = [row for path in tables for row in csv.DictReader(
+        path.read_text(encoding="utf-8").splitlines())]
+    assert {row["test"] for row in rows} == {"ndt7", "iperf3_bidirectional"}
+    for path in tables:
+        for kind in ("svg", "png", "pdf"):
+            assert path.with_suffix(f".{kind}").stat().st_size > 10_000
+        assert path.stem in told
+    for row in rows:
+        assert 10 < float(row["share_download_pct"]) < 103
+        assert float(row["truth_p5_ms"]) <= float(row["truth_mean_ms"])
+    ndt7, = (row for row in rows if row["test"] == "ndt7")
+    assert ndt7["verdict"].startswith("latency ")
+    assert float(ndt7["shown_ms"]) <= float(ndt7["truth_p95_ms"])
+    iperf3, = (row for row in rows if row["test"] != "ndt7")
+    assert (iperf3["judged"], iperf3["shown_ms"]) == (NOTHING, "")
+
+
+@pytest.mark.parametrize(("shown_ms", "judged"), [
+    (None, NOTHING), (20.0, HIDES), (49.9, HIDES), (50.1, TELLS), (100.0, TELLS), (199.0, TELLS),
+    (201.0, ADDS)])
+def test_a_test_is_judged_by_the_mean_of_the_probe(shown_ms: float | None, judged: str) -> None:
+    """Half of 100 ms and twice that are the limits."""
+    row = Row(Path("x"), {}, "ndt7", {}, shown_ms,
+              {"mean": 100.0, "p5": 20.0, "median": 20.0, "p95": 300.0}, None, "")
+    assert row.judged == judged
+
+
+def test_files_of_no_speed_test_are_refused(tmp_path: Path) -> None:
+    """In one line that says how to get some."""
+    assert main(["figures", str(GOLDEN / "ping_exp.flent.gz"), "--set", "speedtests",
+                 "-o", str(tmp_path / "none")]) == 1
+    assert not (tmp_path / "none").exists()
