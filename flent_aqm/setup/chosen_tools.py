@@ -37,8 +37,8 @@ def chosen_path(name: str) -> Path:
     find, why = CHOSEN[name]
     path = find()
     if path is None:
-        raise ToolMissing(f"{why}, and there is none on PATH; flent-aqm setup --speedtests builds "
-                          "it where Go can have it (docs/optional-tools.md); or leave that out")
+        raise ToolMissing(f"{why}, and there is none on PATH; flent-aqm setup --speedtests gets "
+                          "it where it can be had (docs/optional-tools.md); or leave that out")
     return path
 
 
