@@ -15,13 +15,15 @@ from flent_aqm.base.switch import OFF, ON, switch
 class Kind:
     """directions: which it has; None: those of the load, or what cross_direction says.
     runner: of its data sets; port: of its server; server: as testbed/guest/serving.sh names
-    it, "" for the one that its port has among those of the tests; tools: what it needs."""
+    it, "" for the one that its port has among those of the tests; tools: what it needs;
+    encrypted: whether its random numbers have to repeat."""
 
     directions: tuple[str, ...] | None
     runner: str
     port: int
     server: str
     tools: tuple[str, ...]
+    encrypted: bool = False
 
 
 BULK = "bulk"
@@ -30,6 +32,7 @@ KINDS: dict[str, Kind] = {
     "call": Kind(("upload", "download"), "aqm_call", defaults.CALL_PORT, "irtt-call", ("irtt",)),
     "video": Kind(("download",), "aqm_video", defaults.FETCH_PORT, "fetch", ()),
     "web": Kind(("download",), "aqm_web", defaults.FETCH_PORT, "fetch", ()),
+    "quic": Kind(("download",), "aqm_quic", defaults.QUIC_PORT, "quic", ("aioquic",), True),
 }
 # What a test parameter may be, as a pattern.
 FORM = "(?i)" + "|".join((*ON, *OFF, *KINDS))

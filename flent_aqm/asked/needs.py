@@ -52,6 +52,7 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
     if kind:
         cross = (kind.server,) if kind.server else needs.cross_servers
         needs = replace(needs, servers=(*needs.servers, *cross),
+                        encrypted=needs.encrypted or kind.encrypted,
                         tools=(*needs.tools, *kind.tools))
     return needs
 

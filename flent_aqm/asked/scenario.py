@@ -198,7 +198,7 @@ class Scenario:
             raise ConfigError("shaper: cake is AQM and shaper in one; give up_aqm = cake with it, "
                               f"not {self.up_aqm}")
         kind = kind_of(self.cross_traffic)
-        if self.server_testbed and kind and kind.server == "fetch":
+        if self.server_testbed and kind and kind.server in ("fetch", "quic"):
             raise ConfigError(f"cross_traffic: {self.cross_traffic} needs a server that "
                               "server_testbed can't start; leave one of them out")
         if (self.modem_down_mbps is None) != (self.modem_up_mbps is None):

@@ -77,6 +77,7 @@ IPERF3_FLOW_PORTS = (5211, 5212, 5213, 5214, 5215, 5216, 5217, 5218)
 # Cross traffic of other kinds: a call's irtt is not the probes', which the lab's cards look at.
 CALL_PORT = 2113
 FETCH_PORT = 8081
+QUIC_PORT = 8443
 NETPERF_PORT = 12865
 # Speed tests over HTTP (measure/speedtests), and the others' own servers. nuttcp has a port for
 # its control connection, and takes those from the next one on for data.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 from flent_aqm.base import defaults
@@ -21,6 +22,8 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
     "iperf": (
         lambda: find_tool("iperf"), "the test iperf2_bounceback needs iperf, version 2.1 or newer"),
 }
+# Python packages in the place of programs.
+PACKAGES = {"aioquic": "cross_traffic=quic"}
 
 
 def check_tools(names: Iterable[str]) -> None:
@@ -28,6 +31,10 @@ def check_tools(names: Iterable[str]) -> None:
     for name in names:
         if name in CHOSEN:
             chosen_path(name)
+        elif name in PACKAGES:
+            if find_spec(name) is None:
+                raise ToolMissing(f"{PACKAGES[name]} needs the Python package {name}; run: "
+                                  f"flent-aqm setup --speedtests {name}")
         else:
             tool_path(name)
 

@@ -41,7 +41,7 @@ def self_signed_context(addresses: Sequence[str]) -> ssl.SSLContext:
 
     addresses: names or IP addresses that it shall be valid for too.
     """
-    pem = _self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses})
+    pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses})
     # OpenSSL's interface in Python reads files only; this one has no name on any disk.
     handle = os.memfd_create("ndt7-certificate")
     try:
@@ -52,7 +52,7 @@ def self_signed_context(addresses: Sequence[str]) -> ssl.SSLContext:
         os.close(handle)
 
 
-def _self_signed_pem(names: set[str]) -> bytes:
+def self_signed_pem(names: set[str]) -> bytes:
     """Certificate and private key, PEM, one behind the other."""
     # Imported here, because it is large and most servers have no need of it.
     from cryptography import x509
@@ -87,4 +87,4 @@ def _self_signed_pem(names: set[str]) -> bytes:
 
 if __name__ == "__main__":
     with open(sys.argv[1], "xb") as _file:
-        _file.write(_self_signed_pem({socket.gethostname()}))
+        _file.write(self_signed_pem({socket.gethostname()}))

@@ -8,6 +8,7 @@ from flent_aqm.measure.runners.cpu import AqmCpuRunner
 from flent_aqm.measure.runners.cross import (
     AqmCallReverseRunner,
     AqmCallRunner,
+    AqmQuicRunner,
     AqmVideoRunner,
     AqmWebRunner,
 )
@@ -37,6 +38,7 @@ RUNNERS: dict[str, type] = {
     "aqm_ping": AqmPingRunner,
     "aqm_probe_parts": AqmProbePartsRunner,
     "aqm_qdisc": AqmQdiscRunner,
+    "aqm_quic": AqmQuicRunner,
     "aqm_rates": AqmRatesRunner,
     "aqm_speedtest": AqmSpeedtestRunner,
     "aqm_speedtest_part": AqmSpeedtestPartRunner,

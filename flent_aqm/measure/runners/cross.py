@@ -110,6 +110,12 @@ class AqmVideoRunner(_ClientRunner):
     module = "flent_aqm.measure.cross.video"
 
 
+class AqmQuicRunner(_ClientRunner):
+    """A bulk download over QUIC."""
+
+    module = "flent_aqm.measure.cross.quic"
+
+
 class AqmWebRunner(_ClientRunner):
     """Web pages."""
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A bulk transfer over QUIC: objects one behind the other, several asked for ahead, so that the
+server always has something to send. Needs aioquic.
+
+    python -m flent_aqm.measure.cross.quic HOST PORT        downloads
+    python -m flent_aqm.measure.cross.quic [PORT]           serves
+
+Its server's congestion control is aioquic's Cubic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from aioquic.asyncio import QuicConnectionProtocol, connect, serve
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import QuicEvent, StreamDataReceived
+
+from flent_aqm.base.defaults import QUIC_PORT
+from flent_aqm.measure.cross.client import Line, run
+from flent_aqm.measure.ndt7.certificate import self_signed_pem
+
+ALPN = ["flent-aqm-bulk"]
+OBJECT_BYTES = 1_000_000
+# 4 MB: what a link of 1 Gbit/s holds in 32 ms.
+AHEAD = 4
+_OBJECT = bytes(OBJECT_BYTES)
+
+
+class Sender(QuicConnectionProtocol):
+    """The server's end: an object for each stream that a client opens."""
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, StreamDataReceived) and event.end_stream:
+            self._quic.send_stream_data(event.stream_id, _OBJECT, end_stream=True)
+            self.transmit()
+
+
+class Receiver(QuicConnectionProtocol):
+    """The client's end."""
+
+    line: Line
+
+    def ask(self) -> None:
+        """Ask for another object."""
+        self._quic.send_stream_data(self._quic.get_next_available_stream_id(), b"\n",
+                                    end_stream=True)
+        self.transmit()
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, StreamDataReceived):
+            self.line.came(len(event.data))
+            if event.end_stream:
+                self.ask()
+
+
+def download(host: str, port: int, line: Line) -> None:
+    """Go on until KeyboardInterrupt. Raises OSError."""
+    Receiver.line = line
+    asyncio.run(_download(host, port))
+
+
+async def _download(host: str, port: int) -> None:
+    configuration = QuicConfiguration(alpn_protocols=ALPN, verify_mode=ssl.CERT_NONE,
+                                      max_data=1 << 26, max_stream_data=1 << 23)
+    async with connect(host, port, configuration=configuration,
+                       create_protocol=Receiver) as connection:
+        assert isinstance(connection, Receiver)
+        for _ in range(AHEAD):
+            connection.ask()
+        await connection.wait_closed()
+
+
+async def _serve(port: int) -> None:
+    configuration = QuicConfiguration(alpn_protocols=ALPN, is_client=False,
+                                      congestion_control_algorithm="cubic")
+    with NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(self_signed_pem({"server"}))
+        configuration.load_cert_chain(file.name, file.name)
+    await serve("::", port, configuration=configuration, create_protocol=Sender)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        sys.exit(run(download))
+    asyncio.run(_serve(int(sys.argv[1]) if len(sys.argv) > 1 else QUIC_PORT))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bulk transfer over QUIC, with its real server over loopback, where aioquic is installed."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from flent_aqm.asked.needs import needs_of_run
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.measure.parsers.cross import parse_lines
+from flent_aqm.setup import chosen_tools
+
+MODULE = [sys.executable, "-m", "flent_aqm.measure.cross.quic"]
+
+
+@pytest.mark.skipif(find_spec("aioquic") is None, reason="aioquic is optional, and not here")
+def test_download_goes_on_until_it_is_stopped() -> None:
+    """More than was asked for at first comes, and is counted."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as free:
+        free.bind(("::", 0))
+        port = str(free.getsockname()[1])
+    with subprocess.Popen([*MODULE, port]) as server, subprocess.Popen(
+            [*MODULE, "127.0.0.1", port], stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        lines, came = [], 0
+        for line in client.stdout:
+            lines.append(line)
+            came += int(line.partition('"bytes": ')[2].rstrip("}\n") or 0)
+            if came > 10e6:
+                break
+        client.send_signal(signal.SIGINT)
+        lines += client.stdout
+        assert client.wait(30) == 0
+        server.kill()
+    assert sum(one["val"] * one["dur"] for one in parse_lines("".join(lines)).rates) > 80
+
+
+def test_run_without_the_package_is_refused_before_it_starts(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the command that gets it."""
+    needs = needs_of_run("ndt7", Scenario.from_settings({"cross_traffic": "quic"}), {})
+    assert needs.encrypted
+    assert "quic" in needs.servers
+    monkeypatch.setattr(chosen_tools, "find_spec", lambda name: None)
+    with pytest.raises(ToolMissing, match="cross_traffic=quic needs the Python package aioquic; "
+                       "run: flent-aqm setup --speedtests aioquic"):
+        chosen_tools.check_tools(["aioquic"])
