@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.cli import COMMANDS
+from flent_aqm.commands.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
