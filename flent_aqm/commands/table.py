@@ -71,6 +71,9 @@ COMMANDS = {
     "speedtest": Command(
         "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
         "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),
+    "verdict": Command(
+        "flent_aqm.commands.verdict", "tell whether a change made runs better, worse or neither",
+        "flent-aqm verdict --base results/base --test results/test -o verdict.html"),
     "worker": Command(
         "flent_aqm.commands.worker", "make runs for sweeps with scheduler=ADDRESS",
         "flent-aqm worker tcp://192.0.2.1:8786"),

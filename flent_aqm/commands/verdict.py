@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm verdict`: is the test side better, worse or the same as the base side?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.whole_file import write_text
+from flent_aqm.results.many_files import each_run, find_files
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import values
+from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
+from flent_aqm.results.verdict.pairs import Measured, pair
+from flent_aqm.show import verdict_page
+
+PAGES = {".md": lambda text: text, ".html": verdict_page.html}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("--base", nargs="+", type=Path, metavar="RESULTS", required=True,
+                        help="data files, or folders of some, of what is known")
+    parser.add_argument("--test", nargs="+", type=Path, metavar="RESULTS", required=True,
+                        help="those of what is new, with the same settings and seeds")
+    parser.add_argument("--metrics", metavar="NAME,...", help="judge these metrics")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE",
+                        help="write the page here: NAME.md or NAME.html; else it is printed")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print or write the page. Exit status 1 if a metric got worse."""
+    form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
+    if form is None:
+        raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
+    names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
+    comparison = pair(_measured(args.base), _measured(args.test))
+    judged = judge(comparison, names)
+    text = verdict_page.markdown(comparison, judged)
+    if args.output:
+        try:
+            write_text(args.output, form(text))
+        except OSError as error:
+            raise ConfigError(f"--output: can't write {args.output}: {error.strerror}") from None
+        print(verdict_page.sentence(judged))
+    else:
+        print(text, end="")
+    return 1 if is_worse(judged) else 0
+
+
+def measured(run: Run) -> Measured:
+    """What other processes send back: a run's settings, and every metric."""
+    return Measured(run.path, run.settings, values(run))
+
+
+def _measured(paths: list[Path]) -> list[Measured]:
+    found = []
+    for _, result in each_run(find_files(paths), measured):
+        if isinstance(result, BadResult):
+            # A verdict that leaves runs out could be bought by damaging them.
+            raise result
+        found.append(result)
+    if not found:
+        print("flent-aqm: no runs", file=sys.stderr)
+    return found

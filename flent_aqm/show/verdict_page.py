@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A verdict as a page for a pull request: Markdown, or the same as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flent_aqm.base.words import counted
+from flent_aqm.results.metrics.table import digits
+from flent_aqm.results.verdict.decide import (
+    BETTER,
+    CONFIDENCE,
+    FALSE_SHARE,
+    MIXED,
+    SAME,
+    WORSE,
+    Effect,
+    Judged,
+)
+from flent_aqm.results.verdict.pairs import Comparison
+
+# Of a metric, more cells than this stand in one line at the end.
+MOST_CELLS = 3
+HOW = (f"Interval: {CONFIDENCE:.0%} of the mean difference over seeds. A difference counts if it "
+       f"is larger than people care about, and if chance explains it with less than "
+       f"{FALSE_SHARE:.0%}, corrected for all cells and metrics (Benjamini and Hochberg). For a "
+       "metric without such a difference the cell with the largest one is shown.")
+_STYLE = ("<!doctype html><meta charset=utf-8><title>Verdict</title><style>body{font:16px/1.5 "
+          "system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color-scheme:"
+          "light dark}table{border-collapse:collapse}td,th{padding:.3rem .8rem;border-bottom:"
+          "1px solid #8886;text-align:left}</style>\n")
+
+
+def sentence(judged: Sequence[Judged]) -> str:
+    """Return the verdict in a sentence."""
+    parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER)
+             if (names := [one.metric.name for one in judged if one.verdict == word])]
+    same = sum(one.verdict == SAME for one in judged)
+    if not parts:
+        return f"The same in all {counted(same, 'metric')}."
+    return f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.".capitalize()
+
+
+def markdown(comparison: Comparison, judged: Sequence[Judged]) -> str:
+    """Return the page."""
+    pairs = sum(len(cell.pairs) for cell in comparison.cells)
+    compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
+                         in comparison.compared.items()) or "no setting; the sides are alike"
+    lines = [f"# {_safe(sentence(judged))}", "",
+             f"Compared: {_safe(compared)}. {counted(pairs, 'pair')} of runs with the same seed, "
+             f"in {counted(len(comparison.cells), 'cell')}."
+             + (f" {counted(comparison.alone, 'run')} without a partner left out."
+                if comparison.alone else ""), "",
+             "| metric | verdict | cell | base | test | difference | interval |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    for one in judged:
+        deciding = [effect for effect in one.effects if effect.verdict != SAME]
+        for effect in deciding[:MOST_CELLS] or one.effects[:1]:
+            lines.append(f"| `{one.metric.name}` | {effect.verdict} | {_safe(effect.cell)} | "
+                         + " | ".join(_numbers(effect)) + " |")
+        if len(deciding) > MOST_CELLS:
+            lines.append(f"| `{one.metric.name}` | {one.verdict} | "
+                         f"{len(deciding) - MOST_CELLS} more | | | | |")
+    lines += ["", HOW]
+    return "\n".join(lines) + "\n"
+
+
+def html(text: str) -> str:
+    """Return the Markdown page as HTML that loads nothing."""
+    from markdown_it import MarkdownIt
+
+    page: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return _STYLE + page
+
+
+def _numbers(effect: Effect) -> tuple[str, ...]:
+    share = f" ({effect.difference / abs(effect.base):+.1%})" if effect.base else ""
+    return (digits(effect.base), digits(effect.test), f"{_signed(effect.difference)}{share}",
+            f"{_signed(effect.low)} to {_signed(effect.high)}")
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{digits(value)}"
+
+
+def _safe(text: str) -> str:
+    """Text of strangers in a table: no column, no markup, no link."""
+    return "".join("\\" + one if one in "\\`*_{}[]<>()#+!|~" else one for one in text)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Verdicts on runs whose numbers are made up, so that the truth is known; and the command on
+real files in which other settings and seeds are said."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.cli import main
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.verdict.decide import BETTER, MIXED, SAME, USUAL, WORSE, is_worse, judge
+from flent_aqm.results.verdict.pairs import Measured, pair
+from flent_aqm.show.verdict_page import html, markdown, sentence
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs" / "iperf3_upload.flent.gz"
+CELLS, SEEDS = ("one", "fair", "many", "ecn", "overload", "burst", "rtt", "rate"), range(1, 6)
+LATENCY, THROUGHPUT = "latency_loaded_median_ms", "throughput_download_mbps"
+Change = Callable[[str, str, float], float]
+
+
+def side(draw: int, change: Change = lambda cell, metric, value: value, **settings: str
+         ) -> list[Measured]:
+    """Forty runs whose metrics scatter by 3 %, around another value in each cell. The seed
+    alone decides a part of that, as it does in the lab."""
+    random = numpy.random.default_rng(draw)
+    runs = []
+    for at, cell in enumerate(CELLS, 1):
+        for seed in SEEDS:
+            common = numpy.random.default_rng([at, seed]).normal(1, 0.03, len(USUAL))
+            values = {name: change(cell, name, float(10 * at * common[number]
+                                                     * random.normal(1, 0.03)))
+                      for number, name in enumerate(USUAL)}
+            runs.append(Measured(Path(f"{cell}{seed}"), {"flows": cell, "seed": seed, **settings},
+                                 values))
+    return runs
+
+
+def verdicts(base: list[Measured], test: list[Measured]) -> Mapping[str, str]:
+    """Of each metric."""
+    return {one.metric.name: one.verdict for one in judge(pair(base, test))}
+
+
+def test_sides_that_differ_by_chance_alone_are_the_same() -> None:
+    """Twenty of twenty times, with ten metrics in eight cells each."""
+    for draw in range(20):
+        assert set(verdicts(side(draw), side(1000 + draw)).values()) == {SAME}
+
+
+def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
+    """A third more latency in one of eight cells; nothing else is blamed."""
+    def slower(cell: str, metric: str, value: float) -> float:
+        return value * 1.33 if (cell, metric) == ("many", LATENCY) else value
+
+    comparison = pair(side(1, target="5ms"), side(2, slower, target="6ms"))
+    judged = judge(comparison)
+    assert {one.metric.name: one.verdict for one in judged if one.verdict != SAME} == {
+        LATENCY: WORSE}
+    assert is_worse(judged)
+    decided = next(one for one in judged if one.metric.name == LATENCY).effects[0]
+    assert decided.cell == "flows many"
+    assert decided.low < decided.difference < decided.high
+    assert decided.difference == pytest.approx(0.33 * decided.base, rel=0.3)
+    page = markdown(comparison, judged)
+    assert f"Worse: {LATENCY}; the same: 9 metrics." == sentence(judged)
+    assert "Compared: target 5ms \\(base\\) and 6ms \\(test\\). 40 pairs" in page
+    assert f"| `{LATENCY}` | worse | flows many |" in page
+
+
+def test_better_follows_the_metric_and_both_is_mixed() -> None:
+    """More throughput is better, more latency isn't; a metric may be either, by the cell."""
+    def more(cell: str, metric: str, value: float) -> float:
+        if metric == LATENCY:
+            return value * (1.3 if cell == "one" else 0.7 if cell == "ecn" else 1)
+        return value * 1.3 if metric == THROUGHPUT else value
+
+    found = verdicts(side(1), side(2, more))
+    assert (found[THROUGHPUT], found[LATENCY]) == (BETTER, MIXED)
+
+
+def test_differences_that_nobody_cares_about_are_the_same() -> None:
+    """One percent, however certain."""
+    base = side(1)
+    test = [Measured(run.path, run.settings, {
+        name: value * 1.01 for name, value in run.values.items()
+        if isinstance(value, float)}) for run in base]
+    assert set(verdicts(base, test).values()) == {SAME}
+
+
+def test_lost_percentiles_have_no_distance_and_are_left_out() -> None:
+    """Where a side has too few numbers, the cell says nothing of that metric."""
+    base, test = side(1), side(2)
+    lost = Unavailable("it is a lost probe", lost=True)
+    test = [Measured(run.path, run.settings, {**run.values, LATENCY: lost})
+            if run.settings["flows"] == "one" else run for run in test]
+    effects = next(one for one in judge(pair(base, test)) if one.metric.name == LATENCY).effects
+    assert len(effects) == 7
+
+
+@pytest.mark.parametrize(("base", "test", "names", "cause"), [
+    (side(1), [run for run in side(2) if run.settings["seed"] == 9], USUAL, "no run of the test"),
+    (side(1), side(2)[:2], USUAL, "a cell has 2 pairs"),
+    ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
+    (side(1), side(2), ("latency",), "no metric 'latency'"),
+    (side(1), side(2), ("queue_drops_upload",), "no better and worse"),
+    (side(1), side(2), ("qoo",), "no pair of runs has any"),
+])
+def test_what_can_not_be_judged_is_refused(
+    base: list[Measured], test: list[Measured], names: tuple[str, ...], cause: str
+) -> None:
+    """In one line that says what is missing."""
+    runs = [[Measured(run.path, run.settings, {
+        name: run.values.get(name, Unavailable("not measured")) for name in METRICS})
+        for run in one] for one in (base, test)]
+    with pytest.raises(ConfigError, match=cause):
+        judge(pair(*runs), names)
+
+
+def test_words_of_strangers_are_no_markup() -> None:
+    """Neither in Markdown nor in HTML."""
+    evil = "<script>x</script>|[a](http://b)"
+    comparison = pair(side(1, note=evil), side(2, note="b"))
+    text = markdown(comparison, judge(comparison))
+    page = html(text)
+    assert "<script>" not in page
+    assert "<a " not in page
+    assert page.count("<td>") == 7 * len(USUAL)
+
+
+def write(folder: Path, target: str, more_ms: float) -> Path:
+    """Five real files with other seeds, and some more latency."""
+    folder.mkdir()
+    for seed in SEEDS:
+        whole = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+        whole["metadata"]["AQM"]["requested"] |= {"seed": seed, "aqm_target": target}
+        for sample in whole["raw_values"]["Ping (ms) UDP irtt"]:
+            if "val" in sample:
+                sample["val"] += more_ms + seed / 1000
+        (folder / f"{seed}.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+    return folder
+
+
+def test_command_writes_a_page_and_ends_as_ci_wants_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 1 for worse; a sentence on the terminal."""
+    base, slow = write(tmp_path / "base", "5ms", 0), write(tmp_path / "slow", "6ms", 20)
+    page = tmp_path / "page.html"
+    words = ["verdict", "--base", str(base), "--test"]
+    assert main([*words, str(slow), "-o", str(page)]) == 1
+    assert capsys.readouterr().out.startswith("Worse: latency_loaded_median_ms")
+    assert "<td>worse</td>" in page.read_text()
+    assert main([*words, str(base)]) == 0
+    assert capsys.readouterr().out.startswith("# The same in all ")
+    assert main([*words, str(base), "-o", str(tmp_path / "page.txt")]) == 1
+    assert "neither .md nor .html" in capsys.readouterr().err
+    (slow / "1.flent.gz").write_bytes(b"no data")
+    assert main([*words, str(slow)]) == 1
+    assert "1.flent.gz: damaged" in capsys.readouterr().err
