@@ -36,7 +36,7 @@ from flent_aqm.results.metrics.table import (
 )
 from flent_aqm.show.looks import DASH
 from flent_aqm.sweep.sqm_home import table as sqm_home
-from validation import marked, rfc7928
+from validation import marked, rfc7928, study_router
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -265,6 +265,7 @@ PARTS: Mapping[str, Part] = {
     "sqm_home": Part("sqm-home.md", ("flent-aqm", "sqm-home", "-o", "{folder}"), sqm),
     "rfc7928": Part("rfc7928.md", (*_batch("rfc7928"), "-b", "rfc7928"), rfc7928.lines,
                     rfc7928.picture),
+    "study_router": Part("study-again.md", _batch("study_router"), study_router.lines),
     "spread": Part("reproducibility.md", _batch("spread"), spread),
 }
 

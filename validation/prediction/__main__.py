@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A prediction on a router that no model was made for: docs/router-models.md.
+
+    .venv/bin/python -m validation.prediction                    all, and the page
+    .venv/bin/python -m validation.prediction --only measure     the router alone, in real time
+    .venv/bin/python -m validation.prediction --only predict     of what has been measured
+
+The router is qemu's emulation of a PC, without KVM, so as slow as a small router; Debian's own
+kernel runs on it, and Flent measures through it over ssh. `flent-aqm calibrate` fits a model to
+three cells and to packets per second; the lab predicts the others with that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.paths import resource_dir
+from validation import marked
+from validation.numbers import made_with
+from validation.prediction.cells import NEAR, QUANTITIES, Cell, load, table, unexplained
+from validation.prediction.measure import FLENT, about, measure, middle, packets_per_s
+
+ROOT = Path(__file__).resolve().parents[2]
+# What the router's own `ethtool -g` says, 256 in each ring, and 256 more in the tap in front of it.
+BASE = "ideal+bql=0+rx_ring_packets=512+tx_ring_packets=256"
+# Emulated timers are much later than a router's: up to 1 ms, in steps of 80 us at first.
+SEARCH = ("--highest", "1000", "--step", "80", "--fit", "timer_latency_us,rx_packet_ns")
+
+
+def main() -> int:
+    """Measure, fit, predict, write; exit status 1 where that fails."""
+    parser = argparse.ArgumentParser(prog="python -m validation.prediction",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", choices=("measure", "predict"))
+    parser.add_argument("--repetitions", type=int, default=3, help="of each cell (default: 3)")
+    parser.add_argument("--folder", type=Path, default=ROOT / "results" / "prediction")
+    parser.add_argument("--output", type=Path, metavar="DOCS", default=ROOT / "docs")
+    args = parser.parse_args()
+    try:
+        if args.only != "predict":
+            measure(args.folder / "measured", args.repetitions)
+        if args.only != "measure":
+            text = predict(args.folder)
+            print(text)
+            marked.replace(args.output / "router-models.md", "prediction", text)
+    except (AqmError, ValueError) as error:
+        print(f"prediction: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def predict(folder: Path) -> str:
+    """Fit a model to the cells for calibration, run all cells with it, and return the page's part.
+    Raises AqmError."""
+    measured = load(folder / "measured")
+    points = [cell.point() for cell in measured.values() if cell.is_for_calibration]
+    points.append(f"pps={middle(packets_per_s(folder / 'measured')):.0f}")
+    said = calibrate(points)
+    model = model_of(said)
+    runs = {name: in_lab(folder / name, router_model)
+            for name, router_model in (("ideal", "ideal"), ("model", model))}
+    if set(measured) != set(runs["model"]):
+        raise ConfigError(f"{folder}: not the cells of batches/prediction.batch; measure them anew")
+    return "\n".join(lines(folder, measured, runs, points, said, model))
+
+
+def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[str, Cell]],
+          points: list[str], said: str, model: str) -> Iterator[str]:
+    """The page's part."""
+    told, floods = about(folder / "measured"), packets_per_s(folder / "measured")
+    each = max(len(cell.runs) for cell in measured.values())
+    yield (f"Measured {told['date']}: {told['qemu']}, without KVM, on one core of {told['cpu']}; "
+           f"in it Debian's {told['kernel']}. The machine's load was {told['load']}, of which 2 "
+           f"are the measurement's own. Each cell {each} times. Packets of 64 bytes a second: "
+           f"{', '.join(f'{one:.0f}' for one in sorted(floods))}.")
+    yield ""
+    yield f"    flent-aqm calibrate {' '.join(points)} --base {BASE} {' '.join(SEARCH)}"
+    yield ""
+    yield "```"
+    yield said.strip()
+    yield "```"
+    yield ""
+    yield f"So the model is `{model}`. The cells that it was fitted to:"
+    yield ""
+    yield from table(measured, lab["ideal"], lab["model"], calibration=True)
+    yield ""
+    yield "And those that were predicted:"
+    yield ""
+    yield from table(measured, lab["ideal"], lab["model"], calibration=False)
+    yield ""
+    left = list(unexplained(measured, lab["model"]))
+    count = len(measured) * len(QUANTITIES)
+    yield (f"Of these {count} numbers {count - len(left)} are among those of the repetitions, or "
+           f"within {100 * NEAR:g} %. What the model leaves unexplained:"
+           + ("" if left else " nothing else."))
+    yield ""
+    yield from (f"- {one}" for one in left)
+    yield ""
+    runs = [run for cell in lab["model"].values() for run in cell.runs]
+    yield made_with(runs).replace("`make docs`", "`python -m validation.prediction`").replace(
+        f"{len(runs)} runs", f"{len(runs)} runs with the model, as many with `ideal`, and "
+        f"{sum(len(cell.runs) for cell in measured.values())} measured")
+
+
+def calibrate(points: list[str]) -> str:
+    """What `flent-aqm calibrate` says of these measurements; where no model explains them, too.
+    Raises ConfigError where it fails otherwise."""
+    command = [str(FLENT.with_name("flent-aqm")), "calibrate", *points, "--base", BASE, *SEARCH]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if not done.stdout:
+        raise ConfigError(f"flent-aqm calibrate: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def model_of(said: str) -> str:
+    """The model that calibrate printed, or the closest one. Raises ConfigError."""
+    found = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", said, re.MULTILINE)
+    if not found:
+        raise ConfigError(f"flent-aqm calibrate named no model: {said!r}")
+    return found[1] or found[2]
+
+
+def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
+    """The cells in the lab with that model. Raises ConfigError."""
+    for old in folder.glob("*.flent.gz"):
+        old.unlink()
+    status = subprocess.run(
+        [str(FLENT), "-B", str(resource_dir("batches") / "prediction.batch"),
+         "--batch-override", f"router_model={router_model}",
+         "--batch-override", f"output_path={folder}"], check=False).returncode
+    if status:
+        raise ConfigError(f"the lab's runs with {router_model} ended with status {status}")
+    return load(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What repetitions of a cell say, and a table of cells: measured, and by the lab's models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.results.grouping import collect
+from flent_aqm.results.metrics.latency import STATISTICS
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.table import METRICS, Unavailable, ranked
+from flent_aqm.show.looks import DASH
+
+QUANTITIES = {"goodput": "goodput, Mbit/s", "median": "median RTT, ms", "p99": "p99 RTT, ms"}
+CALIBRATION = "calibration_"
+# A prediction that is no further off than this share explains what was measured.
+NEAR = 0.1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one cell of batches/prediction.batch."""
+
+    runs: Sequence[Run]
+
+    @property
+    def name(self) -> str:
+        """The cell in words, as in the table."""
+        one = self.runs[0].settings
+        burst = ", burst shaping" if one["burst_shaping"] else ""
+        cross = ", one Cubic download beside it" if one["cross_traffic"] else ""
+        return f"`{one['aqm']}`, {float(str(one['rate_up_mbps'])):g} Mbit/s{burst}{cross}"
+
+    @property
+    def is_for_calibration(self) -> bool:
+        """Whether a model is fitted to it."""
+        return str(self.runs[0].settings["batch"]).startswith(CALIBRATION)
+
+    def values(self, quantity: str) -> list[float]:
+        """One of QUANTITIES, of each run. Raises ConfigError where a run has none."""
+        return [self._value(run, quantity) for run in self.runs]
+
+    @cached_property
+    def idle_ms(self) -> float:
+        """The median round-trip time before the load."""
+        return float(numpy.median([STATISTICS["median"](run.idle()) for run in self.runs]))
+
+    def point(self) -> str:
+        """The cell as `flent-aqm calibrate` takes it."""
+        one = self.runs[0].settings
+        rise_ms = max(0.0, float(numpy.median(self.values("median"))) - self.idle_ms)
+        return (f"{float(str(one['rate_up_mbps'])):g}{'+burst' if one['burst_shaping'] else ''}="
+                f"{float(numpy.median(self.values('goodput'))):.2f}/{rise_ms:.3f}")
+
+    @staticmethod
+    def _value(run: Run, quantity: str) -> float:
+        if quantity == "goodput":
+            found = ranked(METRICS["throughput_upload_mbps"].of(run))
+            if found is None or isinstance(found, Unavailable):
+                raise ConfigError(f"{run.path}: no throughput there")
+            return float(found)
+        # No percentile of the metrics: a short run's p99 is left out there. Here repetitions
+        # tell how sure it is.
+        return float(numpy.percentile(run.loaded().rtt_ms, {"median": 50, "p99": 99}[quantity]))
+
+
+def load(folder: Path) -> dict[str, Cell]:
+    """The cells of a folder, by name. Raises ConfigError without any, BadResult."""
+    runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    if not runs:
+        raise ConfigError(f"{folder}: no data files there")
+    found = [Cell(members) for members in collect(runs, lambda run: Cell([run]).name).values()]
+    return {cell.name: cell for cell in found}
+
+
+def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mapping[str, Cell],
+          *, calibration: bool) -> Iterator[str]:
+    """Lines for each cell that was fitted, or that was predicted. A predicted round-trip time is
+    the lab's and what the idle router takes more than the lab's idle one."""
+    yield "| cell | | measured: median, least to greatest | ideal lab | model | error |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, cell in measured.items():
+        if cell.is_for_calibration != calibration:
+            continue
+        for quantity, words in QUANTITIES.items():
+            values = cell.values(quantity)
+            truth = float(numpy.median(values))
+            by_ideal, by_model = (predicted(cell, lab[name], quantity) for lab in (ideal, model))
+            yield (f"| {name if quantity == 'goodput' else ''} | {words} | "
+                   f"{_digits(truth)} ({_digits(min(values))}{DASH}{_digits(max(values))}) | "
+                   f"{_digits(by_ideal)} | {_digits(by_model)} | "
+                   f"{100 * (by_model / truth - 1):+.0f} % |")
+
+
+def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iterator[str]:
+    """What the model says otherwise than any repetition of the measurement, by more than 10 %: the
+    quantity, the cell, and the two values."""
+    for name, cell in measured.items():
+        for quantity, words in QUANTITIES.items():
+            values, by_model = cell.values(quantity), predicted(cell, model[name], quantity)
+            truth = float(numpy.median(values))
+            inside = min(values) <= by_model <= max(values)
+            if not inside and abs(by_model / truth - 1) > NEAR:
+                yield f"{words} of {name}: {_digits(truth)}, by the model {_digits(by_model)}"
+
+
+def predicted(measured: Cell, lab: Cell, quantity: str) -> float:
+    """What the lab says of the cell."""
+    value = float(numpy.median(lab.values(quantity)))
+    return value if quantity == "goodput" else value + measured.idle_ms - lab.idle_ms
+
+
+def _digits(value: float) -> str:
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
