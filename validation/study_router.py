@@ -69,7 +69,7 @@ class Table:
 
 TABLES = (
     Table("`fq_codel`, 900 Mbit/s, burst shaping, cross traffic both ways",
-          ("deviation", "parts", "parts_off")),
+          ("deviation", "parts", "parts_off", "hosts")),
     Table("The same with the other queues", ("queues",), "aqm",
           tuple((queue, f"`{queue}`") for queue in QUEUES)),
     Table("`fq_codel`, and cross traffic in one direction only", ("directions", "directions_ideal"),
@@ -138,7 +138,8 @@ def _cells(group: Sequence[Seen], ways: Sequence[str]) -> Iterator[str]:
     rows = [one.row for one in group]
     for way in ways:
         yield deviation([row.mbps[way] for row in rows])
-    yield _span([float(numpy.median(row.loaded_ms[way])) for row in rows for way in ways])
+    yield _span([float(numpy.median(row.loaded_ms[way])) for row in rows for way in ways
+                 if way in row.loaded_ms])
     if any(row.own_latency_ms for row in rows):
         yield _span([one for row in rows for one in row.own_latency_ms.values()])
     yield _span([one.ring_drops for one in group], "{:,.0f}")
@@ -148,10 +149,10 @@ def _cells(group: Sequence[Seen], ways: Sequence[str]) -> Iterator[str]:
 
 def deviation(mbps: Sequence[float]) -> str:
     """The mean, the standard deviation, and its 95 % interval if values are normally distributed
-    (chi-square)."""
+    (chi-square); of one or two values, which have no deviation to speak of, these."""
     mean, freedom = float(numpy.mean(mbps)), len(mbps) - 1
-    if not freedom:
-        return f"{mean:.0f}"
+    if freedom < 2:
+        return _span(mbps, "{:.0f}")
     sd = float(numpy.std(mbps, ddof=1))
     low, high = (sd * math.sqrt(freedom / stats.chi2.ppf(share, freedom))
                  for share in (0.975, 0.025))
@@ -163,7 +164,9 @@ def _digits(value: float) -> str:
 
 
 def _span(values: Sequence[float], form: str = "") -> str:
-    """Least to greatest."""
+    """Least to greatest; a dash where nothing was measured."""
+    if not values:
+        return DASH
     write: Callable[[float], str] = form.format if form else _digits
     low, high = write(min(values)), write(max(values))
     return low if low == high else f"{low}{DASH}{high}"

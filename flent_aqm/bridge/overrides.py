@@ -22,19 +22,28 @@ _NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "see
 # What is behind it is its value, with = and ; in it.
 _TEST_PARAMETERS = re.compile(r"(?:^|;)\s*(test_parameters)\s*=", re.IGNORECASE)
 
+# omnia+cores=2: a router's or host's model, up to the next ;
+_MODEL = re.compile(r"(?:^|(?<=;))\s*((?:router|client|server)_model)\s*=([^;]*)", re.IGNORECASE)
+
 
 def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
-    """An override as Flent reads it, where test_parameters takes all that follows.
+    """An override as Flent reads it, where test_parameters takes all that follows, and a model
+    may have = in it.
 
     stock: Flent's reader, which splits at each ; and = outside of two pairs of quotes.
     """
-    found = _TEST_PARAMETERS.search(text)
-    if found is None:
-        return stock(text)
-    value = text[found.end():].strip()
+    parameters = _TEST_PARAMETERS.search(text)
+    others = text[:parameters.start()] if parameters else text
+    found = {key: _unquoted(value) for key, value in _MODEL.findall(others)}
+    found |= stock(_MODEL.sub("", others))
+    return found | ({parameters[1]: _unquoted(text[parameters.end():])} if parameters else {})
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
     while len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         value = value[1:-1]  # Flent itself would need two pairs
-    return {**stock(text[:found.start()]), found[1]: value}
+    return value
 
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:

@@ -48,9 +48,14 @@ def test_restore_zeros_leaves_switches_alone() -> None:
     ("test_parameters=\"'a=1;b=2'\"", {"test_parameters": "a=1;b=2"}),
     ("test_parameters=", {"test_parameters": ""}),
     ("aqm=codel; rate_mbps=5", {"aqm": "codel", "rate_mbps": "5"}),
+    ("router_model=omnia+cores=2", {"router_model": "omnia+cores=2"}),
+    ("aqm=pie; client_model = 'ideal+rx_packet_ns=5' ;rate_mbps=5;test_parameters=router_model=1",
+     {"aqm": "pie", "client_model": "ideal+rx_packet_ns=5", "rate_mbps": "5",
+      "test_parameters": "router_model=1"}),
 ])
-def test_test_parameters_take_all_that_follows(text: str, found: dict[str, str]) -> None:
-    """Flent's own reader takes the rest, and all texts without the key."""
+def test_values_with_equals_signs_are_read_as_typed(text: str, found: dict[str, str]) -> None:
+    """Test parameters take all that follows, a model what is before the next ;, and Flent's own
+    reader the rest."""
     from flent.util import keyval
 
     assert keys_and_values(keyval, text) == found

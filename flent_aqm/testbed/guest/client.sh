@@ -26,3 +26,4 @@ link add name eth0 address 02:00:00:00:01:02 type veth peer name down address 02
 $between_router_and_server
 $behind_server"
 slow_cards "${CLIENT_CARDS:-}"
+sender_waits "${CLIENT_CARDS:-}"

@@ -32,6 +32,12 @@ slow_cards() { # lines
     done
 }
 
+# sender_waits CARDS: a host's programs wait while its card is full, which takes a queue in front of
+# the card: Linux's own. Without one the kernel refuses their packets, and irtt then ends.
+sender_waits() {
+    [ -z "$1" ] || tc qdisc add dev eth0 root pfifo_fast
+}
+
 # The network of an end host, its offloads, and its TCP. tso and gso are off, so that each packet
 # meets the queue alone. gro is on, with the interrupt moderation that NICs have: the receiver
 # wakes up once per batch. See GRO_FLUSH_TIMEOUT_NS in defaults.py. What makes the devices is

@@ -18,5 +18,7 @@ link set dev dest2 up
 END
     no_offloads dest2
 fi
+# Where there is a delay, packets wait in netem's queue.
+[ "$HALF_DELAY_US" -gt 0 ] || sender_waits "${SERVER_CARDS:-}"
 delay_of eth0 "$HALF_DELAY_US"
 start_servers

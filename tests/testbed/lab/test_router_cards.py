@@ -79,6 +79,14 @@ def test_full_ring_is_in_front_of_fq_codel_and_delays_what_it_would_not(tmp_path
         assert goodput["end"]["sum_received"]["bits_per_second"] < 8333 * 1448 * 8
 
 
+def test_programs_of_a_host_wait_while_its_card_is_full(tmp_path: Path) -> None:
+    """irtt goes on beside a load that fills its own host's transmit ring."""
+    lab(tmp_path / "client", "--rate", "200", "--set",
+        "client_model=ideal+line_mbps=100+tx_ring_packets=4", command=LOAD)
+    stats = json.loads((tmp_path / "client" / "irtt.json").read_text())["stats"]
+    assert stats["packets_sent"] == 300
+
+
 def test_run_with_a_model_has_its_parameters_counters_and_the_parts_of_each_probe(
         tmp_path: Path) -> None:
     """The file says what the router was, how busy, and where each probe's time went."""
