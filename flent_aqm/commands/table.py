@@ -50,6 +50,9 @@ COMMANDS = {
     "ndt7-server": Command(
         "flent_aqm.commands.ndt7_server", "serve NDT7 speed tests",
         "flent-aqm ndt7-server"),
+    "speedtest-server": Command(
+        "flent_aqm.commands.speedtest_server", "serve speed tests over HTTP",
+        "flent-aqm speedtest-server"),
     "replay": Command(
         "flent_aqm.commands.replay", "make the run of a data file again and compare",
         "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),

@@ -72,20 +72,23 @@ class _Connection(asyncio.Protocol):
                 self._grammar.writable()
 
 
-async def _serve(port: int, tls_port: int | None, context: ssl.SSLContext | None) -> None:
+async def _serve(bind: str | None, port: int, tls_port: int | None,
+                 context: ssl.SSLContext | None) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    servers = [await loop.create_server(_Connection, None, port, backlog=_BACKLOG)]
+    servers = [await loop.create_server(_Connection, bind, port, backlog=_BACKLOG)]
     if tls_port is not None and context is not None:
-        servers.append(await loop.create_server(_Connection, None, tls_port, ssl=context,
+        servers.append(await loop.create_server(_Connection, bind, tls_port, ssl=context,
                                                 backlog=_BACKLOG))
     await stopped.wait()
     for server in servers:
         server.close()
 
 
-def serve(port: int, tls_port: int | None = None, context: ssl.SSLContext | None = None) -> None:
-    """Serve on all addresses until SIGINT or SIGTERM. Raises OSError for a taken port."""
-    asyncio.run(_serve(port, tls_port, context))
+def serve(port: int, tls_port: int | None = None, context: ssl.SSLContext | None = None, *,
+          bind: str | None = None) -> None:
+    """Serve until SIGINT or SIGTERM. bind: an address, None for all. Raises OSError for a port
+    that is taken."""
+    asyncio.run(_serve(bind, port, tls_port, context))

@@ -21,6 +21,9 @@ _PORTS = {
     "irtt-call": (defaults.CALL_PORT,),
     "netserver": (defaults.NETPERF_PORT,),
     "ndt7": (defaults.NDT7_PORT,),
+    "speedtest": (defaults.SPEEDTEST_PORT,),
+    "nuttcp": (defaults.NUTTCP_PORT,),
+    "iperf2": (defaults.IPERF2_PORT,),
 }
 
 
