@@ -76,8 +76,9 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
     told, floods = about(folder / "measured"), packets_per_s(folder / "measured")
     each = max(len(cell.runs) for cell in measured.values())
     yield (f"Measured {told['date']}: {told['qemu']}, without KVM, on one core of {told['cpu']}; "
-           f"in it Debian's {told['kernel']}. The machine's load was {told['load']}, of which 2 "
-           f"are the measurement's own. Each cell {each} times. Packets of 64 bytes a second: "
+           f"in it Debian's {told['kernel']}. The machine's load average over the last "
+           f"five minutes of it was {told['load']}. Runs of each cell: {each}. Packets of 64 "
+           f"bytes a second: "
            f"{', '.join(f'{one:.0f}' for one in sorted(floods))}.")
     yield ""
     yield f"    flent-aqm calibrate {' '.join(points)} --base {BASE} {' '.join(SEARCH)}"

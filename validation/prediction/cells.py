@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +15,9 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.latency import STATISTICS
+from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run, load_run
-from flent_aqm.results.metrics.table import METRICS, Unavailable, ranked
+from flent_aqm.results.metrics.table import LOST, METRICS, Unavailable, ranked
 from flent_aqm.show.looks import DASH
 
 QUANTITIES = {"goodput": "goodput, Mbit/s", "median": "median RTT, ms", "p99": "p99 RTT, ms"}
@@ -68,7 +70,7 @@ class Cell:
             return float(found)
         # No percentile of the metrics: a short run's p99 is left out there. Here repetitions
         # tell how sure it is.
-        return float(numpy.percentile(run.loaded().rtt_ms, {"median": 50, "p99": 99}[quantity]))
+        return float(of_any(run.loaded().rtt_ms, {"median": 50, "p99": 99}[quantity]))
 
 
 def load(folder: Path) -> dict[str, Cell]:
@@ -96,7 +98,7 @@ def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mappin
             yield (f"| {name if quantity == 'goodput' else ''} | {words} | "
                    f"{_digits(truth)} ({_digits(min(values))}{DASH}{_digits(max(values))}) | "
                    f"{_digits(by_ideal)} | {_digits(by_model)} | "
-                   f"{100 * (by_model / truth - 1):+.0f} % |")
+                   f"{_error(by_model, truth)} |")
 
 
 def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iterator[str]:
@@ -107,7 +109,8 @@ def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iter
             values, by_model = cell.values(quantity), predicted(cell, model[name], quantity)
             truth = float(numpy.median(values))
             inside = min(values) <= by_model <= max(values)
-            if not inside and abs(by_model / truth - 1) > NEAR:
+            # A lost probe is slower than any, so that a percentile may be infinite.
+            if not inside and not abs(by_model / truth - 1) <= NEAR:
                 yield f"{words} of {name}: {_digits(truth)}, by the model {_digits(by_model)}"
 
 
@@ -117,5 +120,12 @@ def predicted(measured: Cell, lab: Cell, quantity: str) -> float:
     return value if quantity == "goodput" else value + measured.idle_ms - lab.idle_ms
 
 
+def _error(value: float, truth: float) -> str:
+    return (f"{100 * (value / truth - 1):+.0f} %" if math.isfinite(value) and math.isfinite(truth)
+            else DASH)
+
+
 def _digits(value: float) -> str:
+    if math.isinf(value):
+        return LOST
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

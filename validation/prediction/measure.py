@@ -83,7 +83,7 @@ def _about(machine: Path) -> dict[str, str]:
                "unknown")
     return {"kernel": (machine / "name").read_text().strip(), "qemu": version, "cpu": cpu,
             "date": run(["date", "-u", "+%Y-%m-%d %H:%M UTC"]).strip(),
-            "load": f"{os.getloadavg()[2]:.1f}"}
+            "load": f"{os.getloadavg()[1]:.1f}"}
 
 
 def middle(values: list[float]) -> float:
