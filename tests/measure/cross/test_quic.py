@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bulk transfer over QUIC, with its real server over loopback, where aioquic is installed."""
+"""The bulk transfer over QUIC, with its real server over loopback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
@@ -20,7 +19,6 @@ from flent_aqm.setup import chosen_tools
 MODULE = [sys.executable, "-m", "flent_aqm.measure.cross.quic"]
 
 
-@pytest.mark.skipif(find_spec("aioquic") is None, reason="aioquic is optional, and not here")
 def test_download_goes_on_until_it_is_stopped() -> None:
     """More than was asked for at first comes, and is counted."""
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as free:
