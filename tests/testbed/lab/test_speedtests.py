@@ -24,7 +24,7 @@ CARRIED_MBPS = 10 * 1448 / 1514
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of two clients through drop-tail and a fair queue at 10 Mbit/s."""
+    """Runs of four clients through drop-tail and a fair queue at 10 Mbit/s."""
     folder = tmp_path_factory.mktemp("speedtests")
     (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
     (folder / "try.batch").write_text("""[Batch::try]
@@ -34,8 +34,14 @@ rate_mbps = 10
 base_delay_ms = 20
 test_parameters = cross_traffic=${cross_traffic};interval_s=1;probes_per_s=5
 for_aqm = no_aqm, fq_codel
-for_tool = librespeed, responsiveness
+for_tool = librespeed, responsiveness, nuttcp, iperf2
 filename_extra = ${test_name}-${aqm}
+
+[Arg::nuttcp]
+test_name = nuttcp
+
+[Arg::iperf2]
+test_name = iperf2_bounceback
 
 [Arg::librespeed]
 test_name = librespeed
@@ -88,6 +94,24 @@ def test_responsiveness_tells_queues_apart(sweep: Path) -> None:
     for run in (full, fair):
         assert 1 <= _value(run, "responsiveness_connections_download") <= 16
         assert _value(run, "responsiveness_goodput_upload_mbps") < CARRIED_MBPS * 1.15
+
+
+def test_nuttcp_tells_nothing_of_the_queue(sweep: Path) -> None:
+    """What the line carries, and a round trip that is the idle line's, for both queues."""
+    for aqm in ("no_aqm", "fq_codel"):
+        run = _run(sweep, "nuttcp", aqm)
+        for way in ("download", "upload"):
+            assert _value(run, f"nuttcp_{way}_mbps") == pytest.approx(CARRIED_MBPS, rel=0.05)
+        assert _value(run, "nuttcp_rtt_ms") == pytest.approx(20, abs=1)
+
+
+def test_bounceback_sees_the_queue(sweep: Path) -> None:
+    """Its messages wait among the load, many times as long where the queue is one."""
+    full, fair = (_run(sweep, "iperf2_bounceback", aqm) for aqm in ("no_aqm", "fq_codel"))
+    for way in ("download", "upload"):
+        name = f"iperf2_bounceback_{way}_ms"
+        assert _value(fair, name) == pytest.approx(20, abs=3)
+        assert _value(full, name) > 5 * _value(fair, name)
 
 
 def test_a_speed_test_repeats(sweep: Path) -> None:
