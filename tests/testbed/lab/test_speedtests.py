@@ -4,6 +4,8 @@ repeat."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +82,20 @@ def test_probes_go_on_until_5_s_after_a_test_whose_end_nobody_knew(sweep: Path) 
     assert run.load_window is not None
     assert float(run.probe.sent_s[-1]) - run.load_window.end_s == pytest.approx(5, abs=0.5)
     assert float(run.probe.sent_s[-1]) - float(run.probe.sent_s[0]) < 50
+    file, = sweep.glob("*librespeed*fq_codel*.flent.gz")
+    metadata = json.loads(gzip.decompress(file.read_bytes()))["metadata"]
+    load_s = run.load_window.end_s - float(run.probe.sent_s[0])
+    assert metadata["TOTAL_LENGTH"] == pytest.approx(load_s + 5, abs=1)
+
+
+def test_default_plot_is_drawn(sweep: Path, tmp_path: Path) -> None:
+    """It has no panel of what the clients don't tell."""
+    for name in ("librespeed", "responsiveness"):
+        file, = sweep.glob(f"*{name}-fq_codel.flent.gz")
+        done = subprocess.run([BIN / "flent", "-p", "all", "-o", tmp_path / f"{name}.png", file],
+                              timeout=200, capture_output=True, text=True, check=False)
+        assert "ERROR" not in done.stdout + done.stderr
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
 def test_responsiveness_tells_queues_apart(sweep: Path) -> None:
