@@ -48,6 +48,8 @@ length = 5
 {more}
 """
 CROSS = "cross_traffic = {kind}"
+# It needs what is optional, and a browser isn't meant to repeat.
+BROWSER = "ndt7_browser"
 # Beside one test; the other tests have bulk.
 OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS
                if kind != BULK and (kind != "quic" or find_spec("aioquic"))]
@@ -90,7 +92,8 @@ def main() -> int:
                         help="in turn, with commas between (default: %(default)s)")
     parser.add_argument("--output", type=Path, help="instead of bench/results/identical-DATE.json")
     arguments = parser.parse_args()
-    names = arguments.only or [*our_tests(), *OTHER_CROSS, "rrul", *LAB]
+    names = arguments.only or [*(name for name in our_tests() if name != BROWSER), *OTHER_CROSS,
+                               "rrul", *LAB]
     circumstances = arguments.circumstances.split(",")
     unknown = [name for name in circumstances if name not in disturbances.ALL]
     if unknown:

@@ -25,6 +25,7 @@ class Needs:
 
 
 NEEDS = {
+    "ndt7_browser": Needs(("chromium", defaults.NDT7_JS), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "ndt7": Needs(("ndt7-client",), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
     **{name: Needs((), ("irtt", "speedtest"), ("iperf3",))
@@ -66,7 +67,7 @@ def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) ->
     server_tools = ("ndt-server",) if scenario.ndt7_server == "mlab" else ()
     client = defaults.MLAB_NDT7_CLIENT if parameters.get("ndt7_client") == "mlab" else "ndt7-client"
     return replace(
-        needs, encrypted=tls,
+        needs, encrypted=tls or defaults.NDT7_JS in needs.tools,
         tools=(*(client if one == "ndt7-client" else one for one in needs.tools), *server_tools),
         servers=tuple(server if one == "ndt7-cleartext" else one for one in needs.servers))
 

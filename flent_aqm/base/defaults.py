@@ -62,6 +62,8 @@ NDT7_SERVERS = ("own", "mlab")
 # M-Lab's NDT7 client has the same name as the Rust crate's. Under this one set-up keeps it
 # beside that one, and the lab has it.
 MLAB_NDT7_CLIENT = "ndt7-client-mlab"
+# And its library for browsers, which is no program.
+NDT7_JS = "ndt7-js"
 
 # Congestion control of the hosts where nothing else asks for one: Linux's own default. A
 # new namespace takes over the one that the host was set to.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ToolMissing
-from flent_aqm.setup.ndt7_makers import find_mlab_client
+from flent_aqm.setup.ndt7_makers import find_mlab_client, find_ndt7_js
 from flent_aqm.setup.tools import find_tool, tool_path
 
 # By the name that a run's tools have inside: how each is found, and who asks for it.
@@ -21,6 +21,8 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
     "nuttcp": (lambda: find_tool("nuttcp"), "the test nuttcp needs nuttcp"),
     "iperf": (
         lambda: find_tool("iperf"), "the test iperf2_bounceback needs iperf, version 2.1 or newer"),
+    defaults.NDT7_JS: (find_ndt7_js, "ndt7_browser needs M-Lab's ndt7.js"),
+    "chromium": (lambda: find_tool("chromium"), "ndt7_browser needs Chromium"),
 }
 # Python packages in the place of programs.
 PACKAGES = {"aioquic": "cross_traffic=quic"}
@@ -50,5 +52,8 @@ def chosen_path(name: str) -> Path:
 
 
 def chosen_of(names: Iterable[str]) -> dict[str, Path]:
-    """Of a run's tools those of CHOSEN, by their name inside. Raises ToolMissing."""
-    return {name: chosen_path(name) for name in names if name in CHOSEN}
+    """Of a run's tools those of CHOSEN that are called otherwise here, by their name inside.
+    Raises ToolMissing."""
+    found = {name: chosen_path(name) for name in names if name in CHOSEN}
+    # Chromium's script finds the rest of it by its own place, which a link would not be.
+    return {name: path for name, path in found.items() if path.name != name}

@@ -17,10 +17,9 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError, CommandFailed, ConfigError, SetupError
 from flent_aqm.base.nearest import did_you_mean
-from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import find_program
 from flent_aqm.setup import install
-from flent_aqm.setup.ndt7_makers import find_mlab_client
+from flent_aqm.setup.ndt7_makers import NDT7_JS_VERSION, find_mlab_client, find_ndt7_js
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
 from flent_aqm.setup.tools import find_tool
@@ -56,8 +55,8 @@ OPTIONAL: dict[str, Optional] = {
         defaults.MLAB_NDT7_CLIENT, "M-Lab", "Apache-2.0"),
     "ndt-server": Optional("Go", "github.com/m-lab/ndt-server", "v0.25.0", "ndt-server", "M-Lab",
                            "Apache-2.0"),
-    "ndt7-js": Optional("npm", "@m-lab/ndt7", "0.1.4", "node_modules/@m-lab/ndt7/src/ndt7.js",
-                        "M-Lab", "Apache-2.0"),
+    "ndt7-js": Optional("npm", "@m-lab/ndt7", NDT7_JS_VERSION,
+                        "node_modules/@m-lab/ndt7/src/ndt7.js", "M-Lab", "Apache-2.0"),
     "aioquic": Optional("PyPI", "aioquic", "1.7.2", "aioquic", "Jeremy Lainé", "BSD-3-Clause"),
 }
 
@@ -100,7 +99,7 @@ def where(name: str) -> Path | None:
     """Where one of OPTIONAL is, None if it isn't."""
     one = OPTIONAL[name]
     if one.source == "npm":
-        return find_cached("tools", folder_of(name), one.program)
+        return find_ndt7_js()
     if one.source == "PyPI":
         try:
             return Path(str(metadata.distribution(one.package).locate_file("")))

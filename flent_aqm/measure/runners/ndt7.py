@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from typing import IO, Any
 
 from flent_aqm.base import defaults
@@ -13,10 +14,11 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.measure.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
-from flent_aqm.setup.ndt7_makers import find_mlab_client, maker_of_client
+from flent_aqm.setup.ndt7_makers import find_mlab_client, find_ndt7_js, maker_of_client
 
 PROGRAM = "ndt7-client"
-CLIENTS = ("crate", "mlab")
+# In place of a program: headless Chromium with M-Lab's ndt7.js, see ndt7/browser.py.
+BROWSER = "browser"
 
 # The protocol lets a client wait 15 s for the end of a download, plus 7 s for each of
 # connecting and the last message.
@@ -31,8 +33,8 @@ class AqmNdt7Runner(SupervisedRunner):
     """One NDT7 download or upload.
 
     Keys of the data set: host, direction ("download" or "upload"), port, tls (True: wss, with
-    whatever certificate the server has), client ("crate" or "mlab"; None: the ndt7-client that
-    is found first, whosever it is), early_exit (True: a download ends with the first 250 MB).
+    whatever certificate the server has), client ("crate", "mlab", "browser"; None: the program
+    that is found first, whosever it is), early_exit (True: a download ends with its first 250 MB).
     Series: throughput at the receiver, Mbit/s. Raw samples have 'val' and 'dur' (s), or
     the server's TCP_INFO: tcp_rtt, tcp_min_rtt, tcp_rtt_var (ms), bytes_acked,
     bytes_sent, bytes_retrans, bytes_received.
@@ -51,6 +53,22 @@ class AqmNdt7Runner(SupervisedRunner):
         self.early_exit = early_exit and direction == "download"
 
     def check(self) -> None:
+        if self.client == BROWSER:
+            self.command = shlex.join(self._browser_words())
+        else:
+            self.command = shlex.join(self._program_words())
+        super().check()
+
+    def _browser_words(self) -> list[str]:
+        library, chromium = find_ndt7_js(), find_program("chromium")
+        if library is None or chromium is None:
+            raise RunnerCheckError("NDT7 in a browser needs chromium and M-Lab's ndt7.js; run: "
+                                   "flent-aqm setup --speedtests browser ndt7-js")
+        return [sys.executable, "-P", "-m", "flent_aqm.measure.ndt7.browser", str(library),
+                str(chromium), "wss" if self.tls else "ws", f"{self._address()}:{self.port}",
+                self.direction]
+
+    def _program_words(self) -> list[str]:
         program = find_mlab_client() if self.client == "mlab" else find_program(PROGRAM)
         if program is None:
             whose = "M-Lab's " if self.client == "mlab" else ""
@@ -63,8 +81,7 @@ class AqmNdt7Runner(SupervisedRunner):
         if self.client not in (None, maker):
             raise RunnerCheckError(f"ndt7_client={self.client}: {program} is another one")
         words = self._crate_words() if maker == "crate" else self._mlab_words()
-        self.command = shlex.join([str(program), *words])
-        super().check()
+        return [str(program), *words]
 
     def _crate_words(self) -> list[str]:
         tls = ["--no-verify"] if self.tls else []
@@ -115,7 +132,7 @@ class AqmNdt7Runner(SupervisedRunner):
                 "throughput_mbps": throughput,
                 "latency_ms": subtest.min_rtt_ms,
                 "retransmission_pct": subtest.retransmission_pct,
-                "client": report.client,
+                "client": "ndt7-js (M-Lab, Chromium)" if self.client == BROWSER else report.client,
                 "uuid": subtest.uuid,
                 "summary_of_client": dict(report.summary),
             },

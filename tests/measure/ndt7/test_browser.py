@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NDT7 by a real browser, where set-up has fetched M-Lab's ndt7.js."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from flent_aqm.asked.needs import needs_of_run
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.shell import find_program
+from flent_aqm.measure.parsers.ndt7 import parse_ndt7
+from flent_aqm.setup.ndt7_makers import find_ndt7_js
+
+from .conftest import StartServer
+
+LIBRARY, CHROMIUM = find_ndt7_js(), find_program("chromium")
+
+
+@pytest.mark.skipif(LIBRARY is None or CHROMIUM is None,
+                    reason="ndt7-js or chromium is optional, and not here")
+@pytest.mark.parametrize("direction", ["download", "upload"])
+def test_page_tells_what_the_other_clients_tell(start_server: StartServer, direction: str) -> None:
+    """In their form: throughput at the receiver, the server's TCP_INFO, the end."""
+    server = start_server("--no-tls", "--duration", "1")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "flent_aqm.measure.ndt7.browser", str(LIBRARY),
+         str(CHROMIUM), "ws", f"127.0.0.1:{server.port}", direction],
+        capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    subtest = parse_ndt7(done.stdout).subtests[direction]
+    assert subtest.complete
+    assert not subtest.errors
+    assert subtest.throughput_mbps is not None
+    assert subtest.throughput_mbps > 1
+    assert subtest.tcp
+    assert server.next_log()["client_metadata"]["client_name"] == "flent-aqm-browser"
+
+
+def test_run_by_a_browser_needs_it_and_no_client() -> None:
+    """And no random numbers of the processor's."""
+    needs = needs_of_run("ndt7_browser", Scenario(), {})
+    assert needs.tools == ("chromium", "ndt7-js")
+    assert needs.servers == ("irtt", "ndt7-cleartext")
+    assert needs.encrypted
