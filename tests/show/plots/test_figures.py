@@ -117,7 +117,7 @@ def test_runs_of_two_router_models_are_refused_and_can_be_chosen_from(
     assert "--where router_model=NAME" in capsys.readouterr().err
     assert main(["figures", str(sweep), "-o", str(out), "--where", "router_model=omnia",
                  "--figure", "1"]) == 0
-    assert "figure  1: 1 run:" in capsys.readouterr().out
+    assert "figure  1: 1 run; 6 cells without a run: " in capsys.readouterr().out
 
 def test_figures_for_a_paper_fit_a_column_with_fonts_that_publishers_take(
     sweep: Path, tmp_path: Path
