@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from bench.kills import Here, compare, disturb, gone
+from flent_aqm.base.words import counted
 
 pytestmark = pytest.mark.lab
 
@@ -121,7 +122,8 @@ def test_interrupt_once_ends_what_runs_and_starts_nothing_more(bench: Any) -> No
     assert "Interrupted: no new runs start; waiting for those that are running" in stderr
     count = len(bench.files())
     assert count >= 2
-    assert f"Interrupted: {count} runs are done, {20 - count} are left; go on with" in stderr
+    done = counted(count, "run")
+    assert f"Interrupted: {done} done, {20 - count} left; go on with" in stderr
     assert "0 failed" in stderr
     assert not list(bench.folder.glob("results/.*"))
 
