@@ -18,6 +18,7 @@ from rich.table import Table
 from flent_aqm.asked.router_model import with_parameters
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import counted
 from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Simulate, Values, fit, telling_setting
 from flent_aqm.sweep.calibrate.points import (
     FORM,
@@ -69,8 +70,8 @@ def main(args: argparse.Namespace) -> int:
     parameters = [known[name] for name in _names(args.fit, measurements, known)]
     if measurements.values < max(2, len(parameters)):
         raise ConfigError(
-            f"{measurements.values} measured value{'s' * (measurements.values != 1)} can't tell "
-            f"{len(parameters)} parameter{'s' * (len(parameters) != 1)}; give at least "
+            f"{counted(measurements.values, 'measured value')} can't tell "
+            f"{counted(len(parameters), 'parameter')}; give at least "
             f"{max(2, len(parameters))}, or fit fewer with --fit")
     with_parameters(args.base, {}, "--base")  # refuses what is none
     lab = _Lab(args.base, parameters, latency=any(

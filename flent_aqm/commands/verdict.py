@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
+from flent_aqm.commands.score import score
 from flent_aqm.results.many_files import each_run, find_files
-from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.table import values
+from flent_aqm.results.score.shown import Scored
 from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
-from flent_aqm.results.verdict.pairs import Measured, pair
+from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.show import verdict_page
 
 PAGES = {".md": lambda text: text, ".html": verdict_page.html}
@@ -36,7 +35,7 @@ def main(args: argparse.Namespace) -> int:
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
-    comparison = pair(_measured(args.base), _measured(args.test))
+    comparison = pair(_scored(args.base), _scored(args.test))
     judged = judge(comparison, names)
     text = verdict_page.markdown(comparison, judged)
     if args.output:
@@ -50,18 +49,11 @@ def main(args: argparse.Namespace) -> int:
     return 1 if is_worse(judged) else 0
 
 
-def measured(run: Run) -> Measured:
-    """What other processes send back: a run's settings, and every metric."""
-    return Measured(run.path, run.settings, values(run))
-
-
-def _measured(paths: list[Path]) -> list[Measured]:
+def _scored(paths: list[Path]) -> list[Scored]:
     found = []
-    for _, result in each_run(find_files(paths), measured):
+    for _, result in each_run(find_files(paths), score):
         if isinstance(result, BadResult):
             # A verdict that leaves runs out could be bought by damaging them.
             raise result
         found.append(result)
-    if not found:
-        print("flent-aqm: no runs", file=sys.stderr)
     return found

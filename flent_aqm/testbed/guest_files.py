@@ -94,11 +94,11 @@ def write(
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": str(place(Path(sys.executable))),
         "SERVERS": " ".join(servers),
-        # M-Lab's, wherever the user has it
         # Not where they aren't needed: what such runs measure stays as it was.
         **{variable: str(port) for server, variable, port in (
             ("irtt-call", "CALL_PORT", defaults.CALL_PORT),
             ("fetch", "FETCH_PORT", defaults.FETCH_PORT)) if server in servers},
+        # M-Lab's, wherever the user has it
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
            if any(name.startswith("ndt-server") for name in servers) else {}),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),

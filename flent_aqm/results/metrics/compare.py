@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import of_any
 
@@ -81,8 +82,8 @@ def how_far_to_trust(tests: int, fewest: int) -> str:
         words.append(f"{tests} p-values: by chance alone one in 20 is below 0.05; divided among "
                      f"them that limit is {0.05 / tests:.2g} (Bonferroni)")
     if fewest < FEWEST_FOR_P:
-        words.append(f"p is the chi-square approximation, rough with {fewest} "
-                     f"run{'s' * (fewest != 1)} in a group")
+        words.append(f"p is the chi-square approximation, rough with "
+                     f"{counted(fewest, 'run')} in a group")
     return "; ".join(words) or "p is the chi-square approximation"
 
 

@@ -9,24 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.grouping import NEVER, shown
-from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.results.score.shown import Scored
 
 SEED = "seed"
 NOTHING = "-"  # of a setting that a run doesn't have
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A run: its settings, and every metric."""
-
-    path: Path
-    settings: Mapping[str, Setting]
-    values: Mapping[str, float | Unavailable]
 
 
 @dataclass(frozen=True)
@@ -34,7 +23,7 @@ class Cell:
     """name: the settings in which cells differ; pairs: (base, test), a seed each."""
 
     name: str
-    pairs: Sequence[tuple[Measured, Measured]]
+    pairs: Sequence[tuple[Scored, Scored]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,7 @@ class Comparison:
     alone: int
 
 
-def pair(base: Sequence[Measured], test: Sequence[Measured]) -> Comparison:
+def pair(base: Sequence[Scored], test: Sequence[Scored]) -> Comparison:
     """Return runs in pairs. Raise ConfigError where there is none, or a cell has two runs of
     a seed on one side."""
     names = sorted({name for run in (*base, *test) for name in run.settings} - set(NEVER))
@@ -62,7 +51,7 @@ def pair(base: Sequence[Measured], test: Sequence[Measured]) -> Comparison:
             "both sides the same batch and the same seeds, as batches/gate.batch does")
     differing = [name for at, name in enumerate(kept)
                  if len({place[0][at] for place in both}) > 1]
-    cells: dict[str, list[tuple[Measured, Measured]]] = {}
+    cells: dict[str, list[tuple[Scored, Scored]]] = {}
     for place in both:
         told = dict(zip(kept, place[0], strict=True))
         name = ", ".join(f"{one} {told[one]}" for one in differing if told[one] != NOTHING)
@@ -76,8 +65,8 @@ def pair(base: Sequence[Measured], test: Sequence[Measured]) -> Comparison:
 Place = tuple[tuple[str, ...], str]
 
 
-def _by_place(runs: Sequence[Measured], names: Sequence[str]) -> dict[Place, Measured]:
-    found: dict[Place, Measured] = {}
+def _by_place(runs: Sequence[Scored], names: Sequence[str]) -> dict[Place, Scored]:
+    found: dict[Place, Scored] = {}
     for run in runs:
         place = (tuple(_shown(run, name) for name in names), _shown(run, SEED))
         if place in found:
@@ -87,9 +76,9 @@ def _by_place(runs: Sequence[Measured], names: Sequence[str]) -> dict[Place, Mea
     return found
 
 
-def _values(runs: Sequence[Measured], name: str) -> set[str]:
+def _values(runs: Sequence[Scored], name: str) -> set[str]:
     return {_shown(run, name) for run in runs}
 
 
-def _shown(run: Measured, name: str) -> str:
+def _shown(run: Scored, name: str) -> str:
     return shown(run.settings[name]) if name in run.settings else NOTHING

@@ -124,13 +124,12 @@ def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
         try:
             _compile(tree, log, progress)
         except SetupError as fault:
-            required = [patch for patch in applied if patch[0] not in patching.OPTIONAL]
-            if required == applied:
+            if not any(name in patching.OPTIONAL for name, _content in applied):
                 raise
             # One may fit by its text alone; what it would save is not worth a failed set-up.
             progress.step(f"{fault}; compiling without the patches that only save time")
             patching.take_back(tree, applied)
-            applied = patching.apply_all(tree, required)
+            applied = patching.apply_all(tree, wanted.patches, optional=False)
             _compile(tree, log, progress)
         without = patching.left_out(wanted.patches, applied)
         result = work / "result"

@@ -17,6 +17,7 @@ import numpy
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.flent_plotting import Plotter
+from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import check_known, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
@@ -296,7 +297,7 @@ def run_of(results: Any) -> Run:
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:
     """What a plot was made of, for its caption."""
-    words = [f"{len(runs):,} run{'s' * (len(runs) != 1)}"]
+    words = [counted(len(runs), "run")]
     if samples is not None:
         words.append(f"{samples:,} {what}")
     models = sorted({str(run.settings["router_model"]) for run in runs

@@ -15,8 +15,9 @@ import pytest
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
 from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.score.shown import Scored
 from flent_aqm.results.verdict.decide import BETTER, MIXED, SAME, USUAL, WORSE, is_worse, judge
-from flent_aqm.results.verdict.pairs import Measured, pair
+from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.show.verdict_page import html, markdown, sentence
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs" / "iperf3_upload.flent.gz"
@@ -26,7 +27,7 @@ Change = Callable[[str, str, float], float]
 
 
 def side(draw: int, change: Change = lambda cell, metric, value: value, **settings: str
-         ) -> list[Measured]:
+         ) -> list[Scored]:
     """Forty runs whose metrics scatter by 3 %, around another value in each cell. The seed
     alone decides a part of that, as it does in the lab."""
     random = numpy.random.default_rng(draw)
@@ -37,12 +38,12 @@ def side(draw: int, change: Change = lambda cell, metric, value: value, **settin
             values = {name: change(cell, name, float(10 * at * common[number]
                                                      * random.normal(1, 0.03)))
                       for number, name in enumerate(USUAL)}
-            runs.append(Measured(Path(f"{cell}{seed}"), {"flows": cell, "seed": seed, **settings},
+            runs.append(Scored(Path(f"{cell}{seed}"), {"flows": cell, "seed": seed, **settings},
                                  values))
     return runs
 
 
-def verdicts(base: list[Measured], test: list[Measured]) -> Mapping[str, str]:
+def verdicts(base: list[Scored], test: list[Scored]) -> Mapping[str, str]:
     """Of each metric."""
     return {one.metric.name: one.verdict for one in judge(pair(base, test))}
 
@@ -87,7 +88,7 @@ def test_better_follows_the_metric_and_both_is_mixed() -> None:
 def test_differences_that_nobody_cares_about_are_the_same() -> None:
     """One percent, however certain."""
     base = side(1)
-    test = [Measured(run.path, run.settings, {
+    test = [Scored(run.path, run.settings, {
         name: value * 1.01 for name, value in run.values.items()
         if isinstance(value, float)}) for run in base]
     assert set(verdicts(base, test).values()) == {SAME}
@@ -97,7 +98,7 @@ def test_lost_percentiles_have_no_distance_and_are_left_out() -> None:
     """Where a side has too few numbers, the cell says nothing of that metric."""
     base, test = side(1), side(2)
     lost = Unavailable("it is a lost probe", lost=True)
-    test = [Measured(run.path, run.settings, {**run.values, LATENCY: lost})
+    test = [Scored(run.path, run.settings, {**run.values, LATENCY: lost})
             if run.settings["flows"] == "one" else run for run in test]
     effects = next(one for one in judge(pair(base, test)) if one.metric.name == LATENCY).effects
     assert len(effects) == 7
@@ -112,10 +113,10 @@ def test_lost_percentiles_have_no_distance_and_are_left_out() -> None:
     (side(1), side(2), ("qoo",), "no pair of runs has any"),
 ])
 def test_what_can_not_be_judged_is_refused(
-    base: list[Measured], test: list[Measured], names: tuple[str, ...], cause: str
+    base: list[Scored], test: list[Scored], names: tuple[str, ...], cause: str
 ) -> None:
     """In one line that says what is missing."""
-    runs = [[Measured(run.path, run.settings, {
+    runs = [[Scored(run.path, run.settings, {
         name: run.values.get(name, Unavailable("not measured")) for name in METRICS})
         for run in one] for one in (base, test)]
     with pytest.raises(ConfigError, match=cause):
