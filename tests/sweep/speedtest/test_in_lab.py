@@ -37,9 +37,10 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
         for way in ("Download", "Upload"):
             found = re.search(rf"{way}: +([0-9.]+) Mbps", text)
             assert found, text
-            # netperf divides each stream's bytes by its own time, until its last one has left
-            # the queue: some tenths of a second before the last stream's, of ten to twelve.
-            assert 0.85 < float(found[1]) / PAYLOAD_MBPS[version] < 1.04
+            # netperf divides each stream's bytes by the stream's own time: 10 s, and until its
+            # last byte has left the queue, which holds up to 1.2 s. A sum of such rates can
+            # exceed the link's by what the shortest time lacks to the longest.
+            assert 0.85 < float(found[1]) / PAYLOAD_MBPS[version] < 11.2 / 10
         reason = "[not measured: in the virtual lab computing takes no time]"
         assert f" CPU Load: {reason}" in text
         assert f" Overhead: {reason}" in text
