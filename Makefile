@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench identical kills validate docs clean
+.PHONY: help setup packages venv sweep demo test lint bench identical kills validate docs dist dist-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,9 @@ help:
 	@echo 'make docs      that, and all other numbers that stand in docs/'
 	@echo 'make identical   proof that runs repeat to the byte; takes long'
 	@echo 'make kills     proof that a sweep survives kill -9 at any moment'
+	@echo 'make dist      wheels with and without the ready-made lab, and the source archive'
+	@echo 'make dist-check  both wheels tried in a Debian of their own, by the clock'
+	@echo 'make site    the documents as a site, with search and a gallery: build/site'
 	@echo 'make clean   remove .venv and caches of this source tree; results and built tools stay'
 
 packages:
@@ -67,6 +70,26 @@ identical: setup
 
 kills: setup
 	$(BIN)/python -m bench.kills $(KILLS_ARGUMENTS)
+
+# Two wheels and the source archive; the same sources and parts give the same bytes.
+dist: setup
+	@rm -rf dist
+	@mkdir -p build dist
+	PYTHONPATH=build_backend $(BIN)/python -W ignore -c "import flent_aqm_backend as backend; \
+	    backend.build_sdist('dist'); backend.build_wheel('dist')" >build/dist.log
+	$(BIN)/python -m build_backend.lab_wheel dist
+	@cd dist && sha256sum * >SHA256SUMS && ls -l
+
+# Both wheels in a Debian without compiler, as nobody, from pip install to the demo's picture.
+# Needs root and mmdebstrap.
+dist-check: dist
+	bench/dist_check.sh $(DIST_CHECK_ARGUMENTS)
+
+# The site, to be opened from build/site/index.html or served as it is.
+site: venv
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet \
+	    --disable-pip-version-check -c constraints.txt mkdocs-material mkdocstrings-python
+	$(BIN)/python -m website.build $(SITE_ARGUMENTS)
 
 clean:
 	rm -rf .venv .venv.lock build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

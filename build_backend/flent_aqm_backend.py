@@ -15,15 +15,19 @@ from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import hashlib
 import io
+import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from setuptools.build_meta import (
-    build_sdist,
+    build_sdist as setuptools_sdist,
+)
+from setuptools.build_meta import (
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
     prepare_metadata_for_build_wheel,
@@ -57,12 +61,14 @@ START_FILES = {f"{PACKAGE}.pth": PTH, f"{PACKAGE}.start": f"{HOOK}:install\n"}
 WHEEL = """\
 Wheel-Version: 1.0
 Generator: flent_aqm_backend
-Root-Is-Purelib: true
-Tag: py3-none-any
+Root-Is-Purelib: {pure}
+Tag: {tag}
 """
 
 # Earliest time that a zip file can hold: the same files always give the same wheel.
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+# The same moment in seconds, for the source archive.
+SDIST_EPOCH = 315532800
 
 Settings = Mapping[str, object] | None
 
@@ -75,6 +81,28 @@ def build_wheel(
     for shelf in SHELVES:
         files.update(_files(Path(shelf), f"{PACKAGE}/{shelf}"))
     return _write_wheel(Path(wheel_directory), files, START_FILES, metadata_directory)
+
+
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
+    """Write the source archive; gives its file name.
+
+    setuptools' own, packed anew: sorted, without the times, owners and permissions of this
+    checkout, so that the same files always give the same archive.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        name = str(setuptools_sdist(scratch))
+        packed = io.BytesIO()
+        with (tarfile.open(Path(scratch, name)) as old,
+              tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as new):
+            for entry in sorted(old.getmembers(), key=lambda entry: entry.name):
+                fresh = tarfile.TarInfo(entry.name)
+                fresh.type, fresh.size, fresh.linkname = entry.type, entry.size, entry.linkname
+                fresh.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+                fresh.mtime = SDIST_EPOCH
+                new.addfile(fresh, old.extractfile(entry) if entry.isreg() else None)
+    # without a name and a time in its head
+    Path(sdist_directory, name).write_bytes(gzip.compress(packed.getvalue(), mtime=0))
+    return name
 
 
 def build_editable(
@@ -106,17 +134,30 @@ def _write_wheel(
         for generated in ("WHEEL", "RECORD"):
             files.pop(f"{info}/{generated}", None)
         name = f"{info.removesuffix('.dist-info')}-py3-none-any.whl"
-        with zipfile.ZipFile(directory / name, "w", zipfile.ZIP_DEFLATED) as wheel:
-            record = io.StringIO()
-            rows = csv.writer(record, lineterminator="\n")
-            for member, text in {**texts, f"{info}/WHEEL": WHEEL}.items():
-                rows.writerow(_add(wheel, member, text.encode(), executable=False))
-            for member, path in files.items():
-                executable = bool(path.stat().st_mode & 0o100)
-                rows.writerow(_add(wheel, member, path.read_bytes(), executable=executable))
-            rows.writerow((f"{info}/RECORD", "", ""))
-            _add(wheel, f"{info}/RECORD", record.getvalue().encode(), executable=False)
+        contents = {member: path.read_bytes() for member, path in files.items()}
+        executable = {member for member, path in files.items() if path.stat().st_mode & 0o100}
+        encoded = {member: text.encode() for member, text in texts.items()}
+        write_wheel(directory / name, info, {**encoded, **contents}, executable)
     return name
+
+
+def write_wheel(
+    path: Path, info: str, files: Mapping[str, bytes], executable: Collection[str],
+    tag: str = "py3-none-any"
+) -> None:
+    """Write a wheel: the same content gives the same bytes, whenever and wherever.
+
+    info: the name of its folder .dist-info. files: content by name; executable: the names of
+    those that are programs. WHEEL and RECORD are made here.
+    """
+    about = WHEEL.format(pure=str(tag.endswith("-any")).lower(), tag=tag)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        record = io.StringIO()
+        rows = csv.writer(record, lineterminator="\n")
+        for member, content in {f"{info}/WHEEL": about.encode(), **files}.items():
+            rows.writerow(_add(wheel, member, content, executable=member in executable))
+        rows.writerow((f"{info}/RECORD", "", ""))
+        _add(wheel, f"{info}/RECORD", record.getvalue().encode(), executable=False)
 
 
 def _add(

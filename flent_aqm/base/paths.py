@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SYSTEM_CACHE = Path("/var/cache/flent-aqm")
+# The package of the wheel flent-aqm-lab: what set-up would build, ready-made.
+READY_MADE = "flent_aqm_lab"
 
 
 def resource_dir(name: str) -> Path:
@@ -38,10 +41,39 @@ def cache_to_write() -> Path:
     return SYSTEM_CACHE if os.geteuid() == 0 else user_cache()
 
 
+def ready_made() -> Path | None:
+    """Return the folder of the wheel flent-aqm-lab, None where it isn't installed.
+
+    It lies beside this package, or, for a checkout, among the environment's packages: nowhere
+    else, as programs in it are run."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for folder in (PACKAGE.parent, Path(sys.prefix, "lib", version, "site-packages")):
+        if os.path.isdir(folder / READY_MADE / "kernels"):
+            return folder / READY_MADE
+    return None
+
+
+def caches() -> list[Path]:
+    """Return the folders in which built parts are looked for, in order: what this user has
+    built, what was installed ready-made, what root has built. They need not exist."""
+    there = ready_made()
+    return [user_cache(), *([there] if there else []), SYSTEM_CACHE]
+
+
+def program_dirs(cache: Path) -> list[Path]:
+    """Return the existing folders of one of caches() that have programs for PATH.
+
+    In a wheel, which can hold no links, programs stand in their folders, CACHE/tools/NAME-VERSION.
+    """
+    if os.path.isdir(cache / "bin"):
+        return [cache / "bin"]
+    return sorted(cache.glob("tools/*")) if cache == ready_made() else []
+
+
 def find_cached(*parts: str) -> Path | None:
-    """The first existing file among this user's cache and the machine's. What this user may
-    not look at is not there: Path.exists() would raise for the cache of another."""
-    for base in (user_cache(), SYSTEM_CACHE):
+    """The first existing file among caches(). What this user may not look at is not there:
+    Path.exists() would raise for the cache of another."""
+    for base in caches():
         path = base.joinpath(*parts)
         if os.path.exists(path):
             return path

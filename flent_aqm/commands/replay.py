@@ -7,19 +7,13 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.base.words import plain
-from flent_aqm.results.data_file import read_data_file
-from flent_aqm.setup.versions import tool_versions
-from flent_aqm.sweep import preflight
-from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.replay import recorded
+from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import Difference, differences, other_versions
-from flent_aqm.sweep.run_cell import run_cell
-from flent_aqm.testbed.table import open_testbed
 
 IDENTICAL, DIFFERENT, NOT_REPLAYED = 0, 1, 2
 # More than the first few differences tell nothing: they follow from each other.
@@ -47,25 +41,12 @@ def main(args: argparse.Namespace) -> int:
                 raise ConfigError(f"--keep: {was.cell.data_file} is there already; "
                                   "name another folder")
             print(f"replaying {_title(was.cell)}", file=sys.stderr, flush=True)
-            now = _run(was.cell)
+            now = again(was.cell)
     except AqmError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return NOT_REPLAYED
     return _report(other_versions(was.data["metadata"], now["metadata"]),
                    differences(was.data, now))
-
-
-def _run(cell: Cell) -> dict[str, Any]:
-    """The content of the new data file."""
-    testbed = open_testbed(cell.scenario.testbed)
-    testbed.check([cell])
-    preflight.check([cell])
-    testbed.prepare()
-    try:
-        run_cell(cell, testbed, SweepFacts(testbed.facts(), tool_versions()))
-    finally:
-        testbed.clean_up()
-    return read_data_file(cell.data_file).whole
 
 
 def _report(versions: list[Difference], found: list[Difference]) -> int:

@@ -20,6 +20,9 @@ class Command:
 
 # Modules are imported only when their command runs: start-up counts inside the guest.
 COMMANDS = {
+    "archive": Command(
+        "flent_aqm.commands.archive", "make a folder to publish, with what makes the data again",
+        "flent-aqm archive results/quick-2026-01-31T120000 -o archive --author 'Doe, Jane'"),
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from flent_aqm.base.errors import SetupError
-from flent_aqm.base.paths import SYSTEM_CACHE, user_cache
+from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.setup.progress import Progress
 
 _STAGING = "staging-"
@@ -109,8 +109,9 @@ def require_space(folder: Path, bytes_needed: int, what: str) -> None:
 
 
 def find_tool_link(name: str) -> Iterator[Path]:
-    """What CACHE/bin/NAME points to, for this user's cache and the machine's, where it exists."""
-    for base in (user_cache(), SYSTEM_CACHE):
-        target = os.path.realpath(base / "bin" / name)
-        if os.path.isfile(target):
-            yield Path(target)
+    """What CACHE/bin/NAME points to, for each of the caches, where it exists."""
+    for cache in caches():
+        for folder in program_dirs(cache):
+            target = os.path.realpath(folder / name)
+            if os.path.isfile(target):
+                yield Path(target)

@@ -13,7 +13,7 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError, SetupError
 from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import find_program, run
-from flent_aqm.setup import install
+from flent_aqm.setup import debs, install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
 
@@ -38,11 +38,10 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
     progress = Progress("tc")
     with install.staging(cache) as work:
         packages = [archive.newest(name) for name in _PACKAGES]
-        for package in packages:
-            deb = archive.download(package, work / package.name)
-            run(["dpkg-deb", "-x", deb, work / "x"])
         result = work / "result"
         (result / "lib").mkdir(parents=True)
+        debs.unpack([archive.download(package, work / package.name) for package in packages],
+                    work / "x", papers=result)
         for library in (work / "x").rglob("*.so*"):
             # a link's target stands beside it; folders of plug-ins aren't needed
             if library.parent.name == "x86_64-linux-gnu":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, SetupError
 from flent_aqm.base.shell import find_program, run
-from flent_aqm.setup import install
+from flent_aqm.setup import debs, install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
 
@@ -28,11 +28,10 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
     package = archive.newest("irtt")
     with install.staging(cache) as work:
         deb = archive.download(package, work / "download")
-        run(["dpkg-deb", "-x", deb, work / "x"])
-        program = work / "x" / "usr" / "bin" / "irtt"
         result = work / "result"
         result.mkdir()
-        program.rename(result / "irtt")
+        debs.unpack([deb], work / "x", papers=result)
+        (work / "x" / "usr" / "bin" / "irtt").rename(result / "irtt")
         # proves that it runs here, before anything uses it
         go = go_version(result / "irtt")
         if go < OLDEST_GO:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the programs are that set-up builds or fetches: CACHE/bin, then PATH."""
+"""Where the programs are that set-up builds or fetches: the caches, then PATH."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
-from flent_aqm.base.paths import SYSTEM_CACHE, user_cache
+from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.base.shell import find_program
 
 
 def tool_dirs() -> list[Path]:
     """Existing folders that go in front of PATH, in order."""
-    return [path for base in (user_cache(), SYSTEM_CACHE) if os.path.isdir(path := base / "bin")]
+    return [folder for cache in caches() for folder in program_dirs(cache)]
 
 
 def find_tool(name: str) -> Path | None:

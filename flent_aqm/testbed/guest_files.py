@@ -274,7 +274,7 @@ def _command_environment(
 
 def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
     """Folders and files that the command needs and that lie below one of the mounts inside."""
-    needed = [Path(sys.base_prefix), paths.user_cache(), paths.SYSTEM_CACHE]
+    needed = [Path(sys.base_prefix), *paths.caches()]
     if cwd != Path("/"):
         # A command of the user's may name files by their places on the host.
         needed += [cwd, paths.PACKAGE.parent, Path(sys.prefix)]

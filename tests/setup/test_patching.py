@@ -101,7 +101,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     (tmp_path / "flent-aqm").mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(recipe, "SYSTEM_CACHE", tmp_path / "nobody-was-here")
+    monkeypatch.setattr("flent_aqm.base.paths.SYSTEM_CACHE", tmp_path / "nobody-was-here")
     monkeypatch.setattr(build, "_build", stand_in)
     return versions
 
@@ -112,9 +112,7 @@ def test_newest_source_that_takes_the_required_patches_is_built(
     """And is the one in use from then on."""
     build.set_up_kernel(tmp_path / "flent-aqm", Archive("11", "10", "9", "8"))
     assert built == ["9"]
-    choice = recipe.read_choice()
-    assert choice is not None
-    assert choice.version == "9"
+    assert recipe.read_choice(tmp_path / "flent-aqm").version == "9"
 
 
 def test_where_no_source_takes_them_all_are_named(built: list[str], tmp_path: Path) -> None:

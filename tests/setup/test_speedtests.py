@@ -34,7 +34,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("flent_aqm.base.paths.SYSTEM_CACHE", tmp_path / "none")
-    monkeypatch.setattr("flent_aqm.setup.tools.SYSTEM_CACHE", tmp_path / "none")
     folder = tmp_path / "flent-aqm"
     folder.mkdir()
     return folder

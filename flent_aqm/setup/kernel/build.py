@@ -15,7 +15,7 @@ from flent_aqm.base.shell import run
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup import install
 from flent_aqm.setup.apt import DebianArchive, Package
-from flent_aqm.setup.kernel import patching, recipe
+from flent_aqm.setup.kernel import locate, patching, recipe
 from flent_aqm.setup.kernel.config_check import check_config
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import Recipe, Source
@@ -49,10 +49,13 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
     update: look for a newer source version than the one in use. The caller holds the
     cache's lock. Raises SetupError, CommandFailed, ToolMissing.
     """
-    source = None if update else recipe.read_choice()
-    if source is not None and _is_built(recipe.current_recipe(source)):
+    choices = [] if update else recipe.read_choices()
+    if any(_is_built(recipe.current_recipe(source)) for source in choices):
         return
-    if source is None or not _built_of(cache, archive, source):
+    if choices and (unfit := locate.unfit_ready_made()):
+        Progress("lab kernel").step(f"{unfit}; compiling one")
+    source = next((source for source in choices if _built_of(cache, archive, source)), None)
+    if source is None:
         source = _newest_that_fits(cache, archive)
     choice = cache / recipe.CHOICE
     choice.parent.mkdir(exist_ok=True)  # the kernel itself may lie in the machine's cache
@@ -90,8 +93,7 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
 
 def kernel_is_there() -> bool:
     """Whether the kernel of the current recipe is built."""
-    source = recipe.read_choice()
-    return source is not None and _is_built(recipe.current_recipe(source))
+    return any(_is_built(recipe.current_recipe(source)) for source in recipe.read_choices())
 
 
 def _is_built(wanted: Recipe) -> bool:

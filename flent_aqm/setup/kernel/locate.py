@@ -11,8 +11,8 @@ from pathlib import Path
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
-from flent_aqm.base.paths import find_cached
-from flent_aqm.setup.kernel.recipe import current_recipe, read_choice
+from flent_aqm.base.paths import find_cached, ready_made
+from flent_aqm.setup.kernel.recipe import current_recipe, read_choices
 
 # A kernel of one's own instead of the built one: the path of a `linux` program.
 VARIABLE = environment.KERNEL
@@ -37,15 +37,25 @@ def find_kernel() -> Kernel:
     given = os.environ.get(VARIABLE)
     if given:
         return _given_kernel(Path(given))
-    source = read_choice()
-    if source is None:
+    choices = read_choices()
+    for source in choices:
+        name = current_recipe(source).hash
+        path = find_cached("kernels", name, "linux")
+        if path is not None:
+            return _kernel(path, name)
+    if not choices:
         raise ToolMissing("the lab kernel is not built; run: flent-aqm setup")
-    name = current_recipe(source).hash
-    path = find_cached("kernels", name, "linux")
-    if path is None:
-        raise ToolMissing("the lab kernel is not built for these options and patches; "
-                          "run: flent-aqm setup")
-    return _kernel(path, name)
+    why = unfit_ready_made() or "the lab kernel is not built for these options and patches"
+    raise ToolMissing(f"{why}; run: flent-aqm setup")
+
+
+def unfit_ready_made() -> str:
+    """Return a clause on why the kernel of the wheel flent-aqm-lab isn't used, "" where that
+    wheel isn't installed. Only for where no kernel was found."""
+    if ready_made() is None:
+        return ""
+    return ("the lab kernel of the installed flent-aqm-lab has other options or patches than this "
+            "flent-aqm")
 
 
 def kernel_of(wanted: str) -> Kernel | None:

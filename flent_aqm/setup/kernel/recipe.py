@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.base.paths import SYSTEM_CACHE, user_cache
+from flent_aqm.base.paths import caches
 
 HERE = Path(__file__).resolve().parent
 FRAGMENT = HERE / "lab.config"
@@ -58,12 +58,22 @@ def current_recipe(source: Source) -> Recipe:
                   tuple((path.name, path.read_bytes()) for path in patches))
 
 
-def read_choice() -> Source | None:
-    """The source version chosen earlier by this user, else by root; None if none was."""
-    for base in (user_cache(), SYSTEM_CACHE):
+def read_choices() -> list[Source]:
+    """Return the source versions chosen earlier: by this user, by who made the ready-made
+    kernel, by root; without repeats."""
+    found: list[Source] = []
+    for cache in caches():
         try:
-            fields = json.loads((base / CHOICE).read_text(encoding="utf-8"))
-            return Source(str(fields["package"]), str(fields["version"]))
+            source = read_choice(cache)
         except (OSError, ValueError, KeyError, TypeError):
             continue  # absent or damaged: set-up chooses again
-    return None
+        if source not in found:
+            found.append(source)
+    return found
+
+
+def read_choice(cache: Path) -> Source:
+    """Return the source version chosen in one cache. Raises OSError, ValueError, KeyError or
+    TypeError where there is none."""
+    fields = json.loads((cache / CHOICE).read_text(encoding="utf-8"))
+    return Source(str(fields["package"]), str(fields["version"]))

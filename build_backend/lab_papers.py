@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must go with the programs of flent-aqm-lab: their licences, and where their sources are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from flent_aqm.base.errors import SetupError
+from flent_aqm.base.paths import caches
+from flent_aqm.base.shell import run
+from flent_aqm.setup import debs, ndt7_client
+from flent_aqm.setup.debs import Deb
+from flent_aqm.setup.kernel.recipe import Source
+
+# Debian's copyright files name these, and every Debian system has them here.
+COMMON = Path("/usr/share/common-licenses")
+COMMON_NAMES = ("GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1")
+_LICENCE_FILE = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)([-._].*)?",
+                           re.IGNORECASE)
+
+
+def debs_of(parts: Path) -> list[Deb]:
+    """Return the packages whose programs are in the parts, as set-up noted them."""
+    return [Deb(**fields) for noted in sorted(parts.glob(f"tools/*/{debs.PACKAGES}"))
+            for fields in json.loads(noted.read_text())]
+
+
+def sources(kernel: Source, packages: Iterable[Deb]) -> str:
+    """Return the lines that fetch_sources.sh reads: kind, name, version."""
+    lines = {f"dsc {deb.source} {deb.source_version}" for deb in packages}
+    for deb in packages:
+        # of libraries linked into a program (Go's all are)
+        lines |= {f"dsc {name} {version}" for name, version
+                  in re.findall(r"([\w.+-]+) \(= ([^)]+)\)", deb.built_using)}
+    return "\n".join((f"deb {kernel.package} {kernel.version}", *sorted(lines),
+                      f"crate ndt7-client {ndt7_client.VERSION}", ""))
+
+
+def licences(parts: Path, kernel: Source) -> dict[str, bytes]:
+    """Return the licence texts by file name."""
+    found = {f"{name}.txt": (COMMON / name).read_bytes() for name in COMMON_NAMES}
+    for text in sorted(parts.glob(f"tools/*/{debs.LICENCES}/*")):
+        found[f"{text.name}-copyright.txt"] = text.read_bytes()
+    found["linux-copyright.txt"] = _copyright_of_kernel(kernel)
+    # The kernel is linked with the C library of the machine that built it.
+    found["linux-libc-copyright.txt"] = Path("/usr/share/doc/libc6-dev/copyright").read_bytes()
+    found["ndt7-client-crates.txt"] = _of_crates().encode()
+    return found
+
+
+def libraries_of(folder: Path) -> Iterator[Path]:
+    """The libraries that a program in a folder of tc's needs, by the names that it asks for."""
+    wanted, seen = ["tc"], set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name in seen or not (folder / name).exists():
+            continue
+        seen.add(name)
+        told = run(["objdump", "-p", folder / name], env={**os.environ, "LC_ALL": "C"})
+        wanted += re.findall(r"NEEDED +(\S+)", told)
+    # what the program starts with, which none of them names on all machines
+    for name in sorted(seen - {"tc"} | {"ld-linux-x86-64.so.2"}):
+        yield folder / name
+
+
+def _copyright_of_kernel(kernel: Source) -> bytes:
+    pattern = f"debs/{kernel.package}_{kernel.version}_*.deb"
+    deb = next((path for cache in caches() for path in cache.glob(pattern)), None)
+    if deb is None:
+        raise SetupError(f"{kernel.package} {kernel.version} is not in the cache that its kernel "
+                         "was built in; its licence is needed: run flent-aqm setup --update")
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)],
+                          stdout=subprocess.PIPE) as unpacked:
+        done = subprocess.run(["tar", "-xO", "--occurrence=1",
+                               f"./usr/share/doc/{kernel.package}/copyright"],
+                              stdin=unpacked.stdout, capture_output=True, check=False)
+        unpacked.kill()
+    if done.returncode:
+        raise SetupError(f"{deb}: no copyright file in it")
+    return done.stdout
+
+
+def _of_crates() -> str:
+    """The licences of ndt7-client and of all crates that are linked into it, as cargo keeps
+    their sources; a text that several have stands once."""
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    folder = next(home.glob(f"registry/src/*/{ndt7_client.FOLDER}"), None)
+    if folder is None:
+        raise SetupError(f"cargo no longer has the source of {ndt7_client.FOLDER}, and so not its "
+                         f"licences: remove tools/{ndt7_client.FOLDER} from the cache folder, and "
+                         "run flent-aqm setup")
+    told = json.loads(run([
+        ndt7_client.find_cargo(), "metadata", "--locked", "--format-version", "1",
+        "--filter-platform", "x86_64-unknown-linux-gnu",
+        "--manifest-path", folder / "Cargo.toml"], timeout_s=300))
+    linked = {node["id"] for node in told["resolve"]["nodes"]}
+    texts: dict[str, list[str]] = {}
+    lines = ["ndt7-client is linked from these crates, whose licences follow:", ""]
+    for crate in sorted(told["packages"], key=lambda crate: (crate["name"], crate["version"])):
+        if crate["id"] not in linked:
+            continue
+        name = f"{crate['name']} {crate['version']}"
+        lines.append(f"{name}: {crate['license']}")
+        for path in sorted(Path(crate["manifest_path"]).parent.iterdir()):
+            if path.is_file() and _LICENCE_FILE.fullmatch(path.name):
+                text = path.read_text(encoding="utf-8", errors="replace").strip()
+                texts.setdefault(text, []).append(f"{name} ({path.name})")
+    for text, names in texts.items():
+        lines += ["", "=" * 78, *names, "-" * 78, text]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The words of an archive: README, licence, citation."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from flent_aqm import __version__
+from flent_aqm.base.words import counted
+from flent_aqm.sweep.archive.check import Checked
+from flent_aqm.sweep.archive.folder import BATCH, DATA, KERNEL, Packed
+
+# SPDX identifiers and names of the licences that fit data.
+LICENCES = {
+    "CC-BY-4.0": ("Creative Commons Attribution 4.0 International",
+                  "https://creativecommons.org/licenses/by/4.0/legalcode"),
+    "CC0-1.0": ("Creative Commons Zero 1.0 Universal",
+                "https://creativecommons.org/publicdomain/zero/1.0/legalcode"),
+}
+
+README = f"""\
+# {{title}}
+
+{{files}} of Flent (tests: {{tests}}), archived by flent-aqm {{version}}.
+
+| | |
+| --- | --- |
+| `{DATA}/` | the data: gzipped JSON in Flent's format, with all raw samples |
+{{more}}| `versions.json` | kernel, tools and packages that the data were made with |
+| `SHA256SUMS` | checksums; `sha256sum -c SHA256SUMS` compares |
+| `LICENSE` | {{licence}} for the data |
+
+## Available
+
+This folder is to be deposited as it is, for example on Zenodo. The deposit's own page has the DOI.
+
+## Functional
+
+Every file in it was read and checked when it was archived. To look at them:
+
+```
+pip install flent-aqm
+flent-gui {DATA}/*.flent.gz
+flent-aqm report {DATA} -o report.html
+```
+
+## Reproduced
+
+{{reproduced}}
+"""
+KERNEL_LINE = (f"| `{KERNEL}/` | options and patches of the lab's kernel; its source is Debian's "
+               "package named in `kernel.json` |\n")
+REPRODUCED = ("{identical} of {all} runs were made again out of this folder when it was made, with "
+              "identical samples, results and counters:")
+
+
+def write_texts(target: Path, packed: Sequence[Packed], checked: Checked, *, title: str,
+                authors: Sequence[str], licence: str, batch: str) -> None:
+    """Write README.md, LICENSE and, with authors, CITATION.cff. authors: "Family, Given"."""
+    (target / "README.md").write_text(
+        _readme(target, packed, checked, title, licence, batch), encoding="utf-8")
+    name, address = LICENCES[licence]
+    (target / "LICENSE").write_text(
+        f"SPDX-License-Identifier: {licence}\n\nThe data in {DATA}/ and this folder's texts: "
+        f"{name},\n{address}\n\nThe files in {BATCH}/ and {KERNEL}/, where they are: "
+        "GPL-3.0-or-later and, for\nchanges to the kernel, GPL-2.0-only.\n", encoding="utf-8")
+    if authors:
+        (target / "CITATION.cff").write_text(
+            _citation(title, authors, licence), encoding="utf-8")
+
+
+def _readme(target: Path, packed: Sequence[Packed], checked: Checked, title: str, licence: str,
+            batch: str) -> str:
+    more = f"| `{BATCH}/{batch}` | the batch that the runs came from |\n" if batch else ""
+    if (target / KERNEL).is_dir():
+        more += KERNEL_LINE
+    return README.format(
+        title=_words(title), files=counted(len(packed), "data file"), more=more, licence=licence,
+        tests=", ".join(sorted({_words(one.test) for one in packed})), version=__version__,
+        reproduced="\n".join(_reproduced(packed, checked)))
+
+
+def _words(text: str) -> str:
+    """Text that may be anybody's, without what Markdown or HTML would take for more."""
+    return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
+
+
+def _reproduced(packed: Sequence[Packed], checked: Checked) -> list[str]:
+    if not checked.identical and not checked.not_again:
+        return ["No run was made again when this folder was made."]
+    lines = [REPRODUCED.format(identical=len(checked.identical), all=len(packed)), ""]
+    lines += [f"- `{name}`" for name in checked.identical] or ["- none"]
+    if checked.not_again:
+        lines += ["", "These can't be made again:", ""]
+        lines += [f"- `{name}`: {_words(why)}" for name, why in checked.not_again.items()]
+    if checked.identical:
+        lines += ["", "To do the same for a file:", "",
+                  "```", "flent-aqm setup",
+                  f"flent-aqm replay {DATA}/{checked.identical[0]}", "```"]
+    return lines
+
+
+def _citation(title: str, authors: Sequence[str], licence: str) -> str:
+    # JSON strings are YAML strings
+    lines = ["cff-version: 1.2.0", 'message: "If you use these data, please cite them."',
+             "type: dataset", f"title: {json.dumps(title)}", f"license: {licence}", "authors:"]
+    for author in authors:
+        family, _, given = (part.strip() for part in author.partition(","))
+        lines.append(f"  - family-names: {json.dumps(family)}")
+        if given:
+            lines.append(f"    given-names: {json.dumps(given)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes a recorded run again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flent_aqm.asked.cell import Cell
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.setup.versions import tool_versions
+from flent_aqm.sweep import preflight
+from flent_aqm.sweep.finish import SweepFacts
+from flent_aqm.sweep.run_cell import run_cell
+from flent_aqm.testbed.table import open_testbed
+
+
+def again(cell: Cell) -> dict[str, Any]:
+    """Run a cell of recorded.read() and return the content of its new data file, which stays
+    in the cell's folder. Raises AqmError."""
+    testbed = open_testbed(cell.scenario.testbed)
+    testbed.check([cell])
+    preflight.check([cell])
+    testbed.prepare()
+    try:
+        run_cell(cell, testbed, SweepFacts(testbed.facts(), tool_versions()))
+    finally:
+        testbed.clean_up()
+    return read_data_file(cell.data_file).whole

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm archive`: what is in the folder, that it is enough, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.cli import main
+from flent_aqm.setup.kernel import recipe
+from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.kernel.recipe import Recipe, Source
+
+FLENT = Path(sys.executable).with_name("flent")
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the data files of two runs of one second, and their sweep's state."""
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copy(resource_dir("batches") / "base.batch", folder)
+    (folder / "try.batch").write_text(
+        "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = iperf3_upload\n"
+        "for_queue = one, two\nlength = 1\ndelay = 1\nrate_mbps = 10\n"
+        "[Arg::one]\naqm = codel\n[Arg::two]\naqm = sfq\n")
+    done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def changed(file: Path, target: Path, change: Callable[[Any], object]) -> Path:
+    """A copy of a data file with a change."""
+    data = json.loads(gzip.decompress(file.read_bytes()))
+    change(data)
+    target.write_bytes(gzip.compress(json.dumps(data).encode()))
+    return target
+
+
+@pytest.mark.lab
+def test_archive_holds_what_makes_its_data_again(made: Path, tmp_path: Path) -> None:
+    """Data, batch, recipe and checksums; the recipe alone gives the hash in the data, and the
+    archived file is made again on the way."""
+    target = tmp_path / "deposit" / "archive"
+    assert main(["archive", str(made / "results"), "-o", str(target), "--batch",
+                 str(made / "try.batch"), "--replay", "1", "--author", "Doe, Jane",
+                 "--title", "One: two"]) == 0
+    files = sorted(path.name for path in (target / "data").glob("*.flent.gz"))
+    assert files == sorted(path.name for path in (made / "results").glob("*.flent.gz"))
+    assert len(files) == 2
+    assert (target / "data" / "sweep.json").is_file()
+    assert sorted(path.name for path in (target / "batch").iterdir()) == [
+        "base.batch", "try.batch"]
+    assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
+                          check=False).returncode == 0
+    facts = json.loads((target / "kernel" / "kernel.json").read_text())
+    rebuilt = Recipe(Source(facts["package"], facts["version"]),
+                     (target / "kernel" / recipe.FRAGMENT.name).read_text(),
+                     tuple((path.name, path.read_bytes())
+                           for path in sorted((target / "kernel" / "patches").iterdir())))
+    versions = json.loads((target / "versions.json").read_text())
+    assert rebuilt.hash == versions["made_with"][0]["kernel"]["hash"] == find_kernel().hash
+    assert versions["archived_with"]["flent"] == "2.3.0"
+    assert versions["made_with"][0]["files"] == files
+    readme = (target / "README.md").read_text()
+    assert "1 of 2 runs were made again" in readme
+    assert 'title: "One: two"' in (target / "CITATION.cff").read_text()
+    assert "CC-BY-4.0" in (target / "LICENSE").read_text()
+
+
+@pytest.mark.lab
+def test_archive_of_data_that_do_not_repeat_is_not_made(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sample that nobody measured: one line, status 1, no folder and nothing beside it."""
+    file = min((made / "results").glob("*.flent.gz"))
+
+    def other_sample(data: Any) -> None:
+        series = next(iter(data["raw_values"].values()))
+        series[0]["val"] = 1.5
+
+    wrong = changed(file, tmp_path / file.name, other_sample)
+    target = tmp_path / "out" / "archive"
+    assert main(["archive", str(wrong), "-o", str(target), "--replay", "1"]) == 1
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert "made again it is different: samples of" in line
+    assert list(target.parent.iterdir()) == []
+
+
+def lab_less(data: Any) -> None:
+    """As measured on a router of somebody's."""
+    data["metadata"]["AQM"].update(testbed="ssh://root@router.test", kernel=None)
+
+
+def test_archive_of_runs_on_a_real_router_says_that_they_cannot_be_made_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the README and on the terminal; the folder is made, without a recipe. Names are made
+    harmless, and no file takes another's place."""
+    file = GOLDEN / "batches" / "quick" / "iperf3_upload-codel.flent.gz"
+    names = ("a b\n$(id).flent.gz", "a b\n_(id).flent.gz")
+    for name in names:
+        changed(file, tmp_path / name, lab_less)
+    target = tmp_path / "archive"
+    assert main(["archive", *(str(tmp_path / name) for name in names), "-o", str(target)]) == 0
+    assert sorted(path.name for path in (target / "data").iterdir()) == [
+        "a_b___id_-2.flent.gz", "a_b___id_.flent.gz"]
+    assert not (target / "kernel").exists()
+    readme = (target / "README.md").read_text()
+    assert "0 of 2 runs were made again" in readme
+    assert "only runs of the virtual lab can be made again" in readme
+    told = capsys.readouterr()
+    assert "not made again: measured on 'ssh://root@router.test'" in told.err
+    # the batch is ours, by the name in the files
+    assert (target / "batch" / "aqm_sweep.batch").is_file()
+    assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
+                          check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (["-o", "{there}"], "is there already; name a new folder with -o"),
+    (["--batch", "no.batch"], "--batch: no.batch: not found; expected the batch file"),
+    ([], "made with the lab kernel 0123456789abcdef; this version has the recipe of"),
+])
+def test_archive_that_would_promise_too_much_is_refused(
+    words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, and nothing is left behind."""
+    there = tmp_path / "there"
+    there.mkdir()
+    target = [] if "-o" in words else ["-o", str(tmp_path / "archive")]
+    file = there / "x.flent.gz"
+    changed(GOLDEN / "batches" / "quick" / "iperf3_upload-codel.flent.gz", file,
+            lambda data: data["metadata"]["AQM"]["kernel"].update(hash="0123456789abcdef"))
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["archive", str(file), *(word.format(there=there) for word in words),
+                 *target]) == 1
+    line, = capsys.readouterr().err.splitlines()
+    assert told in line
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_archive_of_a_damaged_file_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A link to what is no data file is never copied."""
+    (tmp_path / "x.flent.gz").symlink_to("/etc/passwd")
+    assert main(["archive", str(tmp_path), "-o", str(tmp_path / "out")]) == 1
+    assert "expected a data file of Flent" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
