@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds the site: gathers its pages, draws the gallery, and runs MkDocs with --strict.
+
+    python -m website.build              into build/site
+    python -m website.build --no-gallery    without drawing, to look at the words
+
+Its pages are those of docs/ as they stand, those of website/pages, and three that are made:
+the commands by their parsers, the gallery by drawing golden runs, and the changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from flent_aqm.commands.table import COMMANDS, fill
+from website.gallery import Drawing, drawings, page
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+PAGES = ROOT / "build" / "site-pages"
+SITE = ROOT / "build" / "site"
+# Of the root: they link into docs/, which is the site's root.
+FROM_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md")
+_LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
+
+
+def main() -> int:
+    """Build the site; returns MkDocs' exit status."""
+    parser = argparse.ArgumentParser(prog="website.build")
+    parser.add_argument("--no-gallery", action="store_true", help="draw nothing")
+    args = parser.parse_args()
+    shutil.rmtree(PAGES, ignore_errors=True)
+    gather(PAGES)
+    draw([] if args.no_gallery else list(drawings()), PAGES / "gallery")
+    status = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "-q", "-f",
+         HERE / "mkdocs.yml"], check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    ).returncode
+    if calls := [f"{path}: {call}" for path in sorted(SITE.rglob("*.html"))
+                 for call in requests_of(path.read_text(encoding="utf-8"))]:
+        print("the site would ask other hosts:", *calls, sep="\n  ", file=sys.stderr)
+        return 1
+    return status
+
+
+def requests_of(text: str) -> list[str]:
+    """What a page of HTML loads from other hosts by itself; links are for readers to follow."""
+    tags = re.findall(r"<(?:script|link|img|iframe|source|video)\b[^>]*>", text)
+    return [tag for tag in tags if re.search(r"""\b(?:src|href)=["']?(?:https?:)?//""", tag)]
+
+
+def gather(pages: Path) -> None:
+    """Lay all pages into a new folder; the gallery's pictures come by draw()."""
+    shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.bib"))
+    shutil.copytree(HERE / "pages", pages, dirs_exist_ok=True)
+    for name in FROM_ROOT:
+        shutil.copy(ROOT / name, pages / name)
+    (pages / "commands.md").write_text("\n".join(_commands()), encoding="utf-8")
+    (pages / "gallery.md").write_text(page(drawings()), encoding="utf-8")
+    for document in pages.rglob("*.md"):
+        text = document.read_text(encoding="utf-8")
+        document.write_text(_LINK.sub(partial(_led, document, pages), text), encoding="utf-8")
+
+
+def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
+    """A link as the site has it. Where the site lacks the target, which is a file of the source
+    tree, the words stay without a link."""
+    opening, target, anchor, closing = link[1], link[2], link[3] or "", link[4]
+    if re.match(r"[a-z]+:", target) or (document.parent / target).exists():
+        return link[0]
+    inside = target.removeprefix("docs/")
+    if (document.parent / inside).exists():
+        return f"{opening}{inside}{anchor}{closing}"
+    return "]"
+
+
+def _commands() -> Iterator[str]:
+    # The width of the help is the terminal's
+    os.environ["COLUMNS"] = "88"
+    yield "# Commands\n\n`flent-aqm` alone says what to do next. What each command takes:\n"
+    for name, command in sorted(COMMANDS.items()):
+        parser = fill(argparse.ArgumentParser(prog=f"flent-aqm {name}"), name)
+        yield f"## {name}\n\n{command.summary.capitalize()}.\n"
+        yield f"```text\n{parser.format_help().rstrip()}\n```\n"
+
+
+def draw(wanted: list[Drawing], folder: Path) -> None:
+    """Draw the gallery's pictures by the commands that its page shows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for one, done in zip(wanted, pool.map(lambda one: _draw(one, folder), wanted),
+                             strict=True):
+            if done.returncode:
+                raise SystemExit(f"gallery: {' '.join(one.words)}: {done.stderr.strip()}")
+
+
+def _draw(one: Drawing, folder: Path) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name(one.words[0])
+    words = [str(folder / word) if word == one.picture else word for word in one.words[1:]]
+    return subprocess.run([program, *words, "--figure-dpi", "80"], cwd=ROOT, text=True,
+                          capture_output=True, check=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

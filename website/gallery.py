@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gallery: which plot of which golden runs, what it shows, by which command."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.show.plots.pictures import PICTURES, Picture
+
+ROOT = Path(__file__).resolve().parents[1]
+ABOUT = ("Every plot, drawn by the command below it from runs in `tests/golden/` when this "
+         "site was built. [Plots](plots.md) says more of each.")
+# Which of a plot's pictures shows most of it.
+PREFERRED = ("queues-", "both-ways-", "one-")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One picture. words: the command that draws it, from the top of the source tree."""
+
+    plot: str
+    picture: str
+    words: tuple[str, ...]
+
+
+def drawings() -> Iterator[Drawing]:
+    """Each plot once, in the order of the table that tests compare pictures by."""
+    chosen: dict[str, Picture] = {}
+    for one in sorted(PICTURES, key=lambda one: _rank(one.name)):
+        chosen.setdefault(one.plot, one)
+    for one in PICTURES:
+        if chosen[one.plot] is one:
+            picture = f"{one.plot}.png"
+            files = (os.path.relpath(file, ROOT) for file in one.files)
+            yield Drawing(one.plot, picture, ("flent", "-p", one.plot, "-o", picture, *files))
+
+
+def _rank(name: str) -> int:
+    return next((rank for rank, start in enumerate(PREFERRED) if name.startswith(start)),
+                len(PREFERRED))
+
+
+def page(all_of_them: Iterable[Drawing]) -> str:
+    """The gallery's page, in Markdown."""
+    lines = ["# Gallery", "", ABOUT, ""]
+    described = _descriptions()
+    for one in all_of_them:
+        lines += [f"## {one.plot}", ""]
+        if words := described.get(one.plot):
+            lines += [f"{words[0].upper()}{words[1:]}.", ""]
+        lines += [f"![{one.plot}](gallery/{one.picture})" + "{ loading=lazy }", "",
+                  "```", _wrapped(one.words), "```", ""]
+    return "\n".join(lines)
+
+
+def _wrapped(words: tuple[str, ...]) -> str:
+    """A line for the command, and one for each file."""
+    return " \\\n    ".join((" ".join(words[:5]), *words[5:]))
+
+
+def _descriptions() -> dict[str, str]:
+    """What docs/plots.md says of our plots, by their names; Flent's own need none."""
+    text = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
+    found = {}
+    for names, words in re.findall(r"^\| (`[^|]+`) \| (.+) \|$", text, re.MULTILINE):
+        for name in re.findall(r"`(\w+)`", names):
+            found[name] = words.rstrip(".")
+    return found
