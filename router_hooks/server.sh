@@ -33,7 +33,7 @@ start() {
             ;;
         irtt | irtt-call) launch irtt server -b ":$1" -d 0 -i 0 ;;
         netserver) launch netserver -D -p "$1" ;;
-        ndt7) launch flent-aqm ndt7-server --port "$1" --no-tls ;;
+        ndt7) launch flent-aqm ndt7-server --port "$1" --tls-port "$2" ;;
         speedtest) launch flent-aqm speedtest-server --port "$1" ;;
         nuttcp) launch nuttcp -S --nofork -P "$1" ;;
         iperf2) launch iperf -s -e -p "$1" ;;

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 
 from flent_aqm.asked.cross_traffic import kind_of
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.servers import SERVERS
 from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 
 
@@ -56,6 +58,16 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
                         encrypted=needs.encrypted or kind.encrypted,
                         tools=(*needs.tools, *kind.tools))
     return needs
+
+
+def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
+    """Raise ConfigError where server_testbed is to start what it can't."""
+    for name in needs.servers if scenario.server_testbed else ():
+        if not SERVERS[name].behind_ssh:
+            key, value = (("ndt7_server", scenario.ndt7_server) if name.startswith("ndt-server")
+                          else ("cross_traffic", scenario.cross_traffic))
+            raise ConfigError(f"{key}: {value} needs a server that server_testbed can't start; "
+                              "leave one of them out")
 
 
 def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:

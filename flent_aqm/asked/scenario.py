@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 
-from flent_aqm.asked.cross_traffic import kind_of, parse_cross_traffic
+from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model, with_parameters
@@ -197,10 +197,6 @@ class Scenario:
         if self.shaper == "cake" and self.up_aqm not in (None, "cake"):
             raise ConfigError("shaper: cake is AQM and shaper in one; give up_aqm = cake with it, "
                               f"not {self.up_aqm}")
-        kind = kind_of(self.cross_traffic)
-        if self.server_testbed and kind and kind.server in ("fetch", "quic"):
-            raise ConfigError(f"cross_traffic: {self.cross_traffic} needs a server that "
-                              "server_testbed can't start; leave one of them out")
         if (self.modem_down_mbps is None) != (self.modem_up_mbps is None):
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
                               "both, or modem_mbps")

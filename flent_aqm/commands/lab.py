@@ -15,11 +15,15 @@ from flent_aqm.asked.known_routers import KNOWN_ROUTERS
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.servers import SERVERS
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
 from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
+
+# Beside those that every lab has.
+_MORE_SERVERS = ("speedtest", "nuttcp", "iperf2", "irtt-call", "fetch", "quic")
 
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
 
@@ -123,12 +127,14 @@ def _others(words: list[str]) -> dict[str, str]:
 
 
 def _servers(mlab: bool) -> list[str]:
+    """Those of all tests, as far as this machine has what they take."""
+    names = [name for name in (*defaults.SERVERS, *_MORE_SERVERS) if SERVERS[name].can_start]
     if not mlab:
-        return list(defaults.SERVERS)
+        return names
     if not shutil.which("ndt-server"):
         raise ConfigError("--mlab-server: there is no ndt-server on PATH; "
                           "leave the option out to use this package's own")
-    return ["ndt-server" if name == "ndt7" else name for name in defaults.SERVERS]
+    return ["ndt-server" if name == "ndt7" else name for name in names]
 
 
 def _results_folder(folder: Path | None) -> Path | None:

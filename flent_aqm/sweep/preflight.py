@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.needs import needs_of_run
+from flent_aqm.asked.needs import needs_of_run, refuse_servers_behind_ssh
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.setup.chosen_tools import check_tools
@@ -22,8 +22,9 @@ def check(cells: Iterable[Cell]) -> None:
     cells = list(cells)
     tools = dict.fromkeys(_ALWAYS_NEEDED)
     for cell in cells:
-        tools |= dict.fromkeys(needs_of_run(
-            cell.test_name, cell.scenario, cell.test_parameters).tools)
+        needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
+        refuse_servers_behind_ssh(needs, cell.scenario)
+        tools |= dict.fromkeys(needs.tools)
     check_tools(tools)
     for aqm in sorted({aqm for cell in cells if _router_is_here(cell)
                        for aqm in cell.scenario.queues}):

@@ -18,6 +18,7 @@ from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.servers import listening, port_variables
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.tools import tool_dirs
@@ -85,19 +86,13 @@ def write(
         **{name: str(getattr(defaults, name)) for name in (
             "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
-            "NDT7_PORT", "NDT7_TLS_PORT", "IPERF3_PORT", "IPERF3_CROSS_PORT",
-            "IRTT_PORT", "NETPERF_PORT", "SPEEDTEST_PORT", "NUTTCP_PORT",
-            "IPERF2_PORT", "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
-        "IPERF3_FLOW_PORTS": " ".join(map(str, defaults.IPERF3_FLOW_PORTS)),
+            "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
+        **port_variables(servers),
         **_command_environment(scenario, programs, place),
         "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": str(place(Path(sys.executable))),
         "SERVERS": " ".join(servers),
-        # Not where they aren't needed: what such runs measure stays as it was.
-        **{variable: str(port) for server, variable, port in (
-            ("irtt-call", "CALL_PORT", defaults.CALL_PORT),
-            ("fetch", "FETCH_PORT", defaults.FETCH_PORT)) if server in servers},
         # M-Lab's, wherever the user has it
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
            if any(name.startswith("ndt-server") for name in servers) else {}),
@@ -116,7 +111,7 @@ def write(
     visible = _hidden_but_needed(cwd, words, hidden)
     # Not exported, as the length of a program's environment shifts its memory.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
-               "WRITABLE": "yes" if writable_cwd else ""}
+               "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else ""}
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
         for name, value in {**settings, **of_init}.items()))

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from flent_aqm.asked.cross_traffic import FORM, KINDS, kind_of, parse_cross_traffic
-from flent_aqm.asked.needs import needs_of_run
+from flent_aqm.asked.needs import needs_of_run, refuse_servers_behind_ssh
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.servers import SERVERS
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.paths import resource_dir
 
 
 @pytest.mark.parametrize(("value", "parsed"), [
@@ -51,12 +54,29 @@ def test_only_the_servers_of_the_kind_are_started(
     assert (needs.servers, needs.tools) == (servers, tools)
 
 
-def test_kind_whose_server_ssh_cannot_start_is_refused() -> None:
-    """A call's it can."""
-    given = {"testbed": "ssh://root@192.0.2.1", "server_testbed": "ssh://root@198.51.100.9"}
-    Scenario.from_settings({**given, "cross_traffic": "call"})
-    with pytest.raises(ConfigError, match="cross_traffic: web needs a server"):
-        Scenario.from_settings({**given, "cross_traffic": "web"})
+@pytest.mark.parametrize(("settings", "parameters", "key"), [
+    ({"cross_traffic": "web"}, {}, "cross_traffic: web"),
+    ({"cross_traffic": "quic"}, {}, "cross_traffic: quic"),
+    ({"ndt7_server": "mlab"}, {"ndt7_tls": "yes"}, "ndt7_server: mlab")])
+def test_server_that_ssh_cannot_start_is_refused(
+    settings: dict[str, str], parameters: dict[str, object], key: str
+) -> None:
+    """And only there."""
+    here = Scenario.from_settings(settings)
+    refuse_servers_behind_ssh(needs_of_run("ndt7", here, parameters), here)
+    there = replace(here, testbed="ssh://root@192.0.2.1",
+                    server_testbed="ssh://root@198.51.100.9")
+    with pytest.raises(ConfigError, match=f"{key} needs a server that server_testbed can't start"):
+        refuse_servers_behind_ssh(needs_of_run("ndt7", there, parameters), there)
+
+
+def test_every_server_but_those_refused_can_be_started_behind_ssh() -> None:
+    """router_hooks/server.sh has its name."""
+    text = (resource_dir("router_hooks") / "server.sh").read_text()
+    known = text.split("known: iperf2", 1)[1].split('"', 1)[0]
+    names = {"iperf2", *re.findall(r"[a-z0-9-]+", known)}
+    assert names == {name for name, server in SERVERS.items()
+                     if server.behind_ssh and name != "ndt7-cleartext"}
 
 
 def test_no_cross_traffic_has_no_kind() -> None:

@@ -10,6 +10,7 @@ import h11
 
 from flent_aqm.measure.speedtests.connection import KEPT_BYTES, Connection, Count, Reply, Server
 from flent_aqm.measure.speedtests.filler import FILLER
+from flent_aqm.measure.speedtests.wake import WakeAt
 
 _AGENT = "flent-aqm"
 
@@ -28,6 +29,12 @@ class Http1Connection(Connection):
         self._sends = False
         self._left = 0  # bytes that are still to be handed over
         self._taken = 0  # bytes of them that the kernel had taken when count was last told
+        self._awaited = 0  # bytes of an answer of known length that are still to come
+        self._wake: WakeAt
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._wake = WakeAt(self.transport)
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
@@ -77,6 +84,10 @@ class Http1Connection(Connection):
 
     def data_received(self, data: bytes) -> None:
         now_s = time.monotonic()
+        if self._awaited:
+            data = self._go_on(data, now_s)
+            if not data:
+                return
         try:
             self._http.receive_data(data)
             while True:
@@ -84,6 +95,10 @@ class Http1Connection(Connection):
                 if isinstance(event, h11.Response):
                     self._reply.first_s = now_s
                     self._reply.status = event.status_code
+                    self._awaited = length_of(event)
+                    if self._awaited:
+                        self._go_on(self._http.trailing_data[0], now_s)
+                        return
                 elif isinstance(event, h11.Data):
                     self._take(event.data)
                 elif isinstance(event, h11.EndOfMessage):
@@ -94,6 +109,18 @@ class Http1Connection(Connection):
             self.fail(f"its answer is not HTTP/1.1: {fault}")
             self.transport.abort()
 
+    def _go_on(self, data: bytes, now_s: float) -> bytes:
+        """Take what belongs to the answer, past h11; gives the rest."""
+        mine, rest = data[:self._awaited], data[self._awaited:]
+        self._awaited -= len(mine)
+        self._wake(self._awaited)
+        self._take(mine)
+        if not self._awaited:
+            if self._http.our_state is h11.DONE:
+                self._http = h11.Connection(h11.CLIENT)
+            self._end(now_s)
+        return rest
+
     def _take(self, data: bytes) -> None:
         self._reply.size += len(data)
         if len(self._reply.body) < KEPT_BYTES:
@@ -103,7 +130,7 @@ class Http1Connection(Connection):
 
     def _end(self, now_s: float) -> None:
         self._reply.end_s = now_s
-        if self._http.our_state is h11.DONE:
+        if self._http.our_state is h11.DONE is self._http.their_state:
             self._http.start_next_cycle()
         if self._future is not None and not self._future.done():
             self._future.set_result(self._reply)
@@ -111,3 +138,11 @@ class Http1Connection(Connection):
     def fail(self, why: str) -> None:
         if self._future is not None and not self._future.done():
             self._future.set_exception(self.broken(why))
+
+
+def length_of(head: h11.Request | h11.Response) -> int:
+    """Bytes of the content, where the head says how many; 0 for none, and where it doesn't.
+
+    A body of known length is only counted. h11 would look at every piece of it.
+    """
+    return next((int(value) for name, value in head.headers if name == b"content-length"), 0)

@@ -12,9 +12,11 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
+from flent_aqm.measure.speedtests.bulk import Inbound
 from flent_aqm.measure.speedtests.connection import KEPT_BYTES, Connection, Count, Reply, Server
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.server_http2 import settings_for_bulk
+from flent_aqm.measure.speedtests.wake import WakeAt
 
 _AGENT = "flent-aqm"
 
@@ -40,9 +42,12 @@ class Http2Connection(Connection):
         self._http = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=True, header_encoding="utf-8"))
         self._streams: dict[int, _Stream] = {}
+        self._inbound = Inbound()
+        self._wake: WakeAt
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self._wake = WakeAt(self.transport)
         settings_for_bulk(self._http)
         self._flush()
 
@@ -58,8 +63,8 @@ class Http2Connection(Connection):
                    (":scheme", "https" if self.server.secure else "http"),
                    ("user-agent", _AGENT), ("accept-encoding", "identity")]
         if stream.sends:
-            headers += [("content-type", "application/octet-stream"),
-                        ("content-length", str(size))]
+            # No length, so that our server counts it past its h2, see bulk.py.
+            headers.append(("content-type", "application/octet-stream"))
         self._streams[number] = stream
         self._http.send_headers(number, headers, end_stream=not size)
         self._flush()
@@ -90,13 +95,19 @@ class Http2Connection(Connection):
     def data_received(self, data: bytes) -> None:
         now_s = time.monotonic()
         try:
-            events = self._http.receive_data(data)
+            for number, piece in self._inbound.split(data):
+                if not number:
+                    for event in self._http.receive_data(piece):
+                        self._see(event, now_s)
+                    continue
+                self.transport.write(self._inbound.used(number, len(piece)))
+                if stream := self._streams.get(number):
+                    self._take(stream, piece)
         except h2.exceptions.ProtocolError as fault:
             self.fail(f"its answer is not HTTP/2: {fault}")
             self.transport.abort()
             return
-        for event in events:
-            self._see(event, now_s)
+        self._wake(self._inbound.missing)
         self._flush()
         self.fill()
 
@@ -109,6 +120,8 @@ class Http2Connection(Connection):
             return
         if isinstance(event, h2.events.ResponseReceived):
             stream.reply.first_s = now_s
+            if event.stream_ended is None:
+                self._inbound.begin(number, event.headers or ())
             stream.reply.status = int(next(
                 value for name, value in event.headers or () if str(name) == ":status"))
         elif isinstance(event, h2.events.DataReceived):

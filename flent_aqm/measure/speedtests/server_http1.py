@@ -10,7 +10,9 @@ import h11
 
 from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
 from flent_aqm.measure.speedtests.filler import FILLER
+from flent_aqm.measure.speedtests.http1 import length_of
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
+from flent_aqm.measure.speedtests.wake import WakeAt
 
 
 class Http1:
@@ -22,12 +24,22 @@ class Http1:
         self._http = h11.Connection(h11.SERVER)
         self._request: Request | None = None
         self._left = 0  # bytes of filler that are still to be sent
+        self._awaited = 0  # bytes of a request of known length that are still to come
+        self._pipelined: bytes | None = None  # what came behind one, past h11
+        self._wake = WakeAt(transport)
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
 
     def received(self, data: bytes) -> None:
         """Serve what has come. Raises ValueError for what isn't HTTP/1.1."""
-        self._http.receive_data(data)
-        self._go_on()
+        if not self._awaited:
+            self._http.receive_data(data)
+            self._go_on()
+            return
+        mine = min(len(data), self._awaited)
+        self._await(self._awaited - mine)
+        if not self._awaited:
+            self._pipelined = data[mine:]
+            self._respond()
 
     def writable(self) -> None:
         """Go on with an answer, and then with requests that came meanwhile."""
@@ -43,9 +55,12 @@ class Http1:
                 raise ValueError(str(fault)) from None
             if isinstance(event, h11.Request):
                 self._request = self._read(event)
+                if length := length_of(event):
+                    self._await(length)
+                    self.received(self._http.trailing_data[0])
+                    return
             elif isinstance(event, h11.EndOfMessage):
-                assert self._request is not None
-                self._answer(self._request, answer(self._request))
+                self._respond()
                 if self._left:
                     return
             elif isinstance(event, h11.ConnectionClosed):
@@ -53,6 +68,14 @@ class Http1:
                 return
             elif not isinstance(event, h11.Data):
                 return  # NEED_DATA, or PAUSED until the answer is out
+
+    def _await(self, size: int) -> None:
+        self._awaited = size
+        self._wake(size)
+
+    def _respond(self) -> None:
+        assert self._request is not None
+        self._answer(self._request, answer(self._request))
 
     def _read(self, event: Any) -> Request:
         headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
@@ -94,5 +117,10 @@ class Http1:
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         if self._http.our_state is h11.MUST_CLOSE:
             self._transport.close()
-        else:
+        elif self._pipelined is None:
             self._http.start_next_cycle()
+        else:
+            self._http = h11.Connection(h11.SERVER)
+            rest, self._pipelined = self._pipelined, None
+            if rest:
+                self.received(rest)

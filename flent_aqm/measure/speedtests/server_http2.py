@@ -13,9 +13,11 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
+from flent_aqm.measure.speedtests.bulk import Inbound
 from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
+from flent_aqm.measure.speedtests.wake import WakeAt
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 # Windows that never are what limits a transfer: 16 MiB for 10 Gbit/s at 13 ms, for a stream.
@@ -46,30 +48,42 @@ class Http2:
         self._left: dict[int, int] = {}  # stream -> bytes of filler that are still to be sent
         self._turn: deque[int] = deque()  # those streams, the next one first
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
+        self._inbound = Inbound()
+        self._wake = WakeAt(transport)
+        self._preface = True  # is still to come
         settings_for_bulk(self._http)
 
     def received(self, data: bytes) -> None:
         """Serve what has come. Raises ValueError for what isn't HTTP/2."""
         try:
-            events = self._http.receive_data(data)
+            if self._preface:  # server.py has waited until it is whole
+                self._preface = False
+                self._http.receive_data(data[:len(PREFACE)])
+                data = data[len(PREFACE):]
+            for stream, piece in self._inbound.split(data):
+                if stream:
+                    self._transport.write(self._inbound.used(stream, len(piece)))
+                else:
+                    for event in self._http.receive_data(piece):
+                        self._see(event)
         except h2.exceptions.ProtocolError as fault:
             raise ValueError(str(fault)) from None
-        for event in events:
-            if isinstance(event, h2.events.RequestReceived):
-                self._read(event)
-            elif isinstance(event, h2.events.DataReceived):
-                # A stream that has ended has no window any more.
-                self._http.acknowledge_received_data(event.flow_controlled_length,
-                                                     event.stream_id)
-            elif isinstance(event, h2.events.StreamEnded):
-                self._answer(event.stream_id)
-            elif isinstance(event, h2.events.StreamReset):
-                self._forget(event.stream_id)
-            elif isinstance(event, h2.events.ConnectionTerminated):
-                self._transport.close()
-                return
+        self._wake(self._inbound.missing)
         self._flush()
         self.writable()
+
+    def _see(self, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.RequestReceived):
+            self._read(event)
+        elif isinstance(event, h2.events.DataReceived):
+            # A stream that has ended has no window any more.
+            self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+        elif isinstance(event, h2.events.StreamEnded):
+            self._answer(event.stream_id)
+        elif isinstance(event, h2.events.StreamReset):
+            self._forget(event.stream_id)
+        elif isinstance(event, h2.events.ConnectionTerminated):
+            self._transport.close()
 
     def writable(self) -> None:
         """Send what windows and the kernel allow."""
@@ -97,6 +111,8 @@ class Http2:
         headers = {str(name): str(value) for name, value in event.headers or ()}
         peer = self._transport.get_extra_info("peername")
         assert event.stream_id is not None
+        if event.stream_ended is None:
+            self._inbound.begin(event.stream_id, event.headers or ())
         self._requests[event.stream_id] = request_of(
             headers.get(":method", ""), headers.get(":path", ""), headers.get(":authority", ""),
             str(peer[0]) if peer else "",
@@ -107,9 +123,11 @@ class Http2:
         given: Answer = answer(request)
         if given.length:
             self._unsent.begin(request.unsent)
+        # The length only of small ones: a client of ours counts the others past its h2.
+        length = [] if given.length else [("content-length", str(given.total))]
         self._http.send_headers(stream, [
-            (":status", str(given.status)), ("content-type", given.kind),
-            ("content-length", str(given.total))], end_stream=not given.total)
+            (":status", str(given.status)), ("content-type", given.kind), *length],
+            end_stream=not given.total)
         if given.body:
             self._http.send_data(stream, given.body, end_stream=not given.length)
         if given.length:

@@ -52,30 +52,16 @@ mount_file_systems() {
     done
 }
 
-# Whatever listens for a server: protocol and port.
-ports_of() {
-    case $1 in
-    iperf3) echo "tcp:$IPERF3_PORT tcp:$IPERF3_CROSS_PORT" ;;
-    iperf3-flows) for port in $IPERF3_FLOW_PORTS; do echo "tcp:$port"; done ;;
-    irtt) echo "udp:$IRTT_PORT" ;;
-    netserver) echo "tcp:$NETPERF_PORT" ;;
-    speedtest) echo "tcp:$SPEEDTEST_PORT" ;;
-    nuttcp) echo "tcp:$NUTTCP_PORT" ;;
-    iperf2) echo "tcp:$IPERF2_PORT" ;;
-    ndt7*) echo "tcp:$NDT7_PORT" ;;
-    esac
-}
-
-# Real time: servers take a moment to start.
+# Real time: servers take a moment to start. LISTENING has server:protocol:port of each.
 wait_for_servers() {
-    for server in $SERVERS; do
-        for port in $(ports_of "$server"); do
-            waited=0
-            until ip netns exec server ss -Hln "--${port%:*}" "sport = :${port#*:}" | grep -q .; do
-                waited=$((waited + 1))
-                [ "$waited" -lt 600 ] || fail "server $server doesn't listen on ${port#*:}"
-                sleep 0.1
-            done
+    for one in $LISTENING; do
+        server=${one%%:*} port=${one##*:}
+        protocol=${one#*:} protocol=${protocol%:*}
+        waited=0
+        until ip netns exec server ss -Hln "--$protocol" "sport = :$port" | grep -q .; do
+            waited=$((waited + 1))
+            [ "$waited" -lt 600 ] || fail "server $server doesn't listen on $port"
+            sleep 0.1
         done
     done
 }

@@ -41,7 +41,7 @@ start_servers() {
         irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
         irtt-call) irtt server -b ":$CALL_PORT" -d 0 -i 0 >/run/irtt-call.log 2>&1 & ;;
         fetch) "$PYTHON" -P -m flent_aqm.measure.cross.server "$FETCH_PORT" >/run/fetch.log 2>&1 & ;;
-        quic) "$PYTHON" -P -m flent_aqm.measure.cross.quic >/run/quic.log 2>&1 & ;;
+        quic) "$PYTHON" -P -m flent_aqm.measure.cross.quic "$QUIC_PORT" >/run/quic.log 2>&1 & ;;
         netserver) netserver -D >/dev/null 2>&1 & ;;
         ndt7)
             "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \

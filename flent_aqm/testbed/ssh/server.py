@@ -8,23 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flent_aqm.base import defaults
+from flent_aqm.asked.servers import ports_of
 from flent_aqm.base.errors import AqmError, TestbedError
 from flent_aqm.testbed.ssh import probe
 from flent_aqm.testbed.ssh.connection import Connection
 from flent_aqm.testbed.ssh.session import Session
-
-_PORTS = {
-    "iperf3": (defaults.IPERF3_PORT, defaults.IPERF3_CROSS_PORT),
-    "iperf3-flows": defaults.IPERF3_FLOW_PORTS,
-    "irtt": (defaults.IRTT_PORT,),
-    "irtt-call": (defaults.CALL_PORT,),
-    "netserver": (defaults.NETPERF_PORT,),
-    "ndt7": (defaults.NDT7_PORT,),
-    "speedtest": (defaults.SPEEDTEST_PORT,),
-    "nuttcp": (defaults.NUTTCP_PORT,),
-    "iperf2": (defaults.IPERF2_PORT,),
-}
 
 
 class Server:
@@ -64,9 +52,10 @@ class Server:
         assert self._session is not None, "begin() comes first"
         token = self._session.token
         for name in servers:
-            kind = "ndt7" if name.startswith("ndt7") else name
+            # One for all tests of a sweep, in cleartext or not.
+            kind = "ndt7" if name == "ndt7-cleartext" else name
             if kind not in self._started:
-                self._connection.run("start", token, kind, *map(str, _PORTS[kind]))
+                self._connection.run("start", token, kind, *map(str, ports_of(kind)))
                 self._started.add(kind)
         if delay_ms != self._delay_ms:
             self._connection.run("delay", token, self._device, str(round(delay_ms * 1000 / 2)))

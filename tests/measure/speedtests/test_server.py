@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.bulk import Inbound
 from flent_aqm.measure.speedtests.connection import Connection, Reply, Server, find_server
 from flent_aqm.measure.speedtests.http1 import Http1Connection
 from flent_aqm.measure.speedtests.http2 import Http2Connection
@@ -152,3 +153,62 @@ def test_command_serves_on_one_address_and_refuses_a_taken_port(port: int) -> No
     assert "can't listen on 127.0.0.1, port" in done.stderr
     assert "Address already in use" in done.stderr or "address already in use" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_requests_sent_at_once_are_answered_in_order(port: int) -> None:
+    """Uploads of known and of unknown length, whole and in pieces, on one connection."""
+    wanted = (b"POST /empty HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nabcde"
+              b"GET /small HTTP/1.1\r\nhost: x\r\n\r\n"
+              b"POST /empty HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+              b"3\r\nabc\r\n0\r\n\r\n"
+              b"POST /empty HTTP/1.1\r\nhost: x\r\ncontent-length: 70000\r\n\r\n" + bytes(70_000)
+              + b"GET /__down?bytes=3 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    for step in (len(wanted), 1000, 7):
+        with socket.create_connection(("127.0.0.1", port), 20) as sock:
+            for at in range(0, len(wanted), step):
+                sock.sendall(wanted[at:at + step])
+            got = b""
+            while piece := sock.recv(65_536):
+                got += piece
+        heads = re.findall(rb"HTTP/1.1 (\d+) .*?content-length: (\d+)", got, re.DOTALL)
+        assert heads == [(b"200", b"0"), (b"200", b"1"), (b"200", b"0"), (b"200", b"0"),
+                         (b"200", b"3")]
+
+
+@pytest.mark.parametrize("step", [1, 5, 9, 10, 1000, 100_000])
+def test_bulk_goes_past_h2_however_its_bytes_come(step: int) -> None:
+    """All else reaches h2 in order, the end of bulk as an empty frame; and a wake-up comes never
+    later than with the end of a frame."""
+    def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+        return (len(content).to_bytes(3, "big") + bytes((kind, flags))
+                + stream.to_bytes(4, "big") + content)
+
+    settings, padded, other = (frame(4, 0, 0, bytes(6)), frame(0, 8, 1, b"\2abc\0\0"),
+                               frame(0, 1, 3, b"small"))
+    frames = [settings, frame(0, 0, 1, b"x" * 16_384), padded, other, frame(0, 0, 1, b""),
+              frame(0, 1, 1, b"yy"), settings]
+    ends = {sum(map(len, frames[:number + 1])) for number in range(len(frames))}
+    stream = b"".join(frames)
+    inbound = Inbound()
+    inbound.begin(1, [(":status", "200")])
+    inbound.begin(3, [("content-length", "5")])
+    bulk = others = b""
+    for start in range(0, len(stream), step):
+        for number, piece in inbound.split(stream[start:start + step]):
+            bulk += piece if number == 1 else b""
+            others += b"" if number else piece
+        at = min(start + step, len(stream))
+        assert not any(at < end < at + inbound.missing for end in ends)
+    assert bulk == b"x" * 16_384 + b"yy"
+    assert others == settings + padded + other + frame(0, 1, 1, b"") + settings
+
+
+def test_windows_of_bulk_are_opened_again_by_what_was_used() -> None:
+    """Both, of the stream and of the connection, a mebibyte at a time."""
+    inbound = Inbound()
+    inbound.begin(5, [])
+    assert inbound.used(5, (1 << 20) - 1) == b""
+    assert inbound.used(5, 11) == b"".join(
+        b"\0\0\4\x08\0" + stream.to_bytes(4, "big") + ((1 << 20) + 10).to_bytes(4, "big")
+        for stream in (5, 0))
+    assert inbound.used(5, 10) == b""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.asked.servers import SERVERS, ports_of
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS
@@ -136,3 +137,21 @@ def test_a_speed_test_repeats(sweep: Path) -> None:
     done = subprocess.run([BIN / "flent-aqm", "replay", file], cwd=sweep, timeout=300,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
+    """Nobody has to start them by hand, those of cross traffic neither."""
+    done = subprocess.run(
+        [BIN / "flent-aqm", "lab", "--rate", "10", "--", "sh", "-c",
+         ("flent nuttcp -H server -l 1 --test-parameter cross_traffic=web >&2 && "
+          "ip netns exec server ss -Hlntu")],
+        cwd=tmp_path, timeout=300, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    heard = {line.split()[4].rpartition(":")[2] for line in done.stdout.splitlines()}
+    wanted = {str(port) for name, server in SERVERS.items() if server.can_start
+              for port in ports_of(name)}
+    assert wanted <= heard
+    file, = tmp_path.glob("*.flent.gz")
+    series = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]
+    for name in ("TCP download", "TCP upload", "Cross download"):
+        assert series[name]["MEAN_VALUE"] > 1

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tables of docs/speedtests.md, from runs of batches/speedtests.batch and its kin.
+
+    .venv/bin/python -m validation.speedtests estimates results/speedtests-all-… [-o docs]
+    .venv/bin/python -m validation.speedtests parameters results/speedtests-parameters-… [-o docs]
+    .venv/bin/python -m validation.speedtests real_time results/speedtests-real-… [-o docs]
+
+estimates: each score that is computed of NDT7's run, beside the live client's on the same cells;
+parameters: what the responsiveness drafts debate, and how well each choice tells queues apart;
+real_time: each client in the lab beside itself in network namespaces. Prints the table and, with
+-o, writes it between its two marks there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy
+
+from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.results.data_file import DataFile, read_data_file
+from flent_aqm.results.grouping import collect
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.show.figures.speedtests import TESTS
+from flent_aqm.show.looks import DASH
+from validation import marked
+
+Lines = Iterator[str]
+PAGE = "speedtests.md"
+# A cell, but for its test.
+CELL = ("aqm", "rate_down_mbps", "base_delay_ms", "cross_traffic")
+FULL_QUEUE = "no_aqm"
+
+# Label, metric of NDT7's run, the live client's test and metric.
+ESTIMATES = (
+    ("RPM, the draft's", "rpm_ietf_estimate", "responsiveness", "responsiveness_rpm"),
+    ("its foreign part", "rpm_foreign_estimate", "responsiveness",
+     "responsiveness_foreign_rpm_upload"),
+    ("its loaded part", "rpm_loaded_estimate", "responsiveness",
+     "responsiveness_loaded_rpm_upload"),
+    ("RPM, goresponsiveness'", "rpm_goresponsiveness_estimate", "responsiveness",
+     "responsiveness_go_rpm"),
+    ("the same of P90", "rpm_goresponsiveness_p90_estimate", "responsiveness",
+     "responsiveness_go_p90_rpm"),
+    ("Ookla-style, upload, ms", "ookla_style_iqm_upload_ms", "ookla_style",
+     "ookla_style_client_latency_iqm_upload_ms"),
+    ("Ookla-style, download, ms", "ookla_style_iqm_download_ms", "ookla_style",
+     "ookla_style_client_latency_iqm_download_ms"),
+    ("Cloudflare, upload, ms", "aim_loaded_latency_upload_ms", "cloudflare",
+     "cloudflare_loaded_latency_upload_ms"),
+    ("Cloudflare, download, ms", "aim_loaded_latency_download_ms", "cloudflare",
+     "cloudflare_loaded_latency_download_ms"),
+)
+AIM = ("streaming", "gaming", "rtc")
+CLASSES = ("bad", "poor", "average", "good", "great")
+
+
+def estimates(files: Sequence[DataFile]) -> Lines:
+    """The estimate as a share of the live value: median, quartiles and range over all cells, and
+    medians apart for the full queue and the others. Below, classes of AIM."""
+    cells = collect([as_run(file) for file in files], lambda run: tuple(
+        run.settings.get(name) for name in CELL))
+    by_test = {cell: {run.test: run for run in runs} for cell, runs in cells.items()}
+    yield ("| score | cells | estimate / live: median | quartiles | range | through drop-tail | "
+           "through the others |")
+    yield "|" + " --- |" * 7
+    for label, estimate, test, live in ESTIMATES:
+        shares: dict[tuple[object, ...], float] = {}
+        for cell, runs in by_test.items():
+            both = _of(runs.get("ndt7"), estimate), _of(runs.get(test), live)
+            if both[0] is not None and both[1]:
+                shares[cell] = both[0] / both[1]
+        if not shares:
+            continue
+        low, middle, high = numpy.percentile(list(shares.values()), (25, 50, 75))
+        apart = [[share for cell, share in shares.items() if (cell[0] == FULL_QUEUE) is full]
+                 for full in (True, False)]
+        yield (f"| {label} | {len(shares)} | {middle:.2f} | {low:.2f}{DASH}{high:.2f} | "
+               f"{min(shares.values()):.2f}{DASH}{max(shares.values()):.2f} | "
+               + " | ".join(f"{numpy.median(one):.2f}" if one else "" for one in apart) + " |")
+    yield ""
+    yield "| AIM's word, by how many classes the estimate is better | " + " | ".join(
+        f"{step:+d}" for step in range(-1, 5)) + " |"
+    yield "|" + " --- |" * 7
+    for experience in AIM:
+        steps = [
+            CLASSES.index(estimate) - CLASSES.index(live) for runs in by_test.values()
+            if (estimate := _word(runs.get("ndt7"), f"aim_{experience}"))
+            and (live := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
+        counts = [sum(min(max(one, -1), 4) == step for one in steps) for step in range(-1, 5)]
+        yield f"| {experience} | " + " | ".join(map(str, counts)) + " |"
+
+
+# How the times of probes become one: a name, and the share of the fastest that is kept; None
+# for the 90th percentile.
+TRIMMINGS: tuple[tuple[str, float | None], ...] = (
+    ("all", 1.0), ("fastest 95 %", 0.95), ("fastest 50 %", 0.5), ("fastest 5 %", 0.05),
+    ("P90", None))
+
+
+def parameters(files: Sequence[DataFile]) -> Lines:
+    """A line for each interval and number of connections; RPM by each trimming: the worst of the
+    managed queues over the full one. The larger, the better a user can tell them apart."""
+    yield ("| interval, s | connections | test lasts, s | " + " | ".join(
+        name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
+    yield "|" + " --- |" * (5 + len(TRIMMINGS))
+    groups = collect(files, lambda file: (
+        float(_parameter(file, "interval_s")), int(_parameter(file, "most_connections"))))
+    for (interval_s, connections), members in sorted(groups.items()):
+        of_queue = {str(as_run(file).settings["aqm"]): file for file in members}
+        rpm = {aqm: {name: min(_rpm(file, way, 4 * interval_s, kept)
+                               for way in ("download", "upload"))
+                     for name, kept in TRIMMINGS} for aqm, file in of_queue.items()}
+        full = rpm.pop(FULL_QUEUE)
+        worst = {name: min(one[name] for one in rpm.values()) for name, _ in TRIMMINGS}
+        lasts_s = [window.end_s - window.start_s for file in members
+                   if (window := as_run(file).load_window) is not None]
+        yield (f"| {interval_s:g} | {connections} | {min(lasts_s):.0f}{DASH}{max(lasts_s):.0f} | "
+               + " | ".join(f"{worst[name] / full[name]:.1f}" for name, _ in TRIMMINGS)
+               + f" | {full['fastest 95 %']:.0f} | {worst['fastest 95 %']:.0f} |")
+
+
+def _parameter(file: DataFile, name: str) -> str:
+    return str(file.metadata.get("TEST_PARAMETERS", {}).get(name, "0"))
+
+
+def _rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
+    """The draft's RPM of the probes that came back in the last so many seconds. Raises
+    BadResult without any."""
+    samples = file.raw_values.get(f"TCP {way}", [])
+    found = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
+             for name in ("foreign_tcp_ms", "foreign_http_ms", "self_http_ms")}
+    if not all(found.values()):
+        raise BadResult(f"{file.path}: it has no probes of responsiveness")
+    end_s = max(at for times in found.values() for at, _ in times)
+    means = {name: _trimmed([ms for at, ms in times if at > end_s - last_s], kept)
+             for name, times in found.items()}
+    foreign_ms = (means["foreign_tcp_ms"] + means["foreign_http_ms"]) / 2
+    return (60_000 / foreign_ms + 60_000 / means["self_http_ms"]) / 2
+
+
+def _trimmed(times_ms: Sequence[float], kept: float | None) -> float:
+    ordered = sorted(times_ms)
+    if kept is None:
+        return ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
+    return float(numpy.mean(ordered[:max(1, int(len(ordered) * kept))]))
+
+
+def real_time(files: Sequence[DataFile]) -> Lines:
+    """A line for each client: its throughput in the lab, median of the seeds, and in namespaces,
+    all runs; the difference is that to the best of them, as what disturbs a run in real time
+    makes it slower."""
+    yield ("| client | download, Mbit/s: lab | namespaces | difference | upload: lab | namespaces |"
+           " difference |")
+    yield "|" + " --- |" * 7
+    runs = [as_run(file) for file in files]
+    for shown in TESTS:
+        cells = []
+        for name in shown.rates:
+            values = {testbed: sorted(
+                value for run in runs
+                if run.test == shown.test and run.settings.get("testbed") == testbed
+                and (value := _of(run, name)) is not None) for testbed in ("virtual", "netns")}
+            virtual, real = values["virtual"], values["netns"]
+            if not virtual or not real:
+                cells += ["", "", ""]
+                continue
+            middle = float(numpy.median(virtual))
+            cells += [f"{middle:.2f}", ", ".join(f"{one:.2f}" for one in real),
+                      f"{(real[-1] / middle - 1) * 100:+.1f} %"]
+        if any(cells):
+            yield f"| {' '.join(shown.label.split())} | {' | '.join(cells)} |"
+
+
+def _of(run: Run | None, name: str) -> float | None:
+    value = None if run is None else METRICS[name].of(run)
+    return None if isinstance(value, Unavailable) else value
+
+
+def _word(run: Run | None, name: str) -> str | None:
+    value, word = _of(run, name), METRICS[name].word
+    # A word may stand in front of its number.
+    return None if value is None or word is None else next(
+        one for one in CLASSES if one in word(value).split())
+
+
+PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
+    "estimates": estimates, "parameters": parameters, "real_time": real_time}
+
+
+def made_with(files: Sequence[DataFile]) -> str:
+    """Versions, and how many runs."""
+    about = [as_run(file).aqm for file in files]
+    kernels = sorted({f"{kernel.get('version')} ({kernel.get('hash') or 'real time'})"
+                      for one in about if isinstance(kernel := one.get("kernel"), dict)})
+    return (f"*Made by `python -m validation.speedtests` with flent-aqm "
+            f"{', '.join(sorted({str(one.get('flent_aqm')) for one in about}))}, kernel "
+            f"{', '.join(kernels)}: {len(files)} runs.*")
+
+
+def main() -> int:
+    """Read, print, write; exit status 1 for files that don't do."""
+    parser = argparse.ArgumentParser(prog="python -m validation.speedtests",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("part", choices=sorted(PARTS))
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
+    args = parser.parse_args()
+    try:
+        files = [read_data_file(path) for path in find_files(args.results)]
+        text = "\n".join([*PARTS[args.part](files), "", made_with(files)])
+        print(text)
+        if args.output:
+            marked.replace(args.output / PAGE, args.part, text)
+    except (AqmError, ValueError) as error:
+        print(f"speedtests: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
