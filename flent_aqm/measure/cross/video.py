@@ -4,9 +4,10 @@ for another one (on and off); how good a picture it asks for follows from its th
 
     python -m flent_aqm.measure.cross.video HOST PORT
 
-The ladder of bit rates is that of Apple's HLS Authoring Specification for H.264; the choice is
-dash.js' ThroughputRule: the best picture that fits into 0.9 of the harmonic mean of the last
-segments' rates. Segments and buffer are shorter than a film's, as a speed test is, too.
+The ladder of bit rates is that of Apple's HLS Authoring Specification for H.264. The choice is the
+best picture that fits into 0.9 of the mean rate of the last three segments: dash.js 5, Settings.js,
+bandwidthSafetyFactor and sampleSettings.live. Of its ways to compute the mean this is the harmonic
+one. Segments and buffer are shorter than a film's, as a speed test is, too.
 """
 
 from __future__ import annotations

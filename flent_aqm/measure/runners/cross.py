@@ -93,6 +93,7 @@ class AqmCallReverseRunner(AqmIperf3ReverseRunner):
 
 
 class _ClientRunner(_CrossRunner):
+    title = "cross traffic"
     module: ClassVar[str]
 
     def check(self) -> None:

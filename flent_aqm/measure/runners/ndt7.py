@@ -54,6 +54,7 @@ class AqmNdt7Runner(SupervisedRunner):
 
     def check(self) -> None:
         if self.client == BROWSER:
+            self.title = "ndt7.js in Chromium"
             self.command = shlex.join(self._browser_words())
         else:
             self.command = shlex.join(self._program_words())

@@ -31,6 +31,8 @@ Parsed = tuple[Any, list[dict[str, Any]], dict[str, Any]]
 POLL_MS = 100
 # A tool that ignores SIGINT gets SIGTERM, then SIGKILL, each after so many seconds.
 GRACE_S = 2.0
+# What has used more than this share of its time hasn't waited.
+SPINS_ABOVE = 0.5
 
 # Values of stopped_by; any other is the fault that the tool was stopped for.
 KILLED, DUE = "killed", "due"
@@ -48,6 +50,8 @@ class SupervisedRunner(ProcessRunner):
     """
 
     supports_remote = False
+    # In messages, where the program's own name says little; "": that.
+    title = ""
     # Being stopped by kill_after is how this tool is meant to end.
     endless = False
     # Seconds after which it is stopped, as it is meant to be.
@@ -66,6 +70,11 @@ class SupervisedRunner(ProcessRunner):
         self.stopped_by = ""  # empty: it ended by itself
         self.cpu_s = 0.0  # that the tool used, where it ended by itself
 
+    @property
+    def tool(self) -> str:
+        """What it is called in messages."""
+        return self.title or str(self.args[0])
+
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Turn the tool's output into series. Raises AqmError when it is of no use.
 
@@ -77,7 +86,7 @@ class SupervisedRunner(ProcessRunner):
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             parsed = None
         if not parsed or not parsed[0]:
-            raise BadResult(f"{self.args[0]} gave no measurement; its output starts with "
+            raise BadResult(f"{self.tool} gave no measurement; its output starts with "
                             f"{text_of(output)[:60]!r}")
         return parsed
 
@@ -106,7 +115,7 @@ class SupervisedRunner(ProcessRunner):
             else:
                 self._run_tool()
         except OSError as fault:
-            self.stopped_by = f"{self.args[0]} could not be started: {fault.strerror}"
+            self.stopped_by = f"{self.tool} could not be started: {fault.strerror}"
         finally:
             self.ended_s[self.runner_name] = time.time()
             # Whatever happened: others wait for this.
@@ -143,6 +152,8 @@ class SupervisedRunner(ProcessRunner):
         self.debug("Started as pid %d", process.pid)
         why = self._wait(process)
         if why:
+            if why not in (KILLED, DUE):
+                why += _what_it_did(process.pid, time.time() - self.started_s)
             self.stopped_by = why
             self._stop(process)
         self.returncode = process.returncode
@@ -164,7 +175,7 @@ class SupervisedRunner(ProcessRunner):
                 if now > due:
                     return DUE
                 if now > late:
-                    return f"{self.args[0]} still ran after {watchdog_s:g} s and was killed"
+                    return f"{self.tool} still ran after {watchdog_s:g} s and was killed"
         finally:
             os.close(handle)
         _, status, used = os.wait4(process.pid, 0)
@@ -199,12 +210,21 @@ class SupervisedRunner(ProcessRunner):
         if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
             return
         if self.stopped_by == KILLED:
-            raise BadResult(f"{self.args[0]} was stopped before its end")
+            raise BadResult(f"{self.tool} was stopped before its end")
         if self.stopped_by:
             raise BadResult(self.stopped_by)
         if self.returncode not in self.success_return:
-            raise BadResult(f"{self.args[0]} ended with status {self.returncode}: "
+            raise BadResult(f"{self.tool} ended with status {self.returncode}: "
                             f"{last_line(error)}")
+
+
+def _what_it_did(pid: int, ran_s: float) -> str:
+    """A program that looks at the clock until it is late enough has done nothing else."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        ticks = stat.read().rpartition(")")[2].split()[11:13]  # of its own and the kernel's work
+    busy_s = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return f"; it was busy for {busy_s:.3g} s of them: it doesn't wait, it spins" * (
+        busy_s > SPINS_ABOVE * ran_s)
 
 
 def text_of(stream: IO[str]) -> str:

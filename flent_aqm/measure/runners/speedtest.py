@@ -36,7 +36,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
                  **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", CLIENTS[client].longest_s + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
-        self.client = client
+        self.client = self.title = client
         self.direction = direction
         self.host = host
         self.port = port

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shlex
 import tempfile
 import threading
@@ -15,6 +16,7 @@ from typing import IO, Any
 import pytest
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.runners import process
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
@@ -73,6 +75,16 @@ def test_tool_with_an_error_status_is_a_failed_series() -> None:
     runner = prepared("echo one; echo 'no such host' >&2; exit 3")
     assert result(runner)["ERROR"] == ["sh ended with status 3: no such host"]
     assert runner.result == []
+
+
+def test_tool_that_spins_is_named_with_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name that users know, where Python runs it; and told from one that waits."""
+    monkeypatch.setattr(process, "SPINS_ABOVE", 0.05)  # others are busy, too
+    runner = prepared("while :; do :; done", watchdog_timer=0.5)
+    runner.title = "librespeed"
+    error, = result(runner)["ERROR"]
+    assert re.fullmatch(r"librespeed still ran after 0.5 s and was killed; it was busy for "
+                        r"\S+ s of them: it doesn't wait, it spins", error)
 
 
 def test_tool_that_hangs_and_ignores_signals_is_killed() -> None:
