@@ -67,6 +67,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "speedtest_port": _PORT,
     "nuttcp_port": _PORT,
     "iperf2_port": _PORT,
+    "quic_port": _PORT,
     "keep_pcap": _FLAG,
     "start_jitter_ms": _DECIMAL,
     "cross_jitter_ms": _DECIMAL,

@@ -34,6 +34,7 @@ NEEDS = {
        for name in ("responsiveness", "librespeed", "cloudflare", "ookla_style")},
     "nuttcp": Needs(("nuttcp",), ("irtt", "nuttcp"), ("iperf3",)),
     "iperf2": Needs(("iperf",), ("irtt", "iperf2"), ("iperf3",)),
+    "quic": Needs(("aioquic",), ("irtt", "quic"), ("iperf3",), encrypted=True),
     "ping_exp": Needs(("iperf3",), ("iperf3",)),
     "aqm_flows": Needs(("iperf3",), ("irtt", "iperf3", "iperf3-flows")),
     "speedtest": Needs(("netperf", "netserver"), ("irtt", "iperf3", "netserver")),

@@ -25,7 +25,7 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
     "chromium": (lambda: find_tool("chromium"), "ndt7_browser needs Chromium"),
 }
 # Python packages in the place of programs.
-PACKAGES = {"aioquic": "cross_traffic=quic"}
+PACKAGES = {"aioquic": "QUIC (quic_download, cross_traffic=quic)"}
 
 
 def check_tools(names: Iterable[str]) -> None:

@@ -11,9 +11,9 @@ from flent_aqm.base import defaults
 from flent_aqm.base.flent_api import RunnerCheckError, normalise_host
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.parsers.iperf2 import parse_iperf2
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.runners.one_way import OneWayRunner
+from flent_aqm.measure.runners.process import Parsed, text_of
 
-WATCHDOG_MARGIN_S = 30
 # A message that isn't back after half an interval ends iperf 2.1.8's bounceback with "read
 # failed", and iperf then goes on for ever. With its usual 1 s that is a queue of 0.5 s.
 INTERVAL_S = 5
@@ -21,19 +21,15 @@ OLDEST = (2, 1)
 _WORDS = {"upload": "up", "download": "down"}
 
 
-class AqmIperf2Runner(SupervisedRunner):
+class AqmIperf2Runner(OneWayRunner):
     """iperf's bounceback beside a working load of one TCP connection.
 
-    Keys of the data set: host, direction (of the load), length (s), port. Series: throughput of
+    Keys of the data set: see OneWayRunner; direction is that of the load. Series: throughput of
     the load, Mbit/s. Raw samples have 'val' and 'dur' (s), or bounceback_ms, the mean of 5 s,
     and bounceback_max_ms.
     """
 
-    def __init__(self, *, host: str, direction: str, length: int,
-                 port: int = defaults.IPERF2_PORT, **kwargs: Any) -> None:
-        kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
-        super().__init__(**kwargs)
-        self.host, self.direction, self.length, self.port = host, direction, length, port
+    usual_port = defaults.IPERF2_PORT
 
     def check(self) -> None:
         program = find_program("iperf")

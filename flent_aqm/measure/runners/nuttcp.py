@@ -4,33 +4,28 @@
 from __future__ import annotations
 
 import shlex
-from typing import IO, Any
+from typing import IO
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, normalise_host
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.parsers.nuttcp import parse_nuttcp
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line, text_of
+from flent_aqm.measure.runners.one_way import OneWayRunner
+from flent_aqm.measure.runners.process import Parsed, last_line, text_of
 
 INTERVAL_S = 0.5
-# Connecting, and the last data, through a full queue.
-WATCHDOG_MARGIN_S = 30
 _WORDS = {"upload": "-t", "download": "-r"}
 
 
-class AqmNuttcpRunner(SupervisedRunner):
+class AqmNuttcpRunner(OneWayRunner):
     """One nuttcp download or upload.
 
-    Keys of the data set: host, direction, length (s), port. Series: throughput at the receiver,
-    Mbit/s. Raw samples have 'val' and 'dur' (s).
+    Keys of the data set: see OneWayRunner. Series: throughput at the receiver, Mbit/s. Raw
+    samples have 'val' and 'dur' (s).
     """
 
-    def __init__(self, *, host: str, direction: str, length: int,
-                 port: int = defaults.NUTTCP_PORT, **kwargs: Any) -> None:
-        kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
-        super().__init__(**kwargs)
-        self.host, self.direction, self.length, self.port = host, direction, length, port
+    usual_port = defaults.NUTTCP_PORT
 
     def check(self) -> None:
         program = find_program("nuttcp")

@@ -144,14 +144,16 @@ def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
     done = subprocess.run(
         [BIN / "flent-aqm", "lab", "--rate", "10", "--", "sh", "-c",
          ("flent nuttcp -H server -l 1 --test-parameter cross_traffic=web >&2 && "
-          "ip netns exec server ss -Hlntu")],
+          "flent quic_download -H server -l 2 >&2 && ip netns exec server ss -Hlntu")],
         cwd=tmp_path, timeout=300, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     heard = {line.split()[4].rpartition(":")[2] for line in done.stdout.splitlines()}
     wanted = {str(port) for name, server in SERVERS.items() if server.can_start
               for port in ports_of(name)}
     assert wanted <= heard
-    file, = tmp_path.glob("*.flent.gz")
+    file, = tmp_path.glob("nuttcp-*.flent.gz")
     series = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]
     for name in ("TCP download", "TCP upload", "Cross download"):
         assert series[name]["MEAN_VALUE"] > 1
+    file, = tmp_path.glob("quic_download-*.flent.gz")
+    assert _value(load_run(file), "throughput_download_mbps") == pytest.approx(9, abs=1)
