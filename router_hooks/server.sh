@@ -34,7 +34,7 @@ start() {
         irtt | irtt-call) launch irtt server -b ":$1" -d 0 -i 0 ;;
         netserver) launch netserver -D -p "$1" ;;
         ndt7) launch flent-aqm ndt7-server --port "$1" --tls-port "$2" ;;
-        speedtest) launch flent-aqm speedtest-server --port "$1" ;;
+        speedtest) launch flent-aqm speedtest-server --port "$1" --tls-port "$2" ;;
         nuttcp) launch nuttcp -S --nofork -P "$1" ;;
         iperf2) launch iperf -s -e -p "$1" ;;
         *) die "unknown server '${kind}'; known: iperf2, iperf3, iperf3-flows, irtt, irtt-call, netserver, ndt7, nuttcp, speedtest" ;;

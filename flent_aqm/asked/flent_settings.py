@@ -65,6 +65,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "ndt7_early_exit": _FLAG,
     "iperf3_port": _PORT,
     "speedtest_port": _PORT,
+    "speedtest_tls": _FLAG,
     "nuttcp_port": _PORT,
     "iperf2_port": _PORT,
     "quic_port": _PORT,

@@ -30,7 +30,7 @@ NEEDS = {
     "ndt7_browser": Needs(("chromium", defaults.NDT7_JS), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "ndt7": Needs(("ndt7-client",), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
-    **{name: Needs((), ("irtt", "speedtest"), ("iperf3",))
+    **{name: Needs((), ("irtt", "speedtest-cleartext"), ("iperf3",))
        for name in ("responsiveness", "librespeed", "cloudflare", "ookla_style")},
     "nuttcp": Needs(("nuttcp",), ("irtt", "nuttcp"), ("iperf3",)),
     "iperf2": Needs(("iperf",), ("irtt", "iperf2"), ("iperf3",)),
@@ -52,10 +52,12 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
     needs = needs_of(test_name)
     if test_name.startswith("ndt7"):
         needs = _ndt7(needs, scenario, parameters)
+    if "speedtest-cleartext" in needs.servers and switch(parameters.get("speedtest_tls", "no")):
+        needs = replace(needs, servers=("irtt", "speedtest"), encrypted=True)
     kind = kind_of(scenario.cross_traffic)
     if kind:
         cross = (kind.server,) if kind.server else needs.cross_servers
-        needs = replace(needs, servers=(*needs.servers, *cross),
+        needs = replace(needs, servers=tuple(dict.fromkeys((*needs.servers, *cross))),
                         encrypted=needs.encrypted or kind.encrypted,
                         tools=(*needs.tools, *kind.tools))
     return needs

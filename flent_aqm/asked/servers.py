@@ -36,6 +36,7 @@ class Server:
 
 _NDT7 = {"NDT7_PORT": (defaults.NDT7_PORT,)}
 _NDT7_BOTH = {**_NDT7, "NDT7_TLS_PORT": (defaults.NDT7_TLS_PORT,)}
+_SPEEDTEST = {"SPEEDTEST_PORT": (defaults.SPEEDTEST_PORT,)}
 SERVERS: Mapping[str, Server] = {
     "iperf3": Server({"IPERF3_PORT": (defaults.IPERF3_PORT,),
                       "IPERF3_CROSS_PORT": (defaults.IPERF3_CROSS_PORT,)}, program="iperf3"),
@@ -46,7 +47,8 @@ SERVERS: Mapping[str, Server] = {
     "ndt7-cleartext": Server(_NDT7),
     "ndt-server": Server(_NDT7_BOTH, program="ndt-server", behind_ssh=False),
     "ndt-server-cleartext": Server(_NDT7, program="ndt-server", behind_ssh=False),
-    "speedtest": Server({"SPEEDTEST_PORT": (defaults.SPEEDTEST_PORT,)}),
+    "speedtest-cleartext": Server(_SPEEDTEST),
+    "speedtest": Server({**_SPEEDTEST, "SPEEDTEST_TLS_PORT": (defaults.SPEEDTEST_TLS_PORT,)}),
     "nuttcp": Server({"NUTTCP_PORT": (defaults.NUTTCP_PORT,)}, program="nuttcp"),
     "iperf2": Server({"IPERF2_PORT": (defaults.IPERF2_PORT,)}, program="iperf"),
     "irtt-call": Server({"CALL_PORT": (defaults.CALL_PORT,)}, "udp", program="irtt"),

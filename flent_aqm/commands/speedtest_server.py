@@ -13,23 +13,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this command's options."""
     parser.description = (
         "Serve the tests responsiveness, librespeed, cloudflare and ookla_style, over HTTP/1.1 and "
-        "HTTP/2 in cleartext, until SIGINT or SIGTERM. Anybody who reaches it can have data sent: "
+        "HTTP/2, until SIGINT or SIGTERM. Anybody who reaches it can have data sent: "
         "keep it within a lab or a network of yours.")
     parser.add_argument("--bind", metavar="ADDR",
                         help="listen on this address only (default: all, IPv4 and IPv6)")
     parser.add_argument("--port", type=int, default=SPEEDTEST_PORT,
-                        help="port to listen on (default: %(default)s)")
+                        help="port to listen on, in cleartext (default: %(default)s)")
+    parser.add_argument("--tls-port", type=int, metavar="PORT",
+                        help="serve HTTPS there, too, with a certificate made at the start")
 
 
 def main(args: argparse.Namespace) -> int:
     """Serve until a signal; 0 then. Raises ConfigError where it can't listen."""
-    if not 0 < args.port < 65536:
-        raise ConfigError(f"--port {args.port}: expected 1 to 65535")
+    for option, port in (("--port", args.port), ("--tls-port", args.tls_port)):
+        if port is not None and not 0 < port < 65536:
+            raise ConfigError(f"{option} {port}: expected 1 to 65535")
+    if args.port == args.tls_port:
+        raise ConfigError(f"--port and --tls-port are both {args.port}: choose two")
     from flent_aqm.measure.speedtests.server import serve
 
     try:
-        serve(args.port, bind=args.bind)
+        serve(args.port, args.tls_port, bind=args.bind)
     except OSError as error:
-        raise ConfigError(f"can't listen on {args.bind or 'any address'}, port {args.port}: "
+        ports = " or ".join(str(port) for port in (args.port, args.tls_port) if port)
+        raise ConfigError(f"can't listen on {args.bind or 'any address'}, port {ports}: "
                           f"{error.strerror or error}") from None
     return 0

@@ -22,25 +22,26 @@ class AqmSpeedtestRunner(SupervisedRunner):
     """One client, in a process of its own. Gives the series of its first direction; the other
     is that of an AqmSpeedtestPartRunner.
 
-    Keys of the data set: client (a name of table.py), direction, host, port, options (further
-    words of its command line). Series: throughput, Mbit/s. Raw samples have 'val' and 'dur' (s);
-    or a time in ms that it measured: ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms,
-    self_http_ms, with "idle_" in front where the line was idle.
+    Keys of the data set: client (a name of table.py), direction, host, port, tls (True: with
+    whatever certificate the server has), options (further words of its command line). Series:
+    throughput, Mbit/s. Raw samples have 'val' and 'dur' (s); or a time in ms that it measured:
+    ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, self_http_ms, with "idle_" in front
+    where the line was idle.
     """
 
     # Series name -> the results of the other directions.
     parts: ClassVar[dict[str, dict[str, Parsed]]] = {}
 
     def __init__(self, *, client: str, direction: str, host: str,
-                 port: int = defaults.SPEEDTEST_PORT, options: list[str] | None = None,
-                 **kwargs: Any) -> None:
+                 port: int = defaults.SPEEDTEST_PORT, tls: bool = False,
+                 options: list[str] | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", CLIENTS[client].longest_s + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
         self.client = self.title = client
         self.direction = direction
         self.host = host
         self.port = port
-        self.options = options or []
+        self.options = [*(options or []), *(["--tls"] if tls else [])]
 
     def check(self) -> None:
         words = [sys.executable, "-P", "-m", MODULE, self.client,

@@ -7,29 +7,17 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flent_aqm.base.defaults import SPEEDTEST_PORT
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.measure.speedtests.table import CLIENTS
 
-if TYPE_CHECKING:
-    import ssl
-
 
 def _serve(args: argparse.Namespace) -> None:
     from flent_aqm.measure.speedtests.server import serve
 
-    serve(args.port, args.tls_port, _context() if args.tls_port is not None else None)
-
-
-def _context() -> ssl.SSLContext:
-    """Of a certificate made for this process."""
-    from flent_aqm.measure.ndt7.certificate import self_signed_context
-
-    context = self_signed_context([])
-    context.set_alpn_protocols(["h2", "http/1.1"])
-    return context
+    serve(args.port, args.tls_port)
 
 
 def _client(args: argparse.Namespace) -> None:

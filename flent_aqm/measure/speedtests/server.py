@@ -72,23 +72,31 @@ class _Connection(asyncio.Protocol):
                 self._grammar.writable()
 
 
-async def _serve(bind: str | None, port: int, tls_port: int | None,
-                 context: ssl.SSLContext | None) -> None:
+async def _serve(bind: str | None, port: int, tls_port: int | None) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     servers = [await loop.create_server(_Connection, bind, port, backlog=_BACKLOG)]
-    if tls_port is not None and context is not None:
-        servers.append(await loop.create_server(_Connection, bind, tls_port, ssl=context,
+    if tls_port is not None:
+        servers.append(await loop.create_server(_Connection, bind, tls_port, ssl=_context(),
                                                 backlog=_BACKLOG))
     await stopped.wait()
     for server in servers:
         server.close()
 
 
-def serve(port: int, tls_port: int | None = None, context: ssl.SSLContext | None = None, *,
-          bind: str | None = None) -> None:
-    """Serve until SIGINT or SIGTERM. bind: an address, None for all. Raises OSError for a port
-    that is taken."""
-    asyncio.run(_serve(bind, port, tls_port, context))
+def _context() -> ssl.SSLContext:
+    """Of a certificate made for this process."""
+    # Imported here, because it is large and only TLS needs it.
+    from flent_aqm.measure.ndt7.certificate import self_signed_context
+
+    context = self_signed_context([])
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    return context
+
+
+def serve(port: int, tls_port: int | None = None, *, bind: str | None = None) -> None:
+    """Serve until SIGINT or SIGTERM, on tls_port over TLS. bind: an address, None for all. Raises
+    OSError for a port that is taken."""
+    asyncio.run(_serve(bind, port, tls_port))

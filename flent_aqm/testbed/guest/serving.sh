@@ -52,6 +52,10 @@ start_servers() {
             ;;
         speedtest)
             "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
+                --tls-port "$SPEEDTEST_TLS_PORT" >/run/speedtest.log 2>&1 &
+            ;;
+        speedtest-cleartext)
+            "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
                 >/run/speedtest.log 2>&1 &
             ;;
         nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;

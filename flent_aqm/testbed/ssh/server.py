@@ -53,7 +53,7 @@ class Server:
         token = self._session.token
         for name in servers:
             # One for all tests of a sweep, in cleartext or not.
-            kind = "ndt7" if name == "ndt7-cleartext" else name
+            kind = name.removesuffix("-cleartext")
             if kind not in self._started:
                 self._connection.run("start", token, kind, *map(str, ports_of(kind)))
                 self._started.add(kind)

@@ -25,30 +25,40 @@ MODULE = [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests"]
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    """A server of its own, on a port that was free."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number = int(free.getsockname()[1])
-    with subprocess.Popen([*MODULE, "serve", "--port", str(number)]) as process:
+def ports() -> Iterator[tuple[int, int]]:
+    """A server of its own, on ports that were free: in cleartext, and over TLS."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        found = int(one.getsockname()[1]), int(other.getsockname()[1])
+    with subprocess.Popen([*MODULE, "serve", "--port", str(found[0]),
+                           "--tls-port", str(found[1])]) as process:
         for _ in range(200):
             try:
-                socket.create_connection(("127.0.0.1", number), 1).close()
+                socket.create_connection(("127.0.0.1", found[1]), 1).close()
                 break
             except OSError:
                 time.sleep(0.05)
-        yield number
+        yield found
         process.terminate()
         assert process.wait(10) == 0
 
 
-def _server(port: int) -> Server:
-    return find_server("127.0.0.1", port, None, False)
+@pytest.fixture(scope="module")
+def port(ports: tuple[int, int]) -> int:
+    """Its port in cleartext."""
+    return ports[0]
 
 
-def _ask(kind: type[Connection], port: int, method: str, path: str, size: int = 0) -> Reply:
+def _server(port: int, secure: bool = False) -> Server:
+    return find_server("127.0.0.1", port, None, secure)
+
+
+def _ask(kind: type[Connection], port: int, method: str, path: str, size: int = 0, *,
+         secure: bool = False) -> Reply:
     async def ask() -> Reply:
-        async with kind(_server(port)) as connection:
+        async with kind(_server(port, secure)) as connection:
+            assert (connection.tls_ms is not None) is secure
             if method == "GET":
                 return await connection.get(path)
             return await connection.post(path, size)
@@ -69,6 +79,15 @@ def test_endpoints_answer_with_what_their_tests_expect(
     reply = _ask(kind, port, method, path, sent)
     assert (reply.status, reply.size) == (200, got)
     assert reply.sent_s <= reply.first_s <= reply.end_s
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bulk_goes_both_ways_over_tls(ports: tuple[int, int], kind: type[Connection]) -> None:
+    """With a certificate that nobody has signed; URLs then are https."""
+    assert _ask(kind, ports[1], "GET", "/garbage?ckSize=3", secure=True).size == 3 << 20
+    assert _ask(kind, ports[1], "POST", "/__up", 3_000_000, secure=True).status == 200
+    found = json.loads(_ask(kind, ports[1], "GET", "/.well-known/nq", secure=True).body)
+    assert found["urls"]["large_download_url"] == f"https://127.0.0.1:{ports[1]}/large"
 
 
 @pytest.mark.parametrize("kind", KINDS)
