@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.unsent import UnsentLimit
+from flent_aqm.measure.speedtests.unsent import UnsentLimit, stop_at_once
 
 Count = Callable[[int], None]
 
@@ -166,7 +166,7 @@ class Connection(ABC, asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        transport.set_write_buffer_limits(high=0)
+        stop_at_once(transport)
         self.limit = UnsentLimit(transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from flent_aqm.measure.speedtests.server_http1 import Http1
 from flent_aqm.measure.speedtests.server_http2 import PREFACE, Http2
+from flent_aqm.measure.speedtests.unsent import stop_at_once
 
 _BACKLOG = 1024
 
@@ -41,8 +42,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        # What the kernel doesn't take at once stays with us, and we stop there.
-        transport.set_write_buffer_limits(high=0)
+        stop_at_once(transport)
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None

@@ -102,7 +102,7 @@ class Http1:
             self._end()
 
     def _fill(self) -> None:
-        while self._left and not self.paused:
+        while self._left and not self.paused and not self._transport.is_closing():
             size = self._unsent.frame_bytes(len(FILLER))
             piece = FILLER if size >= len(FILLER) <= self._left else FILLER[:min(size, self._left)]
             self._left -= len(piece)

@@ -88,7 +88,8 @@ class Http2:
     def writable(self) -> None:
         """Send what windows and the kernel allow."""
         waiting = 0  # streams in a row without a window
-        while self._turn and not self.paused and waiting < len(self._turn):
+        while (self._turn and not self.paused and waiting < len(self._turn)
+               and not self._transport.is_closing()):
             stream = self._turn.popleft()
             window = self._http.local_flow_control_window(stream)
             size = min(self._left[stream], window, self._http.max_outbound_frame_size,

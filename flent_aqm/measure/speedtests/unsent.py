@@ -9,6 +9,7 @@ is 2.7 s. draft-ietf-ippm-responsiveness-09 wants 5 ms at the connection's rate 
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 
@@ -19,6 +20,12 @@ LIMIT_S = 0.005
 LEAST_BYTES = 1448
 # The rate is that of so long, and set anew when it has changed by so much.
 _WINDOW_S, _CHANGE = 0.1, 0.2
+
+
+def stop_at_once(transport: asyncio.Transport) -> None:
+    """What the kernel doesn't take at once stays with us, and we stop there. Not 0, at which
+    asyncio's TLS waits for nothing and never goes on."""
+    transport.set_write_buffer_limits(high=1)
 
 
 class UnsentLimit:
