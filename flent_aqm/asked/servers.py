@@ -19,13 +19,15 @@ from flent_aqm.base.shell import find_program
 class Server:
     """ports: variable -> the ports that it listens on; protocol: of all of them; program: of
     others, to be on PATH, module: a Python module that isn't everywhere; None for what this
-    package brings. behind_ssh: server_testbed can start it."""
+    package brings. behind_ssh: server_testbed can start it. words: of a command in the lab that
+    needs it, as it takes time to start; of the others none."""
 
     ports: Mapping[str, tuple[int, ...]]
     protocol: str = "tcp"
     program: str | None = None
     module: str | None = None
     behind_ssh: bool = True
+    words: tuple[str, ...] = ()
 
     @property
     def can_start(self) -> bool:
@@ -48,13 +50,17 @@ SERVERS: Mapping[str, Server] = {
     "ndt-server": Server(_NDT7_BOTH, program="ndt-server", behind_ssh=False),
     "ndt-server-cleartext": Server(_NDT7, program="ndt-server", behind_ssh=False),
     "speedtest-cleartext": Server(_SPEEDTEST),
-    "speedtest": Server({**_SPEEDTEST, "SPEEDTEST_TLS_PORT": (defaults.SPEEDTEST_TLS_PORT,)}),
+    "speedtest": Server(
+        {**_SPEEDTEST, "SPEEDTEST_TLS_PORT": (defaults.SPEEDTEST_TLS_PORT,)},
+        words=("responsiveness", "librespeed", "cloudflare", "ookla_style", "speedtest",
+               str(defaults.SPEEDTEST_PORT), str(defaults.SPEEDTEST_TLS_PORT))),
     "nuttcp": Server({"NUTTCP_PORT": (defaults.NUTTCP_PORT,)}, program="nuttcp"),
     "iperf2": Server({"IPERF2_PORT": (defaults.IPERF2_PORT,)}, program="iperf"),
     "irtt-call": Server({"CALL_PORT": (defaults.CALL_PORT,)}, "udp", program="irtt"),
-    "fetch": Server({"FETCH_PORT": (defaults.FETCH_PORT,)}, behind_ssh=False),
+    "fetch": Server({"FETCH_PORT": (defaults.FETCH_PORT,)}, behind_ssh=False,
+                    words=("video", "web", str(defaults.FETCH_PORT))),
     "quic": Server({"QUIC_PORT": (defaults.QUIC_PORT,)}, "udp", module="aioquic",
-                   behind_ssh=False),
+                   behind_ssh=False, words=("quic", str(defaults.QUIC_PORT))),
 }
 
 

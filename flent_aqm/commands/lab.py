@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.asked.keys import refuse_unknown_scenario_keys
@@ -24,6 +25,8 @@ from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
 
 # Beside those that every lab has.
 _MORE_SERVERS = ("speedtest", "nuttcp", "iperf2", "irtt-call", "fetch", "quic")
+# A script that the command names is no longer than this.
+_SCRIPT_BYTES = 1 << 20
 
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
 
@@ -94,7 +97,7 @@ def main(args: argparse.Namespace) -> int:
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
-        servers=_servers(args.mlab_server or scenario.ndt7_server == "mlab"),
+        servers=_servers(command, args.mlab_server or scenario.ndt7_server == "mlab"),
         prelude=[apply_command(scenario)],
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,
@@ -126,15 +129,31 @@ def _others(words: list[str]) -> dict[str, str]:
     return given
 
 
-def _servers(mlab: bool) -> list[str]:
-    """Those of all tests, as far as this machine has what they take."""
-    names = [name for name in (*defaults.SERVERS, *_MORE_SERVERS) if SERVERS[name].can_start]
+def _servers(command: Sequence[str], mlab: bool) -> list[str]:
+    """Those of all tests, as far as this machine has what they take. What takes time to start is
+    left out where nothing in the command or in a file that it names asks for it."""
+    said = "\n".join([*command, *map(_script, command)])
+    names = [*defaults.SERVERS, *(
+        name for name in _MORE_SERVERS if not command or not SERVERS[name].words
+        or any(word in said for word in SERVERS[name].words))]
+    names = [name for name in names if SERVERS[name].can_start]
     if not mlab:
         return names
     if not shutil.which("ndt-server"):
         raise ConfigError("--mlab-server: there is no ndt-server on PATH; "
                           "leave the option out to use this package's own")
     return ["ndt-server" if name == "ndt7" else name for name in names]
+
+
+def _script(word: str) -> str:
+    """The text of a file by that name; "" where there is none."""
+    try:
+        if not os.path.isfile(word):
+            return ""
+        with open(word, "rb") as file:
+            return file.read(_SCRIPT_BYTES).decode(errors="replace")
+    except (OSError, ValueError):
+        return ""
 
 
 def _results_folder(folder: Path | None) -> Path | None:

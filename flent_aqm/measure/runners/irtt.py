@@ -7,35 +7,46 @@ thread which collects results, and Flent then waits for ever.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import IO, Any
 
 from flent_aqm.base.flent_api import IrttRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
 
 WATCHDOG_MARGIN_S = 15
+# For the answers to what was sent last.
+ANSWERS_S = 1.0
 
 
 class AqmIrttRunner(SupervisedRunner, IrttRunner):
-    """UDP round-trip times; the keys of the data set are those of Flent's `irtt`; and cut_after,
-    the name of a runner: what was sent later than linger_s after its end is left out. irtt can't
-    be ended early, as it then prints nothing.
+    """UDP round-trip times; the keys of the data set are those of Flent's `irtt`.
+
+    With kill_after it ends linger_s after that runner, and some time later than what it keeps
+    was sent.
     """
 
-    def __init__(self, *, length: float, cut_after: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, length: float, linger_s: float | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
-        super().__init__(length=length, **kwargs)
-        self.cut_after = cut_after
+        super().__init__(length=length, linger_s=None if linger_s is None
+                         else linger_s + ANSWERS_S, **kwargs)
 
-    def recv_result(self, res: Parsed) -> None:
-        if self.cut_after is not None and res[1]:
-            end_s = self.ended_s[self.cut_after] + (self.linger_s or 0.0)
-            series = res[0]
-            if isinstance(series, dict):
-                series = {name: _until(points, end_s) for name, points in series.items()}
-            else:
-                series = _until(series, end_s)
-            res = series, [one for one in res[1] if one["t"] <= end_s], res[2]
-        super().recv_result(res)
+    def fork(self) -> int:
+        if self.linger_s is not None:
+            # Stopped, irtt writes into files, and nothing to standard output.
+            self._written = self.open_output(".json")
+            self.args[self.args.index("-o") + 1] = self._written.name
+        return super().fork()
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        if self.linger_s is None:
+            return super().read(output, error)
+        with open(self._written.name, encoding="utf-8") as written:
+            series, samples, metadata = super().read(written, error)
+        end_s = max((one["t"] for one in samples), default=0.0) - ANSWERS_S
+        if isinstance(series, dict):
+            series = {name: _until(points, end_s) for name, points in series.items()}
+        else:
+            series = _until(series, end_s)
+        return series, [one for one in samples if one["t"] <= end_s], metadata
 
 
 def _until(points: list[list[float]], end_s: float) -> list[list[float]]:

@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import IO, Any, ClassVar, cast
+from typing import IO, Any, cast
 
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
@@ -59,8 +59,6 @@ class SupervisedRunner(ProcessRunner):
     # Exit statuses of a tool that did its work.
     success_return: tuple[int, ...] = (0,)
     watchdog_timer: float | None
-    # Runner name -> epoch seconds of its end; those of a test before are written over.
-    ended_s: ClassVar[dict[str, float]] = {}
 
     def __init__(self, *, linger_s: float | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -117,7 +115,6 @@ class SupervisedRunner(ProcessRunner):
         except OSError as fault:
             self.stopped_by = f"{self.tool} could not be started: {fault.strerror}"
         finally:
-            self.ended_s[self.runner_name] = time.time()
             # Whatever happened: others wait for this.
             self.finish_event.set()
         self.debug("Finished", extra={"runner": self})
