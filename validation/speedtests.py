@@ -89,9 +89,9 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     yield "|" + " --- |" * 7
     for experience in AIM:
         steps = [
-            CLASSES.index(estimate) - CLASSES.index(live) for runs in by_test.values()
-            if (estimate := _word(runs.get("ndt7"), f"aim_{experience}"))
-            and (live := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
+            CLASSES.index(word) - CLASSES.index(told) for runs in by_test.values()
+            if (word := _word(runs.get("ndt7"), f"aim_{experience}"))
+            and (told := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
         counts = [sum(min(max(one, -1), 4) == step for one in steps) for step in range(-1, 5)]
         yield f"| {experience} | " + " | ".join(map(str, counts)) + " |"
 
