@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from flent_aqm.base import defaults
-from flent_aqm.base.shell import find_program
 
 
 @dataclass(frozen=True)
@@ -28,12 +26,6 @@ class Server:
     module: str | None = None
     behind_ssh: bool = True
     words: tuple[str, ...] = ()
-
-    @property
-    def can_start(self) -> bool:
-        """Whether this machine has what it takes."""
-        return ((self.program is None or find_program(self.program) is not None)
-                and (self.module is None or find_spec(self.module) is not None))
 
 
 _NDT7 = {"NDT7_PORT": (defaults.NDT7_PORT,)}

@@ -19,6 +19,7 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.servers import SERVERS
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
 from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
@@ -136,7 +137,7 @@ def _servers(command: Sequence[str], mlab: bool) -> list[str]:
     names = [*defaults.SERVERS, *(
         name for name in _MORE_SERVERS if not command or not SERVERS[name].words
         or any(word in said for word in SERVERS[name].words))]
-    names = [name for name in names if SERVERS[name].can_start]
+    names = [name for name in names if can_start(SERVERS[name])]
     if not mlab:
         return names
     if not shutil.which("ndt-server"):

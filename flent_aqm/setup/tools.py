@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
+from flent_aqm.asked.servers import Server
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import caches, program_dirs
@@ -36,6 +38,12 @@ def put_tools_on_path() -> None:
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     tools = [str(folder) for folder in tool_dirs()]
     os.environ["PATH"] = os.pathsep.join([*tools, *(one for one in path if one not in tools)])
+
+
+def can_start(server: Server) -> bool:
+    """Whether this machine has what a server takes."""
+    return ((server.program is None or find_tool(server.program) is not None)
+            and (server.module is None or find_spec(server.module) is not None))
 
 
 def tool_path(name: str) -> Path:
