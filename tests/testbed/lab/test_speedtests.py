@@ -145,7 +145,8 @@ def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
     done = subprocess.run(
         [BIN / "flent-aqm", "lab", "--rate", "10", "--", "sh", "-c",
          ("flent nuttcp -H server -l 1 --test-parameter cross_traffic=web >&2 && "
-          "flent quic_download -H server -l 2 >&2 && : librespeed && ip netns exec server ss -Hlntu")],
+          "flent quic_download -H server -l 2 >&2 && : librespeed && "
+          "ip netns exec server ss -Hlntu")],
         cwd=tmp_path, timeout=300, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     heard = {line.split()[4].rpartition(":")[2] for line in done.stdout.splitlines()}
