@@ -12,10 +12,9 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
-from flent_aqm.measure.speedtests.bulk import Inbound
+from flent_aqm.measure.speedtests.bulk import Inbound, settings_for_bulk
 from flent_aqm.measure.speedtests.connection import KEPT_BYTES, Connection, Count, Reply, Server
 from flent_aqm.measure.speedtests.filler import FILLER
-from flent_aqm.measure.speedtests.server_http2 import settings_for_bulk
 from flent_aqm.measure.speedtests.wake import WakeAt
 
 _AGENT = "flent-aqm"

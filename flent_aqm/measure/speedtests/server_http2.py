@@ -8,32 +8,16 @@ from collections import deque
 
 import h2.config
 import h2.connection
-import h2.errors
 import h2.events
 import h2.exceptions
-import h2.settings
 
-from flent_aqm.measure.speedtests.bulk import Inbound
+from flent_aqm.measure.speedtests.bulk import Inbound, settings_for_bulk
 from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
 from flent_aqm.measure.speedtests.wake import WakeAt
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-# Windows that never are what limits a transfer: 16 MiB for 10 Gbit/s at 13 ms, for a stream.
-STREAM_WINDOW_BYTES = 16 << 20
-CONNECTION_WINDOW_BYTES = 1 << 30
-_DEFAULT_WINDOW_BYTES = 65_535
-
-
-def settings_for_bulk(http: h2.connection.H2Connection) -> None:
-    """Begin a connection, with windows for bulk transfer."""
-    http.local_settings = h2.settings.Settings(client=http.config.client_side, initial_values={
-        h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW_BYTES,
-        h2.settings.SettingCodes.ENABLE_PUSH: 0,
-        h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 1000})
-    http.initiate_connection()
-    http.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
 
 
 class Http2:
