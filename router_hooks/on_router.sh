@@ -246,12 +246,19 @@ case ${command} in
     *) ;;
 esac
 
-# scheme_of NAME: sets scheme to the file of an AQM.
+# scheme_of NAME SETTING…: sets scheme to the file of an AQM. One that has none needs the
+# setting aqm_options.
 scheme_of() {
     scheme=${hooks}/schemes/$1.sh
+    if [ ! -r "${scheme}" ]; then
+        case " $*" in
+            *' aqm_options='*) scheme=${hooks}/foreign.sh ;;
+            *) scheme= ;;
+        esac
+    fi
     case $1 in
         '' | *[!a-z0-9_]*) scheme= ;;
-        *) [ -r "${scheme}" ] || scheme= ;;
+        *) ;;
     esac
     if [ -z "${scheme}" ]; then
         known=$(known_aqms)
@@ -260,7 +267,7 @@ scheme_of() {
 }
 
 [ "${command}" = apply ] || on_router /dev/null "${command}" "$@"
-scheme_of "${aqm}"
+scheme_of "${aqm}" "$@"
 [ -n "${up_aqm}" ] || on_router "${scheme}" apply "$@"
 
 # Two queues: one apply for each, as a scheme's file is for one. Each takes out what is the
@@ -283,5 +290,5 @@ for setting in "$@"; do
         *) set -- "$@" "${setting}" ;;
     esac
 done
-scheme_of "${up_aqm}"
+scheme_of "${up_aqm}" "$@"
 on_router "${scheme}" apply "$@" only=up

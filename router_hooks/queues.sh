@@ -166,6 +166,7 @@ try_out() {
         requires=$(scheme_requires)
         die "the router can't do ${aqm}, which needs ${requires}; nothing was changed: ${said}" 1
     }
+    [ "${foreign}" != yes ] || return 0
     # Old versions of tc hand on a name that they don't know, if nothing follows it.
     case $(tc qdisc add dev lo root "${1%% *}" help 2>&1) in
         *[Uu]nknown*)

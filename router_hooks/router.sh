@@ -50,6 +50,7 @@ ingress=lan
 txqueuelen=
 only=both
 tc_json=
+foreign=${foreign:-no}
 command=${1:-}
 [ "$#" -eq 0 ] || shift
 take_settings "$@"

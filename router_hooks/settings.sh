@@ -29,6 +29,8 @@ take_settings() {
             dev_down=*) dev_down=${value} ;;
             dev_up=*) dev_up=${value} ;;
             dev_ifb=*) dev_ifb=${value} ;;
+            aqm_options=*[!A-Za-z0-9_.%:,-]*) die "${setting}: expected letters, digits and _ . % : - in words with commas between" ;;
+            aqm_options=?*) overrides="${overrides} ${setting#aqm_}" ;;
             aqm_*[!A-Za-z0-9_=.-]*) die "${setting}: expected letters, digits, dots and hyphens only" ;;
             aqm_?*=?*) overrides="${overrides} ${setting#aqm_}" ;;
             *) die "unknown setting '${setting}'; known: aqm, rate_down_mbps, rate_up_mbps, burst_shaping, shaper, tiers, ingress, txqueuelen, only, dev_down, dev_up, dev_ifb, aqm_PARAMETER" ;;

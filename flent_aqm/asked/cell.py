@@ -8,9 +8,10 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.router_hook import ON_ROUTER, first_settings
 from flent_aqm.asked.scenario import Scenario, parse_flag
 from flent_aqm.base import environment
@@ -85,12 +86,13 @@ class Cell:
 
 
 def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
-    """A seed for a run that was given none: the same for the same run anywhere.
+    """A seed for a run that was given none: the same for the same run anywhere, and on any
+    kernel, so that what differs between two kernels is their doing alone.
 
     Below 2^53, so that every JSON reader keeps it exactly.
     """
-    identity = json.dumps([test_name, {**scenario.identity(), "seed": None}, str(repetition)],
-                          sort_keys=True)
+    asked = {**replace(scenario, kernel=STOCK).identity(), "seed": None}
+    identity = json.dumps([test_name, asked, str(repetition)], sort_keys=True)
     return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
 
 

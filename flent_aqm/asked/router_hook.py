@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from flent_aqm.asked.queues.foreign import OPTIONS, queue_of
 from flent_aqm.asked.queues.parameters import hook_value
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 
 # The script in router_hooks/ that runs in the guest.
 ON_ROUTER = "on_router.sh"
+# Of a queue that the hooks have no scheme for, and that is asked for without options.
+NO_OPTIONS = "-"
 
 
 def apply_command(scenario: Scenario) -> list[str]:
@@ -39,13 +44,17 @@ def more_settings(scenario: Scenario) -> list[str]:
         words.append(f"tiers={scenario.tiers}")
     if scenario.txqueuelen is not None:
         words.append(f"txqueuelen={scenario.txqueuelen}")
-    words += [f"aqm_{name}={hook_value(scenario.aqm, name, text)}"
-              for name, text in scenario.aqm_parameters]
+    words += _queue_words("aqm_", scenario.aqm, scenario.aqm_parameters)
     if scenario.up_aqm is not None:
         words.append(f"up_aqm={scenario.up_aqm}")
-        words += [f"up_aqm_{name}={hook_value(scenario.up_aqm, name, text)}"
-                  for name, text in scenario.up_aqm_parameters]
+        words += _queue_words("up_aqm_", scenario.up_aqm, scenario.up_aqm_parameters)
     return words
+
+
+def _queue_words(prefix: str, aqm: str, parameters: Sequence[tuple[str, str]]) -> list[str]:
+    if queue_of(aqm).foreign and not parameters:
+        return [f"{prefix}{OPTIONS}={NO_OPTIONS}"]
+    return [f"{prefix}{name}={hook_value(aqm, name, text)}" for name, text in parameters]
 
 
 def read_back_command(scenario: Scenario) -> list[str]:

@@ -12,9 +12,11 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 from flent_aqm.asked.cross_traffic import parse_cross_traffic
+from flent_aqm.asked.kernel import STOCK, parse_kernel
+from flent_aqm.asked.queues.foreign import is_foreign, queue_of
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model, with_parameters
@@ -72,6 +74,8 @@ class Scenario:
     server_model: str = "ideal"
     # Whose NDT7 server serves; one of defaults.NDT7_SERVERS.
     ndt7_server: str = "own"
+    # Which kernel the virtual lab boots: set-up's, or one that the user built under a name.
+    kernel: str = STOCK
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -119,6 +123,13 @@ class Scenario:
                  if getattr(self, field.name) == field.default}
         return {key: value for key, value in self.as_dict().items() if key not in later}
 
+    def inside(self) -> Scenario:
+        """The scenario as a run's tools get it: without the kernel, whose name would shift
+        their memory. So runs on two kernels differ in nothing else. A queue that nobody here
+        knows needs it, and is no other kernel's."""
+        foreign = any(queue_of(name).foreign for name in self.queues)
+        return self if foreign else replace(self, kernel=STOCK)
+
     def as_json(self) -> str:
         """All fields as one line of JSON, the form in which a run's tools get them."""
         return json.dumps(self.as_dict())
@@ -144,7 +155,8 @@ class Scenario:
         """
         rate = given.get("rate_mbps", 100)
         modem = given.get("modem_mbps")
-        aqm = _choice("aqm", given.get("aqm", "no_aqm"), tuple(QUEUES))
+        kernel = parse_kernel("kernel", given.get("kernel") or STOCK)
+        aqm = _aqm("aqm", given.get("aqm", "no_aqm"), kernel)
         scenario = cls(
             aqm=aqm,
             rate_up_mbps=_rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
@@ -165,7 +177,7 @@ class Scenario:
             dev_down=_device("dev_down", given.get("dev_down", "")),
             dev_up=_device("dev_up", given.get("dev_up", "")),
             server_testbed=_server(given.get("server_testbed", "")),
-            up_aqm=(up_aqm := _up_aqm(aqm, given)),
+            up_aqm=(up_aqm := _up_aqm(aqm, given, kernel)),
             up_aqm_parameters=_aqm_parameters(up_aqm, given, "up_aqm_") if up_aqm else (),
             tcp_ecn=parse_flag("tcp_ecn", given.get("tcp_ecn", False)),
             dest2_delay_ms=_if_given(_delay, "dest2_delay_ms", given.get("dest2_delay_ms")),
@@ -180,6 +192,7 @@ class Scenario:
             server_model=_host_model("server_model", given),
             ndt7_server=_choice("ndt7_server", given.get("ndt7_server", "own"),
                                 defaults.NDT7_SERVERS),
+            kernel=kernel,
         )
         scenario._refuse_odd_pairs()
         return scenario
@@ -271,11 +284,18 @@ def _if_given(check: Callable[[str, object], float], key: str, value: object) ->
     return None if value is None or value == "" else check(key, value)
 
 
-def _up_aqm(aqm: str, given: Mapping[str, object]) -> str | None:
+def _aqm(key: str, value: object, kernel: str) -> str:
+    """A queue of the table; on a kernel of the user's any, which is looked for there."""
+    if kernel != STOCK and is_foreign(str(value)):
+        return str(value)
+    return _choice(key, value, tuple(QUEUES))
+
+
+def _up_aqm(aqm: str, given: Mapping[str, object], kernel: str) -> str | None:
     """The AQM of the upload, where it or a parameter of it is given."""
     named = given.get("up_aqm")
     if named:
-        return _choice("up_aqm", named, tuple(QUEUES))
+        return _aqm("up_aqm", named, kernel)
     own = any(key.startswith("up_aqm_") and value for key, value in given.items())
     return aqm if own else None
 

@@ -66,6 +66,19 @@ def restrict(
     return [_restrict_one(list(names), args, overrides) for names in argsets]
 
 
+def kernel_arguments(kernels: str, args: MutableMapping[str, Any]) -> list[str]:
+    """The names of arguments for `kernel = one, other`, a run on each; none for one kernel.
+
+    args: gets an entry for each.
+    """
+    names = [name.strip() for name in kernels.split(",")]
+    if len(names) == 1:
+        return []
+    for name in names:
+        args[f"kernel_{name}"] = {"kernel": name}
+    return [f"kernel_{name}" for name in dict.fromkeys(names)]
+
+
 def _restrict_one(
     names: list[str],
     args: MutableMapping[str, Any],

@@ -22,7 +22,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.bridge import definitions
 from flent_aqm.bridge.exit_status import reported
-from flent_aqm.bridge.overrides import restore_zeros, restrict
+from flent_aqm.bridge.overrides import kernel_arguments, restore_zeros, restrict
 
 if TYPE_CHECKING:
     from flent_aqm.asked.cell import Cell
@@ -38,6 +38,7 @@ def patch(module: Any) -> None:
     _read_base_first(module.BatchRunner)
     _apply_overrides_to_arguments(module.BatchRunner)
     _plan_while_expanding(module.BatchRunner, module)
+    _name_kernels(module.BatchRunner, module)
     _run_on_testbeds(module.BatchRunner, module)
 
 
@@ -71,9 +72,31 @@ def _apply_overrides_to_arguments(runner: Any) -> None:
         argsets = stock(self, batch)
         if "testbed" not in batch:
             return argsets
-        return [*restrict(argsets[:-1], self.args, self.settings.BATCH_OVERRIDE), argsets[-1]]
+        kernels = kernel_arguments(str(batch.get("kernel", "")), self.args)
+        overrides = {key: value for key, value in self.settings.BATCH_OVERRIDE.items()
+                     if key != "kernel" or not kernels}
+        return [*restrict(argsets[:-1], self.args, overrides), *([kernels] if kernels else []),
+                argsets[-1]]
 
     runner.get_argsets = get_argsets
+
+
+def _name_kernels(runner: Any, module: Any) -> None:
+    """A run on a kernel of the user's has its name at the end of its file's, where the batch
+    doesn't put it there: batches needn't know of kernels."""
+    stock = runner.gen_filename
+
+    @wraps(stock)
+    def gen_filename(self: Any, settings: Any, batch: Any, argset: Any, rep: Any) -> Any:
+        from flent_aqm.asked.kernel import STOCK
+
+        name, kernel = stock(self, settings, batch, argset, rep), str(batch.get("kernel") or STOCK)
+        given = str(self.batches.get(settings.BATCH_NAME, {}).get("filename_extra", ""))
+        if "testbed" not in batch or kernel == STOCK or "${kernel}" in given:
+            return name
+        return module.clean_path(f"{name}-{kernel}")
+
+    runner.gen_filename = gen_filename
 
 
 def _plan_while_expanding(runner: Any, module: Any) -> None:

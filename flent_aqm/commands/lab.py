@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.known_routers import KNOWN_ROUTERS
 from flent_aqm.asked.queues.table import QUEUES
@@ -63,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--router-model", default="ideal",
                         help=f"{', '.join(KNOWN_ROUTERS)} or a timer latency like 12us; parameters "
                         "of it by --set router_NAME=VALUE or as omnia+NAME=VALUE")
+    parser.add_argument("--kernel", metavar="NAME", default=STOCK,
+                        help="a kernel of flent-aqm kernel list (default: %(default)s)")
     parser.add_argument("--seed", metavar="N",
                         help="what all randomness inside follows from (default: "
                         f"{defaults.LAB_SEED})")
@@ -85,7 +88,7 @@ def main(args: argparse.Namespace) -> int:
         **({"rate_up_mbps": args.rate_up} if args.rate_up else {}),
         **({"rate_down_mbps": args.rate_down} if args.rate_down else {}),
         "burst_shaping": args.burst_shaping, "base_delay_ms": args.delay,
-        "router_model": args.router_model, "seed": args.seed,
+        "kernel": args.kernel, "router_model": args.router_model, "seed": args.seed,
         **_others(args.set),
     })
     command = args.command[1:] if args.command[:1] == ["--"] else args.command

@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from pathlib import Path
 
+from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.install import locked
-from flent_aqm.setup.iproute2 import new_tc_is_there, set_up_new_tc
+from flent_aqm.setup.iproute2 import find_new_tc, new_tc_is_there, set_up_new_tc
 from flent_aqm.setup.irtt import irtt_is_there, set_up_irtt
 from flent_aqm.setup.kernel.build import kernel_is_there, set_up_kernel
 from flent_aqm.setup.ndt7_client import ndt7_client_is_there, set_up_ndt7_client
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.speedtests import OPTIONAL, check_names, set_up_speedtests
+from flent_aqm.setup.tc_plugin import tc_headers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speedtests", metavar="NAME", nargs="*",
                         help="also speed tests of others, all or those named: "
                         f"{', '.join(OPTIONAL)}; what can't be had is skipped")
+
+
+def _fetch_tc_headers(cache: Path) -> None:
+    """For `flent-aqm kernel build --tc`, while a network is there. Nothing else needs them, and
+    not every mirror has sources."""
+    tc = find_new_tc()
+    if tc is not None:
+        with contextlib.suppress(AqmError):
+            tc_headers(cache, tc.resolve())
 
 
 def main(args: argparse.Namespace) -> int:
@@ -40,6 +53,7 @@ def main(args: argparse.Namespace) -> int:
     with locked(cache):
         set_up_irtt(cache, archive, update=args.update)
         set_up_new_tc(cache, archive, update=args.update)
+        _fetch_tc_headers(cache)
         set_up_kernel(cache, archive, update=args.update)
         set_up_ndt7_client(cache)
         without = set_up_speedtests(args.speedtests, cache) if args.speedtests is not None else []

@@ -26,6 +26,9 @@ COMMANDS = {
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
+    "bisect": Command(
+        "flent_aqm.commands.bisect", "find the commit or patch of a kernel that made runs worse",
+        "flent-aqm bisect --source ~/linux --good v7.2 --bad v7.3 batches/gate.batch"),
     "browse": Command(
         "flent_aqm.commands.browse", "the report as a local page that follows a sweep",
         "flent-aqm browse results/quick-2026-01-31T120000"),
@@ -47,6 +50,9 @@ COMMANDS = {
     "figures": Command(
         "flent_aqm.commands.figures", "draw the study's figures, with the numbers behind them",
         "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
+    "kernel": Command(
+        "flent_aqm.commands.kernel", "kernels of one's own for the lab: list, build, remove",
+        "flent-aqm kernel build mine --qdisc sch_foo.c"),
     "lab": Command(
         "flent_aqm.commands.lab", "run a command on the client of a lab in virtual time",
         "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),

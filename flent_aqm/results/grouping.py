@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.results.metrics.settings import Setting
@@ -23,7 +24,9 @@ RATE = "rate_mbps"
 TITLE = "title"
 # By these, in this order, runs are told apart; by any other setting after them.
 KNOWN = ("test", AQM, RATE, "burst_shaping", "cross_traffic", "base_delay_ms", "router_model",
-         "testbed")
+         "testbed", "kernel")
+# What a run has that doesn't tell the setting.
+UNTOLD: Mapping[str, Setting] = {"kernel": STOCK}
 # Differs between runs that repeat each other, or is said by others.
 NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "start_jitter_ms",
          "cross_jitter_ms")
@@ -127,7 +130,7 @@ def harmless(text: str) -> str:
 
 
 def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
-    return tuple(settings.get(key, "") for key in keys)
+    return tuple(settings.get(key, UNTOLD.get(key, "")) for key in keys)
 
 
 def _order(value: Setting) -> tuple[bool, float, str]:

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flent_aqm.asked.queues import table
+from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.parameters import hook_value
 from flent_aqm.asked.queues.queue import Attachment
-from flent_aqm.asked.queues.table import FRAME_BYTES, QUEUES
+from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.asked.queues.units import Clock, Scalar
 from flent_aqm.asked.queues.values import Expected
 from flent_aqm.asked.scenario import Scenario
@@ -44,13 +45,15 @@ _TBF_IGNORED = frozenset({"lat", "limit", "mpu"})
 
 @dataclass(frozen=True)
 class ExpectedQdisc:
-    """A qdisc in its place. ignored: parameters that say nothing of what was asked."""
+    """A qdisc in its place. ignored: parameters that say nothing of what was asked; foreign:
+    of its parameters those count that are both asked for and reported."""
 
     kind: str
     handle: str
     parent: str
     parameters: Mapping[str, Expected]
     ignored: frozenset[str] = frozenset()
+    foreign: bool = False
 
     def place(self) -> str:
         """Kind, handle and parent as one text."""
@@ -98,13 +101,14 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     rate_bit_s = round(mbps * 1_000_000)
     shaper, leaves = _shaper(scenario, rate_bit_s, clock)
     name, parameters = scenario.queue(role)
-    queue = QUEUES[name]
+    queue = queue_of(name)
     asked = dict(parameters)
     report = queue.report(
         asked, Attachment(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
-    qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing)
+    qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing,
+                                         queue.foreign)
                          for handle, parent in leaves.items())]
     filters = _tier_filters() if scenario.tiers == 3 else []
     drr = frozenset[str]()

@@ -130,7 +130,9 @@ def _class(reported: HtbClass, asked: expected.ExpectedClass, clock: Clock,
 
 def _qdisc(asked: ExpectedQdisc, reported: Qdisc) -> list[str]:
     lines = []
-    for name in sorted((asked.parameters.keys() | reported.parameters.keys()) - asked.ignored):
+    names = (asked.parameters.keys() & reported.parameters.keys() if asked.foreign
+             else asked.parameters.keys() | reported.parameters.keys())
+    for name in sorted(names - asked.ignored):
         unit = expected.unit_of(asked.kind, name)
         wanted = asked.parameters.get(name, "nothing")
         got = reported.parameters.get(name, "nothing")

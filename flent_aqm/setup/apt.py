@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from pathlib import Path
@@ -58,8 +59,13 @@ class Package:
 class DebianArchive:
     """Debian's archive as seen from a folder of our own."""
 
-    def __init__(self, cache: Path) -> None:
-        self._folder = cache / "apt"
+    def __init__(self, cache: Path, folder: str = "apt",
+                 more_suites: Sequence[str] = (), *, sources: bool = False) -> None:
+        """folder: its own below cache; more_suites: that are looked at besides SUITES; sources:
+        source packages, too."""
+        self._kinds = ("deb", "deb-src") if sources else ("deb",)
+        self._folder = cache / folder
+        self._suites = (*SUITES, *more_suites)
         self._config = self._folder / "apt.conf"
         self._updated = False
 
@@ -82,7 +88,7 @@ class DebianArchive:
             if origin.endswith(" Packages"):
                 found.append(Package(name, version))
         if not found:
-            raise SetupError(f"no package {name_pattern} in Debian's {' and '.join(SUITES)}")
+            raise SetupError(f"no package {name_pattern} in Debian's {' and '.join(self._suites)}")
         return sorted(set(found), key=cmp_to_key(_compare), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:
@@ -102,6 +108,24 @@ class DebianArchive:
                              "see the lines above, and run flent-aqm setup again")
         return files[0]
 
+    def download_source(self, name: str, version: str, folder: Path) -> Path:
+        """Fetch and verify a source package's own tarball into a new folder, which is returned.
+
+        Only from an archive that was opened with sources=True.
+        """
+        self._update()
+        folder.mkdir()
+        if os.geteuid() == 0:
+            shutil.chown(folder, "_apt")
+        argv = [*self._apt("apt-get"), "-q", "--download-only", "--tar-only",
+                "source", f"{name}={version}"]
+        try:
+            run(argv, cwd=folder, timeout_s=600)
+        except CommandFailed as error:
+            raise SetupError(f"the source of {name} {version} could not be downloaded: {error}"
+                             ) from None
+        return folder
+
     def _update(self) -> None:
         if self._updated:
             return
@@ -112,9 +136,10 @@ class DebianArchive:
             raise SetupError(f"{KEYRING} is missing: install the package debian-archive-keyring")
         (self._folder / "status").touch()
         (self._folder / "sources.list").write_text("".join(
-            f"deb [signed-by={KEYRING}] {uri} {suite} main\n" for suite in SUITES))
+            f"{kind} [signed-by={KEYRING}] {uri} {suite} main\n"
+            for suite in self._suites for kind in self._kinds))
         self._config.write_text(_CONFIG.format(folder=self._folder))
-        Progress("Debian's archive").step(f"reading what {' and '.join(SUITES)} have")
+        Progress("Debian's archive").step(f"reading what {' and '.join(self._suites)} have")
         try:
             run([*self._apt("apt-get"), "-q", "update"], timeout_s=600)
         except CommandFailed as error:

@@ -10,11 +10,13 @@ from importlib import metadata
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ToolMissing
+from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup import speedtests
 from flent_aqm.setup.iproute2 import find_new_tc
 from flent_aqm.setup.irtt import OLDEST_GO, go_version
 from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.package_list import SystemPackage, read_packages
 from flent_aqm.setup.tools import find_tool
 
@@ -33,7 +35,8 @@ PYTHON_PACKAGES = {
 }
 GROUPS = {
     "run": "measuring", "dualpi2": "aqm dualpi2 (optional)", "build": "set-up",
-    "speedtest": "a speed test (optional)", "gui": "flent-gui (optional)",
+    "kernel": "a kernel of your own", "speedtest": "a speed test (optional)",
+    "gui": "flent-gui (optional)",
     "test": "make test (optional)",
 }
 GET_SYSTEM = "make packages"
@@ -67,6 +70,7 @@ def missing(parts: list[Part]) -> list[Part]:
 def all_parts() -> Iterator[Part]:
     """Look for everything."""
     yield _kernel()
+    yield from _named_kernels()
     yield _irtt()
     yield _program("ndt7-client", "run", GET_BUILT)
     yield _new_tc()
@@ -91,6 +95,14 @@ def _kernel() -> Part:
     without = [name.removesuffix(".patch") for name in kernel.left_out]
     version = ", without ".join([kernel.version, *without])
     return Part("lab kernel", "run", True, version, str(kernel.path), GET_BUILT)
+
+
+def _named_kernels() -> Iterator[Part]:
+    for kernel in all_named():
+        path = find_cached("kernels", kernel.hash, "linux")
+        version = ", with ".join([kernel.version, *kernel.made_of])
+        yield Part(f"kernel {kernel.name}", "kernel", path is not None, version,
+                   str(path or ""), kernel.command)
 
 
 def _irtt() -> Part:

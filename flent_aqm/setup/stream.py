@@ -15,6 +15,8 @@ from flent_aqm.base.errors import CommandFailed, ToolMissing
 
 # What is kept of the output for the message of a failure.
 KEPT_LINES = 40
+# How long make has to remove what is half written.
+GRACE_S = 3
 
 
 def run_watched(
@@ -50,8 +52,12 @@ def run_watched(
                 last.append(line)
                 on_line(line.rstrip("\n"))
     except BaseException:
-        # Its own process group: compilers that make has started end with it. Killed, as
-        # what they were writing is thrown away.
+        # Its own process group: compilers that make has started end with it. make is asked
+        # first, as it then removes what they were writing.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -16,6 +16,7 @@ from typing import Any
 
 from flent_aqm import __version__
 from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.results.data_file import parse_data_file
@@ -52,9 +53,13 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
     metadata["DATA_FILENAME"] = cell.data_file.name
     _measure_length(data, metadata)
     _name_capture(metadata, cell.capture_file.name)
+    inside = metadata.get("AQM", {})
+    if cell.scenario.kernel != STOCK and isinstance(inside.get("requested"), dict):
+        # Which kernel it is, nobody inside is told.
+        inside["requested"]["kernel"] = cell.scenario.kernel
     metadata["AQM"] = {
         "schema": SCHEMA_VERSION,
-        **metadata.get("AQM", {}),
+        **inside,
         "run": cell.as_metadata,
         "flent_aqm": __version__,
         "flent_aqm_hash": package_hash(),

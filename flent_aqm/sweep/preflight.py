@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.needs import needs_of_run, refuse_servers_behind_ssh
-from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.setup.chosen_tools import check_tools
 from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
@@ -28,7 +28,7 @@ def check(cells: Iterable[Cell]) -> None:
     check_tools(tools)
     for aqm in sorted({aqm for cell in cells if _router_is_here(cell)
                        for aqm in cell.scenario.queues}):
-        if QUEUES[aqm].needs_new_tc:
+        if queue_of(aqm).needs_new_tc:
             _check_new_tc(aqm)
     for folder in sorted({cell.folder for cell in cells}):
         _check_folder(folder)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base.errors import AqmError, ConfigError, StorageError
 from flent_aqm.base.whole_file import remove_abandoned
 from flent_aqm.base.words import counted
@@ -35,6 +36,11 @@ from flent_aqm.testbed.table import open_testbed
 
 if TYPE_CHECKING:
     from flent_aqm.sweep.cluster.cluster import Cluster
+
+
+def _place_of(cell: Cell) -> tuple[str, str]:
+    """What the facts of a run depend on: testbed and kernel."""
+    return cell.scenario.testbed, cell.scenario.kernel
 
 
 class Stopped(BaseException):
@@ -99,6 +105,9 @@ class Sweep:
         if self._scheduler and cell.scenario.testbed != "virtual":
             raise ConfigError(f"scheduler: only the virtual lab runs on other machines, not "
                               f"testbed {cell.scenario.testbed}; leave scheduler out")
+        if self._scheduler and cell.scenario.kernel != STOCK:
+            raise ConfigError(f"scheduler: runs on other machines have set-up's kernel, and not "
+                              f"{cell.scenario.kernel}; leave scheduler or kernel out")
         self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
@@ -132,14 +141,14 @@ class Sweep:
                                 needs_s if self._real_time else None)
         for testbed in self._testbeds.values():
             testbed.prepare()
-        facts = {name: SweepFacts(testbed.facts(), tools)
-                 for name, testbed in self._testbeds.items()}
+        facts = {(name, kernel): SweepFacts(self._testbeds[name].facts(kernel), tools)
+                 for name, kernel in map(_place_of, cells)}
         if self._scheduler:
             self._pool = self._pool_of_cluster(self._scheduler, facts)
         else:
             self._pool = Pool(
                 lambda cell: run_cell(cell, self._testbeds[cell.scenario.testbed],
-                                      facts[cell.scenario.testbed]),
+                                      facts[_place_of(cell)]),
                 jobs, keep_to_core=not self._real_time, started=self._progress.started,
                 ended=self._ended)
         self._progress.__enter__()
@@ -193,7 +202,8 @@ class Sweep:
         if self._not_cleaned_up:
             raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
 
-    def _pool_of_cluster(self, scheduler: str, facts: Mapping[str, SweepFacts]) -> Pool:
+    def _pool_of_cluster(self, scheduler: str,
+                         facts: Mapping[tuple[str, str], SweepFacts]) -> Pool:
         """One whose threads only wait for workers, and write what comes back."""
         # Not before somebody asks for it.
         from flent_aqm.sweep.cluster.agreement import Wanted

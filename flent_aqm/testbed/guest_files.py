@@ -14,13 +14,16 @@ import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.asked.kernel import STOCK
+from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.servers import listening, port_variables
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.setup.kernel.named import find_named
+from flent_aqm.setup.tc_plugin import find_tc
 from flent_aqm.setup.tools import tool_dirs
 from flent_aqm.testbed.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
 from flent_aqm.testbed.package_copy import package_folder
@@ -111,7 +114,8 @@ def write(
     visible = _hidden_but_needed(cwd, words, hidden)
     # Not exported, as the length of a program's environment shifts its memory.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
-               "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else ""}
+               "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
+               **({} if scenario.kernel == STOCK else {"OWN_KERNEL": "yes"})}
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
         for name, value in {**settings, **of_init}.items()))
@@ -167,8 +171,12 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
     the newer tc, for a run that needs it, and more."""
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")
-    if new_tc and any(QUEUES[aqm].needs_new_tc for aqm in scenario.queues):
+    if new_tc and any(queue_of(aqm).needs_new_tc for aqm in scenario.queues):
         (folder / "tc").symlink_to(new_tc.resolve())
+    own_tc = _tc_of_kernel(scenario)
+    if own_tc is not None:
+        (folder / "tc").unlink(missing_ok=True)
+        (folder / "tc").symlink_to(own_tc)
     for name, path in more.items():
         (folder / name).symlink_to(path.resolve())
     for directory in tool_dirs():
@@ -180,6 +188,14 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
     flent.write_text(_first_lines(str(place(Path(sys.executable))))
                      + "import sys\nfrom flent import run_flent\nsys.exit(run_flent())\n")
     flent.chmod(0o755)
+
+
+def _tc_of_kernel(scenario: Scenario) -> Path | None:
+    """The tc that knows the options of a queue of the user's own kernel, if it came with one."""
+    if not any(queue_of(aqm).foreign for aqm in scenario.queues):
+        return None
+    kernel = find_named(scenario.kernel)
+    return find_tc(kernel.tc) if kernel.tc else None
 
 
 def _first_lines(python: str) -> str:
@@ -262,7 +278,7 @@ def _command_environment(
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         environment.HOOKS: str(place(paths.resource_dir("router_hooks"))),
-        environment.SCENARIO: scenario.as_json(),
+        environment.SCENARIO: scenario.inside().as_json(),
         environment.ROUTER_SETTINGS: " ".join(more_settings(scenario)),
     }
 

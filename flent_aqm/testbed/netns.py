@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, shell
@@ -86,7 +87,7 @@ class NetnsTestbed:
     def prepare(self) -> None:
         """Each run makes its own network."""
 
-    def facts(self) -> Facts:
+    def facts(self, kernel: str = STOCK) -> Facts:
         """This machine's kernel."""
         return Facts({"version": os.uname().release, "hash": None},
                      {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,

@@ -169,10 +169,10 @@ class RunEnvironment:
         if replaced:
             raise LabError(f"the command put something else in the place of its {replaced}, "
                            "so what it printed is lost")
-        status = _read(self._status)
+        status = read_text(self._status)
         if not status.isdigit():
             raise LabError(f"{self.name} ended before its command did: {self._last_words()}")
-        return Outcome(int(status), None if self.real_time else float(_read(self._uptime) or 0),
+        return Outcome(int(status), None if self.real_time else float(read_text(self._uptime) or 0),
                        time.monotonic() - self._started_at)
 
     def _remove_odd(self) -> str:
@@ -225,7 +225,7 @@ class RunEnvironment:
 
     def console(self) -> str:
         """What the guest's kernel and first process have printed so far."""
-        return _read(self.folder / "console")
+        return read_text(self.folder / "console")
 
     def _last_words(self) -> str:
         """The line of the console that most likely says what went wrong."""
@@ -242,7 +242,8 @@ class RunEnvironment:
         return f"nothing (its exit status is {code})"
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """A file's text without blanks around it, "" where there is none."""
     try:
         return path.read_text(errors="replace").strip()
     except (FileNotFoundError, IsADirectoryError):

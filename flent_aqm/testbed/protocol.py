@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.testbed.place import RunEnvironment
@@ -57,8 +58,8 @@ CELL_ENVIRONMENT = {environment.CELL: "1", environment.WITHOUT_PLOTS: "1"}
 class Facts:
     """What each data file tells about the testbed, beside what was asked of it.
 
-    kernel: `version`, and `hash` or None, of the kernel that ran the hosts; hosts: how
-    they are set up.
+    kernel: `version`, and `hash` or None, of the kernel that ran the hosts, and the `name` of
+    one that the user built; hosts: how they are set up.
     """
 
     kernel: Mapping[str, str | None]
@@ -84,8 +85,8 @@ class Testbed(Protocol):
         """Get ready for the first run."""
         ...
 
-    def facts(self) -> Facts:
-        """What data files tell; asked after prepare()."""
+    def facts(self, kernel: str = STOCK) -> Facts:
+        """What data files tell of runs on the kernel of that name; asked after prepare()."""
         ...
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
@@ -11,6 +12,9 @@ from flent_aqm.testbed.protocol import FlentRun
 
 def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     """Raise ConfigError for settings that only the virtual lab can follow."""
+    if scenario.kernel != STOCK:
+        raise ConfigError(f"kernel: {scenario.kernel} is a kernel of the virtual lab; on testbed "
+                          f"{testbed} the machines have their own: leave kernel out")
     if scenario.router_model != "ideal":
         raise ConfigError(f"router_model: {scenario.router_model} is a model of the virtual lab; "
                           f"on testbed {testbed} the router is real: leave router_model out")

@@ -10,13 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.kernel import STOCK
+from flent_aqm.asked.queues.foreign import queue_of
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError
-from flent_aqm.setup.kernel.locate import Kernel, find_kernel
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.setup.kernel.locate import Kernel, kernel_called
+from flent_aqm.setup.kernel.named import find_named
+from flent_aqm.testbed.complaints import first_complaint, leak
 from flent_aqm.testbed.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
-from flent_aqm.testbed.place import DIES_WITH_US, Outcome, RunEnvironment
+from flent_aqm.testbed.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
 MEMORY_FOLDER = Path("/dev/shm")
@@ -38,7 +44,8 @@ class Lab(RunEnvironment):
 
     def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
                  env: Mapping[str, str] | None = None, **options: Any) -> None:
-        self._kernel = kernel or find_kernel()
+        self._kernel = kernel or kernel_called(scenario.kernel)
+        _check_has(scenario)
         super().__init__(scenario, argv, env={environment.IN_LAB: "1", **(env or {})}, **options)
         (self.folder / "uml").mkdir()
 
@@ -49,9 +56,21 @@ class Lab(RunEnvironment):
             outcome = super().wait()
         except LabError:
             self._fail_if_lost()
+            self._fail_by_own_words(self.console())
             raise
         self._fail_if_lost()
+        out = self.stdout.parent
+        self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
         return outcome
+
+    def _fail_by_own_words(self, log: str, held: str = "") -> None:
+        """A kernel of the user's that has complained, or whose queue holds packets for ever, has
+        measured nothing. Raises LabError."""
+        if self._scenario.kernel == STOCK:
+            return
+        found = first_complaint(log, self._kernel.path) or leak(held)
+        if found:
+            raise LabError(f"the kernel {self._scenario.kernel}: {found}") from None
 
     def _fail_if_lost(self) -> None:
         if _LOST_PROCESS in self.console():
@@ -109,6 +128,14 @@ def _on_one_core() -> list[str]:
     return ["taskset", "--cpu-list", str(random.choice(sorted(cores)))]
 
 
+def _check_has(scenario: Scenario) -> None:
+    """Refuse a queue that neither the table nor the kernel knows. Raises ConfigError."""
+    for name in scenario.queues:
+        if queue_of(name).foreign and name not in (kinds := find_named(scenario.kernel).kinds):
+            raise ConfigError(f"aqm: the kernel {scenario.kernel} has no queue {name!r}"
+                              f"{did_you_mean(name, {*QUEUES, *kinds})}")
+
+
 class VirtualTestbed:
     """Runs in guests of their own, which may go side by side."""
 
@@ -117,37 +144,41 @@ class VirtualTestbed:
     tools: Sequence[str] = ()
 
     def __init__(self, kernel: Kernel | None = None) -> None:
-        self._kernel = kernel
+        self._kernels = {} if kernel is None else {STOCK: kernel}
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
         """Refuse where no guest can boot; raises ToolMissing without a kernel."""
         if os.environ.get(environment.IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
                               "--batch-override testbed=netns")
-        self._kernel = find_kernel()
+        for scenario in {cell.scenario for cell in cells}:
+            self.kernel(scenario.kernel)
+            _check_has(scenario)
         return []
 
     def prepare(self) -> None:
         """Nothing is shared by the runs."""
 
-    def facts(self) -> Facts:
+    def facts(self, kernel: str = STOCK) -> Facts:
         """The guest's kernel, and the interrupt moderation of its hosts."""
-        return Facts({"version": self.kernel.version, "hash": self.kernel.hash},
+        found = self.kernel(kernel)
+        return Facts({"version": found.version, "hash": found.hash,
+                      **({} if kernel == STOCK else {"name": kernel})},
                      {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
                       "tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
 
-    @property
-    def kernel(self) -> Kernel:
-        """That of all runs, as found by check(). Raises ToolMissing."""
-        self._kernel = self._kernel or find_kernel()
-        return self._kernel
+    def kernel(self, name: str) -> Kernel:
+        """The same for all runs of that name, from the first time on. Raises ToolMissing."""
+        if name not in self._kernels:
+            self._kernels[name] = kernel_called(name)
+        return self._kernels[name]
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """A guest that runs Flent on its client."""
         env = {**CELL_ENVIRONMENT, **(WITHOUT_RDRAND if run.encrypted else {})}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                   programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
-                  kernel=self.kernel)
+                  kernel=self.kernel(scenario.kernel))
         (lab.folder / "cell.batch").write_text(run.batch)
         return lab
 

@@ -17,6 +17,7 @@ from flent_aqm.setup.kernel import build, patching, recipe
 from flent_aqm.setup.kernel.locate import Kernel
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import Recipe
+from flent_aqm.setup.kernel.tree import Tree
 
 OPTIONAL = next(iter(patching.OPTIONAL))
 LINES = [f"line {number}\n" for number in range(20)]
@@ -43,7 +44,7 @@ def tree(tmp_path: Path) -> Path:
 def test_optional_patch_that_does_not_fit_is_left_out_whole(tree: Path) -> None:
     """Its half that would fit isn't applied; what comes behind it is."""
     patches = [("0001-a.patch", FIRST), (OPTIONAL, HALF), ("0009-b.patch", SECOND)]
-    applied = patching.apply_all(tree, patches)
+    applied = patching.apply_all(tree, patches, keep=Tree(tree).keep)
     assert [name for name, _content in applied] == ["0001-a.patch", "0009-b.patch"]
     text = (tree / "file").read_text()
     assert text == "".join(LINES).replace("line 2\n", "two\n").replace("line 15\n", "fifteen\n")
@@ -56,18 +57,18 @@ def test_optional_patch_that_does_not_fit_is_left_out_whole(tree: Path) -> None:
 
 def test_required_patch_that_does_not_fit_is_refused_by_name(tree: Path) -> None:
     """With what patch says."""
-    with pytest.raises(PatchDoesntFit, match=r"0001-a.patch doesn't fit .*FAILED"):
-        patching.apply_all(tree, [("0001-a.patch", HALF)])
+    with pytest.raises(PatchDoesntFit, match=r"0001-a.patch doesn't fit .* file: Hunk #2 FAILED"):
+        patching.apply_all(tree, [("0001-a.patch", HALF)], keep=Tree(tree).keep)
 
 
 def test_patches_can_be_taken_back_and_the_optional_ones_left_out(tree: Path) -> None:
     """As for a source on which one fits and doesn't compile."""
     patches = [("0001-a.patch", FIRST), (OPTIONAL, SECOND)]
-    applied = patching.apply_all(tree, patches)
-    assert applied == patches
-    patching.take_back(tree, applied)
+    kept = Tree(tree)
+    assert patching.apply_all(tree, patches, keep=kept.keep) == patches
+    kept.take_back()
     assert (tree / "file").read_text() == "".join(LINES)
-    assert patching.apply_all(tree, patches, optional=False) == patches[:1]
+    assert patching.apply_all(tree, patches, keep=kept.keep, optional=False) == patches[:1]
     assert "fifteen" not in (tree / "file").read_text()
 
 

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.asked.queues.foreign import OPTIONS, option_words, queue_of
 from flent_aqm.asked.queues.values import size_bytes, time_us
 from flent_aqm.base.errors import ConfigError
 
 
 def check_parameter(aqm: str, name: str, text: str) -> str:
     """The text, when it is a parameter of that AQM; raises ConfigError that names both."""
-    known = QUEUES[aqm].parameters
+    known = queue_of(aqm).parameters
     if name not in known:
-        raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(known)}")
+        raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(known)}"
+                          + (f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
+                             if OPTIONS in known else ""))
     try:
         value = known[name].read(text)
     except ConfigError as fault:
@@ -28,10 +30,12 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
 
 def hook_value(aqm: str, name: str, text: str) -> str:
     """A checked value as the hook gets it: sizes in bytes, times in microseconds."""
-    parameter = QUEUES[aqm].parameters[name]
+    parameter = queue_of(aqm).parameters[name]
     value = parameter.read(text)
     if parameter.read is time_us:
         return f"{value}us"
     if parameter.read is size_bytes:
         return str(value)
+    if parameter.read is option_words:
+        return str(value).replace(" ", ",")  # one word for a shell
     return text

@@ -83,7 +83,8 @@ class Queue:
     that old versions of tc print, with parameters as its named groups; derived: units of what
     is reported and can't be asked for; ignored: what is reported and says nothing of what was
     asked; marks_at: where in its statistics the kernel counts
-    packets marked with ECN, in bytes; needs_new_tc: Debian 12's tc doesn't know it.
+    packets marked with ECN, in bytes; needs_new_tc: Debian 12's tc doesn't know it;
+    foreign: it is of a user's own kernel, and may report more than what was asked for.
     """
 
     kind: str
@@ -99,6 +100,7 @@ class Queue:
     ignored: frozenset[str] = frozenset()
     marks_at: tuple[int, ...] = ()
     needs_new_tc: bool = False
+    foreign: bool = False
 
     def report(self, asked: Mapping[str, str], place: Attachment) -> Report:
         """What the kernel has to report for the asked parameters, by tc's names."""

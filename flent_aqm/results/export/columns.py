@@ -52,6 +52,7 @@ def _settings() -> Iterator[Column]:
         ("base_delay_ms", NUMBER, "ms", "added round-trip time"),
         ("router_model", TEXT, "", "model of the router's lateness"),
         ("testbed", TEXT, "", "where it was measured"),
+        ("kernel", TEXT, "", "kernel of the lab, by its name; empty for set-up's"),
         ("seed", WHOLE, "", "what the lab's randomness followed"),
         ("shaper", TEXT, "", "what limits the rate"),
         ("ingress", TEXT, "", "where the download is shaped"),

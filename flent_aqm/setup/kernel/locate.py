@@ -6,12 +6,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import find_cached, ready_made
+from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.kernel.recipe import current_recipe, read_choices
 
 # A kernel of one's own instead of the built one: the path of a `linux` program.
@@ -20,13 +22,14 @@ VARIABLE = environment.KERNEL
 
 @dataclass(frozen=True)
 class Kernel:
-    """A lab kernel: the program, its version such as 7.3.4, the hash of its recipe, and the
-    patches that it was built without."""
+    """A lab kernel: the program, its version such as 7.3.4, the hash of its recipe, the
+    patches that it was built without, and the name that runs ask for it by."""
 
     path: Path
     version: str
     hash: str
     left_out: tuple[str, ...] = ()
+    name: str = STOCK
 
 
 def find_kernel() -> Kernel:
@@ -56,6 +59,14 @@ def unfit_ready_made() -> str:
         return ""
     return ("the lab kernel of the installed flent-aqm-lab has other options or patches than this "
             "flent-aqm")
+
+
+def kernel_called(name: str) -> Kernel:
+    """The kernel that the key `kernel` names. Raises ToolMissing when there is none."""
+    if name == STOCK:
+        return find_kernel()
+    named = find_named(name)
+    return replace(_kernel(named.path, named.hash), name=name)
 
 
 def kernel_of(wanted: str) -> Kernel | None:

@@ -8,11 +8,12 @@ built without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, SetupError
 from flent_aqm.base.shell import run
+from flent_aqm.setup.kernel.tree import files_of
 
 # Patches that a kernel can do without -> what that costs; docs/performance.md has figures.
 OPTIONAL = {
@@ -26,13 +27,16 @@ OPTIONAL = {
 }
 
 Patch = tuple[str, bytes]
+# Told the names of files before a patch changes them.
+Keep = Callable[[Iterable[str]], None]
 
 
 class PatchDoesntFit(SetupError):
     """A required patch can't be applied to a source version."""
 
 
-def apply_all(tree: Path, patches: Sequence[Patch], *, optional: bool = True) -> list[Patch]:
+def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
+              optional: bool = True) -> list[Patch]:
     """Apply patches in their order; return those that were applied.
 
     optional: also those that a kernel can do without. One of these that doesn't fit is left
@@ -44,22 +48,40 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, optional: bool = True) ->
         if can_do_without and not optional:
             continue
         try:
-            # First without writing: a patch is applied whole or not at all.
-            _patch(tree, content, "--dry-run")
-        except CommandFailed as error:
+            apply_own(tree, name, content, keep=keep)
+        except PatchDoesntFit:
             if can_do_without:
                 continue
-            raise PatchDoesntFit(f"{name} doesn't fit this kernel version: "
-                                 f"{' '.join(error.stdout.split())[:500]}") from None
-        _patch(tree, content)
+            raise
         applied.append((name, content))
     return applied
 
 
-def take_back(tree: Path, applied: Sequence[Patch]) -> None:
-    """Undo what apply_all() did; what was compiled stays."""
-    for _name, content in reversed(applied):
-        _patch(tree, content, "--reverse")
+def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
+    """Apply one patch, whole or not at all. Raises PatchDoesntFit that tells which part of it
+    doesn't fit."""
+    names = files_of(content)
+    if not names:
+        raise PatchDoesntFit(f"{name} is no patch: no line of it begins with --- or +++")
+    keep(names)
+    try:
+        _patch(tree, content, "--dry-run")
+    except CommandFailed as error:
+        raise PatchDoesntFit(f"{name} doesn't fit this kernel's source: "
+                             f"{_what_failed(error.stdout or error.stderr)}") from None
+    _patch(tree, content)
+
+
+def _what_failed(said: str) -> str:
+    """Of patch's words: each file with its hunks that failed."""
+    found, file = [], ""
+    for line in said.splitlines():
+        if line.startswith(("checking file ", "patching file ")):
+            file = line.split(" ", 2)[2]
+        elif "FAILED" in line or "can't find file" in line or "malformed" in line \
+                or "previously applied" in line or "ignored" in line:
+            found.append(f"{file}: {line.strip()}" if file else line.strip())
+    return "; ".join(found)[:500] or " ".join(said.split())[:500]
 
 
 def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:
@@ -77,6 +99,5 @@ def cost_of(names: Sequence[str]) -> str:
 
 
 def _patch(tree: Path, content: bytes, *options: str) -> None:
-    forward = () if "--reverse" in options else ("--forward",)
-    run(["patch", "-p1", "--fuzz=0", "--batch", *forward, *options], cwd=tree,
-        stdin=content.decode("utf-8"))
+    run(["patch", "-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", *options],
+        cwd=tree, stdin=content.decode("utf-8", "surrogateescape"))

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.base.paths import caches
+from flent_aqm.base.paths import caches, find_cached
+from flent_aqm.setup.kernel.additions import Addition
+from flent_aqm.setup.kernel.config_check import parse_config
 
 HERE = Path(__file__).resolve().parent
 FRAGMENT = HERE / "lab.config"
@@ -31,24 +34,61 @@ class Source:
 class Recipe:
     """All inputs of a build, read at one moment: files may change during the minutes it takes.
 
-    patches: (file name, content), in the order of application.
+    patches: (file name, content), in the order of application. Of a user's own kernel besides:
+    own_options, a fragment whose lines hold in place of the lab's; own_patches; additions.
     """
 
     source: Source
     fragment: str
     patches: tuple[tuple[str, bytes], ...]
+    own_options: str = ""
+    own_patches: tuple[tuple[str, bytes], ...] = ()
+    additions: tuple[Addition, ...] = ()
+
+    @property
+    def is_users(self) -> bool:
+        """Whether there is anything of the user's in it."""
+        return bool(self.own_options or self.own_patches or self.additions)
 
     @property
     def hash(self) -> str:
         """16 hex digits that change with each of the inputs."""
-        digest = hashlib.sha256()
-        parts = (self.source.package.encode(), self.source.version.encode(),
-                 self.fragment.encode(), *(content for _name, content in self.patches))
-        for part in parts:
-            # the length keeps two parts from looking like two others joined
-            digest.update(len(part).to_bytes(8, "big"))
-            digest.update(part)
-        return digest.hexdigest()[:16]
+        parts = [self.source.package.encode(), self.source.version.encode(),
+                 self.fragment.encode(), *(content for _name, content in self.patches)]
+        if self.is_users:
+            parts += [b"own", self.own_options.encode(),
+                      *(b"patch " + content for _name, content in self.own_patches),
+                      *(part for each in self.additions
+                        for part in (f"file {each.path}".encode(), each.content))]
+        return _digest(parts)
+
+    @property
+    def lab_hash(self) -> str:
+        """What changes with the lab's own part alone: options and patches."""
+        return _digest([self.fragment.encode(), *(content for _name, content in self.patches)])
+
+    @property
+    def options_hash(self) -> str:
+        """8 hex digits that stand for the user's options."""
+        return _digest([self.own_options.encode()])[:8]
+
+    @property
+    def whole_fragment(self) -> str:
+        """All options; where two lines are of the same one, the later holds."""
+        if not self.is_users:
+            return self.fragment
+        options = {**parse_config(self.fragment), **parse_config(self.own_options),
+                   **{each.option: "y" for each in self.additions}}
+        return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
+
+
+def _digest(parts: Sequence[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        # the length keeps two parts from looking like two others joined
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()[:16]
 
 
 def current_recipe(source: Source) -> Recipe:
@@ -70,6 +110,14 @@ def read_choices() -> list[Source]:
         if source not in found:
             found.append(source)
     return found
+
+
+def stock_source() -> Source | None:
+    """Return the source of set-up's kernel, None where set-up never ran."""
+    choices = read_choices()
+    built = (source for source in choices
+             if find_cached("kernels", current_recipe(source).hash, "linux"))
+    return next(built, choices[0] if choices else None)
 
 
 def read_choice(cache: Path) -> Source:

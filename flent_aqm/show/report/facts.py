@@ -49,6 +49,7 @@ def facts_of(data: DataFile, run: Run) -> Facts:
         "test": run.test, "testbed": aqm.get("testbed"),
         "router model": aqm.get("router_model"),
         "kernel": kernel.get("version") or metadata.get("KERNEL_RELEASE"),
+        "kernel's name": kernel.get("name"),
         "kernel's hash": kernel.get("hash"), "flent-aqm": aqm.get("flent_aqm"),
         "Flent": metadata.get("FLENT_VERSION"), "server": metadata.get("HOST"),
         "client": metadata.get("LOCAL_HOST"), "seed": aqm.get("seed"),
@@ -82,7 +83,8 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
                        f"Mbit/s, burst {_text(device.get('burst_bytes'))} bytes; "
                        f"{_text(device.get('qdisc'))} " + " ".join(
                            f"{name}={_text(value)}" for name, value in sorted(parameters.items())))
-        if wanted in QUEUES and device.get("qdisc") != QUEUES[wanted].kind:
+        kind = QUEUES[wanted].kind if wanted in QUEUES else wanted
+        if device.get("qdisc") != kind:
             faults.append(f"{way}: {_text(device.get('qdisc'))} in place of {wanted}")
         if mbps is not None and found_mbps is not None and abs(found_mbps - mbps) > mbps / 1000:
             faults.append(f"{way}: {found_mbps:g} in place of {mbps:g} Mbit/s")

@@ -22,7 +22,8 @@ def again(cell: Cell) -> dict[str, Any]:
     preflight.check([cell])
     testbed.prepare()
     try:
-        run_cell(cell, testbed, SweepFacts(testbed.facts(), tool_versions()))
+        run_cell(cell, testbed, SweepFacts(testbed.facts(cell.scenario.kernel),
+                                           tool_versions()))
     finally:
         testbed.clean_up()
     return read_data_file(cell.data_file).whole

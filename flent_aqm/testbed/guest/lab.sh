@@ -26,4 +26,5 @@ read -r psched </proc/net/psched
 run_command
 read -r uptime _ </proc/uptime
 echo "$uptime" >/run/lab/out/uptime
+[ -z "${OWN_KERNEL:-}" ] || sh "$GUEST_DIR/check_kernel.sh"
 hand_over_results

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
@@ -119,7 +120,7 @@ class SshTestbed:
         if self._server:
             self._server.begin()
 
-    def facts(self) -> Facts:
+    def facts(self, kernel: str = STOCK) -> Facts:
         """This machine's kernel, and what the router says of itself."""
         told = ("model", "system", "kernel", "tc")
         return Facts(

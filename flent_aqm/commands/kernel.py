@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm kernel`: kernels of one's own for the lab, by name."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from pathlib import Path
+
+from flent_aqm.asked.kernel import STOCK, parse_kernel
+from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.paths import cache_to_write, find_cached
+from flent_aqm.base.words import plain
+from flent_aqm.setup.install import locked
+from flent_aqm.setup.kernel import named
+from flent_aqm.setup.kernel.additions import CONTROL, QUEUE, read_additions
+from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.kernel.own import Wishes, build_named, read_options, read_patches
+from flent_aqm.setup.tc_plugin import read_files
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    actions = parser.add_subparsers(dest="action", metavar="list|build|remove", required=True)
+    actions.add_parser("list", help="kernels by name, and what is in them")
+    build = actions.add_parser(
+        "build", help="build a kernel, or build it again after a change",
+        epilog="example:\n  flent-aqm kernel build mine --qdisc sch_foo.c\n"
+        "  flent -B batches/gate.batch --batch-override aqm=foo --batch-override kernel=mine",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    build.add_argument("name", metavar="NAME", help="what the key `kernel` of a batch calls it")
+    build.add_argument("--source", metavar="SOURCE",
+                       help="linux-source-X.Y of Debian, a folder with a kernel's source, or "
+                       "REPOSITORY@REF (default: the source of set-up's kernel)")
+    build.add_argument("--patch", metavar="FILE", type=Path, nargs="+", action="extend", default=[],
+                       help="patches, in their order, applied with -p1 after the lab's")
+    build.add_argument("--qdisc", metavar="sch_NAME.c", type=Path, nargs="+", action="extend",
+                       default=[], help="queues; one that the source has is replaced")
+    build.add_argument("--tcp", metavar="tcp_NAME.c", type=Path, nargs="+", action="extend",
+                       default=[], help="congestion controls, likewise")
+    build.add_argument("--tc", metavar="q_NAME.c", type=Path, nargs="+", action="extend",
+                       default=[], help="what tc needs to know of a queue's options, as in "
+                       "iproute2's folder tc")
+    build.add_argument("--config", metavar="FRAGMENT",
+                       help="a file with lines CONFIG_NAME=value, or the word debug: lockdep and "
+                       "other checks of the kernel's own")
+    remove = actions.add_parser("remove", help="remove kernels")
+    remove.add_argument("names", metavar="NAME", nargs="+")
+
+
+def main(args: argparse.Namespace) -> int:
+    """List, build or remove. Raises AqmError."""
+    if args.action == "list":
+        _list()
+    elif args.action == "build":
+        _build(args)
+    else:
+        cache = cache_to_write()
+        names = [parse_kernel("kernel remove", name) for name in args.names]
+        with locked(cache):
+            for name in names:
+                named.remove(cache, name)
+    return 0
+
+
+def _build(args: argparse.Namespace) -> None:
+    name = parse_kernel("kernel build", args.name)
+    if name == STOCK:
+        raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; take another name")
+    begun_s = time.monotonic()
+    wishes = Wishes(
+        source=args.source,
+        patches=read_patches(args.patch),
+        additions=(*read_additions(QUEUE, "--qdisc", args.qdisc),
+                   *read_additions(CONTROL, "--tcp", args.tcp)),
+        tc_files=read_files(args.tc),
+        options=read_options(args.config) if args.config else "",
+    )
+    cache = cache_to_write()
+    with locked(cache):
+        kernel, fresh = build_named(cache, name, wishes, _command(args))
+    has = f" with {', '.join(kernel.made_of)}" if kernel.made_of else ""
+    how = f"built in {time.monotonic() - begun_s:.0f} s" if fresh else "is there already"
+    print(f"{name}: Linux {kernel.version}{has}, {how}; --batch-override kernel={name}")
+
+
+def _command(args: argparse.Namespace) -> str:
+    """What builds the same again."""
+    words = ["flent-aqm", "kernel", "build", args.name]
+    for option in ("source", "config"):
+        if getattr(args, option):
+            words += [f"--{option}", getattr(args, option)]
+    for option in ("patch", "qdisc", "tcp", "tc"):
+        if getattr(args, option):
+            words += [f"--{option}", *(str(path.absolute()) for path in getattr(args, option))]
+    return shlex.join(words)
+
+
+def _list() -> None:
+    rows = [("name", "Linux", "source", "with")]
+    try:
+        stock = find_kernel()
+    except ToolMissing:
+        pass
+    else:
+        rows.append((STOCK, stock.version, "set-up's", ""))
+    for kernel in named.all_named():
+        there = find_cached("kernels", kernel.hash, "linux") is not None
+        rows.append((kernel.name, kernel.version, kernel.source,
+                     ", ".join(kernel.made_of) if there else "gone; build it again"))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        line = "  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True))
+        print(plain(line.rstrip()))

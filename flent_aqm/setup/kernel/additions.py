@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A user's own C files in a kernel: queues (sch_NAME.c) and congestion controls (tcp_NAME.c).
+
+A file that the source has already, such as a changed sch_codel.c, takes its place. A new one
+gets the line of Kconfig and of the Makefile by which it is built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.errors import ConfigError
+
+# Kernels' own limit for both is 16 bytes with the final zero.
+_NAME = "[a-z][a-z0-9_]{0,14}"
+LONGEST_BYTES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where files of a kind belong. field: of the structure by which a file registers itself,
+    with its name."""
+
+    prefix: str
+    folder: str
+    option: str
+    depends: str
+    field: str
+
+
+QUEUE = Place("sch_", "net/sched", "NET_SCH_", "NET_SCHED", ".id")
+CONTROL = Place("tcp_", "net/ipv4", "TCP_CONG_", "TCP_CONG_ADVANCED", ".name")
+
+
+@dataclass(frozen=True)
+class Addition:
+    """A file. name: of the queue or control; content: of the file."""
+
+    place: Place
+    name: str
+    content: bytes
+
+    @property
+    def path(self) -> str:
+        """Where it is in the kernel's source."""
+        return f"{self.place.folder}/{self.place.prefix}{self.name}.c"
+
+    @property
+    def option(self) -> str:
+        """The option that switches it on, without CONFIG_."""
+        return f"{self.place.option}{self.name.upper()}"
+
+    @property
+    def kconfig(self) -> str:
+        """What declares the option."""
+        return (f'\nconfig {self.option}\n\ttristate "{self.name}"\n'
+                f"\tdepends on {self.place.depends}\n")
+
+    @property
+    def makefile(self) -> str:
+        """What has it compiled."""
+        return f"\nobj-$(CONFIG_{self.option}) += {self.place.prefix}{self.name}.o\n"
+
+    @property
+    def with_lines(self) -> str:
+        """What has the compiler keep line numbers, for the cause of a crash."""
+        return f"\nCFLAGS_{self.place.prefix}{self.name}.o += -g\n"
+
+
+def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Addition]:
+    """Return the files given with a command's option. Raise ConfigError for one that is none."""
+    found: dict[str, Addition] = {}
+    for path in files:
+        named = re.fullmatch(rf"{place.prefix}({_NAME})\.c", path.name)
+        if named is None:
+            raise ConfigError(f"{option}: {path.name!r} is not called {place.prefix}NAME.c, with "
+                              "at most 15 small letters, digits and _ as NAME")
+        content = read_bytes(option, path)
+        registered = re.findall(rf'{re.escape(place.field)}\s*=\s*"([^"]*)"',
+                                content.decode("utf-8", "replace"))
+        if named[1] not in registered:
+            raise ConfigError(f"{option}: {path} has {place.field} = "
+                              f"{', '.join(map(repr, registered)) or 'nothing'}; a file of this "
+                              f"name registers {named[1]!r}")
+        found[named[1]] = Addition(place, named[1], content)
+    return list(found.values())
+
+
+def read_bytes(option: str, path: Path) -> bytes:
+    """Return a file's content. Raise ConfigError where it can't be read, or is too large."""
+    try:
+        if not path.is_file():
+            raise ConfigError(f"{option}: there is no file {path}")
+        if path.stat().st_size > LONGEST_BYTES:
+            raise ConfigError(f"{option}: {path} has more than {LONGEST_BYTES:,} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{option}: can't read {path}: {error.strerror}") from None

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kernels of the user's own, by the names that they gave them.
+
+    CACHE/named/NAME.json      what it is, and the hash of the kernel below CACHE/kernels
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.paths import caches, find_cached
+from flent_aqm.base.whole_file import write_text
+from flent_aqm.setup.kernel import recipe
+from flent_aqm.setup.kernel.recipe import Source
+
+FOLDER = "named"
+_OPTION = re.compile(r"^CONFIG_(NET_SCH|TCP_CONG)_(\w+)=y$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class NamedKernel:
+    """What a name stands for.
+
+    hash: of the kernel; lab_hash: of the lab's own options and patches that it was built with;
+    version: such as 7.3.4; source: in words; made_of: the user's files and patches; command:
+    what built it; tree: the folder of its kept source; tc: of a tc that knows its queues'
+    options.
+    """
+
+    name: str
+    hash: str
+    lab_hash: str
+    version: str
+    source: str
+    command: str
+    tree: str = ""
+    tc: str = ""
+    made_of: list[str] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        """The program. Raises ToolMissing where it is gone."""
+        found = find_cached("kernels", self.hash, "linux")
+        if found is None:
+            raise ToolMissing(f"kernel: the program of {self.name} is gone from the cache; build "
+                              f"it again: {self.command}")
+        return found
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of queues that it has, by its configuration."""
+        return self._options("NET_SCH")
+
+    @property
+    def controls(self) -> frozenset[str]:
+        """The congestion controls that it has."""
+        return self._options("TCP_CONG") | {"reno"}
+
+    def _options(self, group: str) -> frozenset[str]:
+        text = self.path.with_name("config").read_text(encoding="utf-8")
+        return frozenset(name.lower() for found, name in _OPTION.findall(text) if found == group)
+
+
+def find_named(name: str) -> NamedKernel:
+    """Return the kernel of that name. Raise ToolMissing for one that isn't there, or was built
+    for another version of the lab."""
+    found = find_cached(FOLDER, f"{name}.json")
+    known = [each.name for each in all_named()]
+    if found is None or (kernel := _read(found)) is None:
+        there = f"known: {', '.join(['stock', *known])}"
+        raise ToolMissing(f"kernel: there is none called {name!r}"
+                          f"{did_you_mean(name, ['stock', *known]) or '; ' + there}; make one with "
+                          f"flent-aqm kernel build {name}")
+    if kernel.lab_hash != recipe.current_recipe(Source("", "")).lab_hash:
+        raise ToolMissing(f"kernel: {name} was built with other patches or options of the lab; "
+                          f"build it again: {kernel.command}")
+    return kernel
+
+
+def all_named() -> list[NamedKernel]:
+    """Return all kernels with names, by name; this user's go before the machine's."""
+    found: dict[str, NamedKernel] = {}
+    for path in _files():
+        kernel = _read(path)
+        if kernel is not None:
+            found.setdefault(kernel.name, kernel)
+    return [found[name] for name in sorted(found)]
+
+
+def save(cache: Path, kernel: NamedKernel) -> None:
+    """Let the name stand for this kernel from now on."""
+    folder = cache / FOLDER
+    folder.mkdir(exist_ok=True)
+    write_text(folder / f"{kernel.name}.json", json.dumps(asdict(kernel), indent=1) + "\n")
+
+
+def remove(cache: Path, name: str) -> None:
+    """Forget a name; its kernel and kept source go with it where nothing else uses them.
+    Raises ConfigError where there is none in this cache."""
+    path = cache / FOLDER / f"{name}.json"
+    kernel = _read(path)
+    if kernel is None:
+        raise ConfigError(f"kernel remove: there is no kernel {name!r} in {cache}"
+                          f"{did_you_mean(name, [each.name for each in all_named()])}")
+    path.unlink()
+    source = recipe.stock_source()
+    stock = recipe.current_recipe(source).hash if source else ""
+    others = all_named()
+    if kernel.hash not in (stock, *(each.hash for each in others)):
+        shutil.rmtree(cache / "kernels" / kernel.hash, ignore_errors=True)
+    stock_tree = f"{source.package}_{source.version}" if source else ""
+    if kernel.tree and kernel.tree not in (stock_tree, *(each.tree for each in others)):
+        shutil.rmtree(cache / "trees" / kernel.tree, ignore_errors=True)
+        shutil.rmtree(cache / "trees" / f"{kernel.tree}.git", ignore_errors=True)
+
+
+def _files() -> Iterator[Path]:
+    for base in caches():
+        folder = base / FOLDER
+        if folder.is_dir():
+            yield from sorted(folder.glob("*.json"))
+
+
+def _read(path: Path) -> NamedKernel | None:
+    try:
+        return NamedKernel(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None  # absent or damaged

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds a kernel of the user's own: another source, patches, options, C files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
+from flent_aqm.base.paths import find_cached
+from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.kernel import named, recipe
+from flent_aqm.setup.kernel.additions import Addition, read_bytes
+from flent_aqm.setup.kernel.build import build_kernel, tree_name
+from flent_aqm.setup.kernel.config_check import parse_config
+from flent_aqm.setup.kernel.locate import kernel_of
+from flent_aqm.setup.kernel.named import NamedKernel
+from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, parse_origin
+from flent_aqm.setup.progress import Progress
+from flent_aqm.setup.tc_plugin import build_tc
+
+DEBUG = "debug"
+# Stable's own kernels, LTS ones mostly, beside those that set-up looks at.
+MORE_SUITES = ("trixie",)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a kernel is to be. source: as --source has it, None for that of set-up's kernel;
+    patches: (name, content); options: a fragment; tc_files: (queue,
+    content of q_QUEUE.c)."""
+
+    source: str | None = None
+    patches: tuple[tuple[str, bytes], ...] = ()
+    additions: Sequence[Addition] = ()
+    options: str = ""
+    tc_files: Sequence[tuple[str, bytes]] = ()
+
+
+def read_patches(files: Iterable[Path]) -> tuple[tuple[str, bytes], ...]:
+    """Return names and contents. Raises ConfigError."""
+    return tuple((path.name, read_bytes("--patch", path)) for path in files)
+
+
+def read_options(text: str) -> str:
+    """Return the fragment that --config names. Raises ConfigError."""
+    path = Path(recipe.HERE / "debug.config") if text == DEBUG else Path(text)
+    content = read_bytes("--config", path).decode("utf-8", "replace")
+    try:
+        options = parse_config(content)
+    except SetupError as fault:
+        raise ConfigError(f"--config: {path}: {fault}") from None
+    return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
+
+
+def build_named(cache: Path, name: str, wishes: Wishes, command: str) -> tuple[NamedKernel, bool]:
+    """Return the kernel, and whether it had to be built. The caller holds the cache's lock.
+
+    Raises SetupError, ConfigError and others; then the name stands for what it stood for.
+    """
+    progress = Progress(f"kernel {name}")
+    # First, as it takes a second to fail.
+    tc = build_tc(cache, list(wishes.tc_files)) if wishes.tc_files else ""
+    origin = _origin(cache, wishes)
+    wanted = replace(recipe.current_recipe(origin.source), own_patches=wishes.patches,
+                     own_options=wishes.options, additions=tuple(wishes.additions))
+    fresh = find_cached("kernels", wanted.hash, "linux") is None
+    if fresh:
+        progress.finish(build_kernel(cache, origin, wanted, progress))
+    found = kernel_of(wanted.hash)
+    assert found is not None, "it was just built"
+    kernel = NamedKernel(
+        name, wanted.hash, wanted.lab_hash, found.version, _in_words(origin, wishes), command,
+        tree_name(origin, wanted), tc,
+        [*(each.path.rpartition("/")[2] for each in wishes.additions),
+         *(f"q_{each}.c" for each, _content in wishes.tc_files),
+         *(each for each, _content in wishes.patches),
+         *([DEBUG if _is_debug(wishes) else "options"] if wishes.options else [])])
+    named.save(cache, kernel)
+    return kernel, fresh
+
+
+def _origin(cache: Path, wishes: Wishes) -> Origin:
+    if wishes.source is not None:
+        archive = DebianArchive(cache, "apt-more", MORE_SUITES)
+        return parse_origin(wishes.source, cache, archive)
+    source = recipe.stock_source()
+    if source is None:
+        raise ToolMissing("the lab kernel is not built, whose source this would take; run: "
+                          "flent-aqm setup")
+    return DebianOrigin(cache, DebianArchive(cache), source)
+
+
+def _is_debug(wishes: Wishes) -> bool:
+    return wishes.options == read_options(DEBUG)
+
+
+def _in_words(origin: Origin, wishes: Wishes) -> str:
+    if isinstance(origin, DebianOrigin):
+        return f"{origin.source.package} {origin.source.version}"
+    return f"{wishes.source} ({origin.source.version[:12]})"

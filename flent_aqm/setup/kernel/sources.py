@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a kernel's source comes from: a package of Debian's, or a tree or git ref of one's own.
+
+Each fills a kept tree (tree.py), and can do so again: then what is the same stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Protocol
+
+from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError
+from flent_aqm.base.shell import find_program, run
+from flent_aqm.setup.apt import DebianArchive, Package
+from flent_aqm.setup.kernel.recipe import Source
+from flent_aqm.setup.kernel.tree import NOTES
+from flent_aqm.setup.progress import Progress
+
+# Files of other machines and documents: more than half of the unpacked source. What tells
+# kconfig and make of them stays.
+NOT_UNPACKED = (
+    "*.rst", "*.dts", "*.dtsi", "*.yaml", "*/tools/testing/*", "*/tools/perf/*",
+    "*/drivers/gpu/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/scsi/*.[ch]",
+    "*/drivers/infiniband/*.[ch]", "*/drivers/accel/*.[ch]", "*/drivers/iio/*.[ch]",
+    "*/drivers/staging/*.[ch]", "*/drivers/net/ethernet/*.[ch]", "*/drivers/net/wireless/*.[ch]",
+    "*/sound/*.[ch]")
+
+
+class Origin(Protocol):
+    """One source."""
+
+    source: Source
+    # Name of the folder in which its tree is kept.
+    folder: str
+
+    def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
+        """Put the source into a tree, new or kept. scratch: a folder for work under way."""
+        ...
+
+
+class DebianOrigin:
+    """A source package, which is downloaded once."""
+
+    def __init__(self, cache: Path, archive: DebianArchive, source: Source) -> None:
+        self._cache, self._archive, self.source = cache, archive, source
+        self.folder = self.folder_of(source)
+
+    @staticmethod
+    def folder_of(source: Source) -> str:
+        """Return the name of its kept tree."""
+        return f"{source.package}_{source.version}".replace(":", "-")
+
+    def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
+        """Unpack it into a new tree; a version never changes."""
+        if (tree / NOTES).is_dir():
+            return
+        source = self.source
+        deb = cached_archive(self._cache, source)
+        if deb is None:
+            progress.step(f"downloading {source.package} {source.version} (about 165 MB)")
+            deb = _download(self._cache, self._archive, source, scratch / "download")
+        progress.step(f"unpacking {source.package} {source.version}")
+        _unpack(deb, source, tree)
+        (tree / NOTES).mkdir()
+
+
+class GitOrigin:
+    """A commit, or a working tree as it is now, of a repository on this machine; or a folder
+    with a kernel's source that is in no repository.
+
+    What git needs beside the repository's own files is in the kept tree: nothing of the user's
+    is changed.
+    """
+
+    def __init__(self, trees: Path, place: Path, ref: str | None) -> None:
+        """Raise ConfigError where there is no such folder, or no such ref."""
+        self._top = place.resolve()
+        if not find_program("git"):
+            raise ConfigError("--source: a folder or repository needs git, which is not installed")
+        if not (self._top / "Kconfig").is_file() and ref is None:
+            raise ConfigError(f"--source: {place} has no Kconfig; expected the top folder of a "
+                              "kernel's source")
+        self.folder = "git-" + hashlib.sha256(os.fsencode(self._top)).hexdigest()[:12]
+        self._own = trees / f"{self.folder}.git"
+        repository = self._repository()
+        if ref is not None and repository is None:
+            raise ConfigError(f"--source: {place} is no git repository, so it has no {ref!r}")
+        if not self._own.is_dir():
+            self._own.parent.mkdir(parents=True, exist_ok=True)
+            run(["git", "init", "--quiet", "--bare", self._own])
+        if repository is not None:
+            # Objects are read where they are, and new ones are written here.
+            (self._own / "objects" / "info" / "alternates").write_text(
+                f"{repository / 'objects'}\n")
+        self.commit = "" if ref is None else self._resolved(place, repository, ref)
+        self.tree_id = self._tree_of(repository)
+        self.source = Source("git", self.tree_id)
+
+    def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
+        """Make the tree's files those of the commit; files that are the same stay as they are."""
+        fresh = not (tree / NOTES).is_dir()
+        progress.step(f"{'copying' if fresh else 'updating'} the source")
+        (tree / NOTES).mkdir(exist_ok=True)
+        env = {"GIT_INDEX_FILE": str(tree / NOTES / "index"), "GIT_WORK_TREE": str(tree)}
+        if not fresh:
+            self._git("update-index", "-q", "--refresh", env=env, status_matters=False)
+        self._git("read-tree", "--reset", "-u", self.tree_id, env=env)
+
+    def _repository(self) -> Path | None:
+        try:
+            found = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
+                         "--git-common-dir"]).splitlines()
+        except CommandFailed:
+            try:  # a bare one
+                bare = run(["git", "-C", self._top, "rev-parse", "--git-common-dir"]).strip()
+            except CommandFailed:
+                return None
+            return (self._top / bare).resolve()
+        # A folder within another project's repository is not that project's kernel.
+        return (self._top / found[1]).resolve() if Path(found[0]) == self._top else None
+
+    def _resolved(self, place: Path, repository: Path | None, ref: str) -> str:
+        try:
+            return run(["git", f"--git-dir={repository}", "rev-parse", "--verify", "--quiet",
+                        "--end-of-options", f"{ref}^{{commit}}"]).strip()
+        except CommandFailed:
+            raise ConfigError(f"--source: {place} has no commit {ref!r}") from None
+
+    def _tree_of(self, repository: Path | None) -> str:
+        """The name of git's tree object: of the commit, or of the files as they are now."""
+        if self.commit:
+            return self._git("rev-parse", f"{self.commit}^{{tree}}").strip()
+        env = {"GIT_INDEX_FILE": str(self._own / "worktree-index"),
+               "GIT_WORK_TREE": str(self._top)}
+        self._git("add", "--all", ".", env=env)
+        return self._git("write-tree", env=env).strip()
+
+    def _git(self, *words: str, env: dict[str, str] | None = None,
+             status_matters: bool = True) -> str:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        try:
+            return run(["git", *words], env={**clean, "GIT_DIR": str(self._own), **(env or {})},
+                       timeout_s=900, cwd=Path(env["GIT_WORK_TREE"]) if env else None)
+        except CommandFailed as error:
+            if not status_matters:
+                return ""
+            raise SetupError(f"git can't read {self._top}: {error}") from None
+
+
+def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
+    """Return the source that --source names: linux-source-X.Y, a folder, or REPOSITORY@REF.
+
+    Raise ConfigError for what is none of them.
+    """
+    if re.fullmatch(r"linux-source-\d+\.\d+", text):
+        found = archive.versions(re.escape(text))[0]
+        return DebianOrigin(cache, archive, Source(found.name, found.version))
+    place, at, ref = text.rpartition("@")
+    if Path(text).is_dir() or not at:
+        place, ref = text, ""
+    if not Path(place).is_dir():
+        raise ConfigError(f"--source: {text!r} is neither a package such as linux-source-6.18 nor "
+                          "a folder with a kernel's source, nor REPOSITORY@REF")
+    return GitOrigin(cache / "trees", Path(place), ref or None)
+
+
+def cached_archive(cache: Path, source: Source) -> Path | None:
+    """Return the package's file, if it was downloaded."""
+    return next((cache / "debs").glob(f"{source.package}_{source.version}_*.deb"), None)
+
+
+def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path) -> Path:
+    """The package file, kept in the cache in place of earlier ones of that name."""
+    fresh = archive.download(Package(source.package, source.version), folder)
+    deb = cache / "debs" / fresh.name
+    deb.parent.mkdir(exist_ok=True)
+    for older in deb.parent.glob(f"{source.package}_*.deb"):
+        older.unlink()
+    return fresh.replace(deb)
+
+
+def _unpack(deb: Path, source: Source, tree: Path) -> None:
+    """The source tree out of the tarball out of the package, without a copy on disk."""
+    member = f"./usr/src/{source.package}.tar.xz"
+    exclude = [f"--exclude={pattern}" for pattern in NOT_UNPACKED]
+    stages = (
+        ["dpkg-deb", "--fsys-tarfile", str(deb)],
+        ["tar", "-xO", member],
+        ["xz", "-dc", "-T0"],
+        ["tar", "-x", "--strip-components=1", *exclude, "-C", str(tree)],
+    )
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for argv in stages:
+            source_of_input = processes[-1].stdout if processes else subprocess.DEVNULL
+            processes.append(subprocess.Popen(argv, stdin=source_of_input,
+                                              stdout=subprocess.PIPE))
+            if len(processes) > 1:
+                # ours must be closed, so that a stage sees its reader's end
+                previous = processes[-2].stdout
+                assert previous is not None
+                previous.close()
+        codes = [processes[-1].wait()]
+        codes += [process.wait() for process in processes[:-1]]
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+    if any(codes):
+        deb.unlink(missing_ok=True)
+        raise SetupError(f"{deb.name} could not be unpacked and was removed; "
+                         "run flent-aqm setup again")

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A tc that knows the options of a user's own queues: q_NAME.c of iproute2's form, compiled as
+what tc loads when it meets a queue that it doesn't know.
+
+    CACHE/tc/HASH/tc           a tc that looks there
+    CACHE/tc/HASH/q_NAME.so
+
+The tc is that of iproute2.py, and the headers are those of the same version's source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError, ToolMissing
+from flent_aqm.base.paths import find_cached
+from flent_aqm.base.shell import run
+from flent_aqm.setup import install
+from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.iproute2 import find_new_tc
+from flent_aqm.setup.kernel.additions import read_bytes
+from flent_aqm.setup.kernel.compile import environment, first_fault
+from flent_aqm.setup.progress import Progress
+
+_HEADERS = "iproute2-headers"
+
+
+def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
+    """Return (name of the queue, content) of files given with --tc. Raises ConfigError."""
+    found = []
+    for path in files:
+        named = re.fullmatch(r"q_([a-z][a-z0-9_]{0,14})\.c", path.name)
+        if named is None:
+            raise ConfigError(f"--tc: {path.name!r} is not called q_NAME.c, as in iproute2's "
+                              "folder tc, with the queue's name as NAME")
+        content = read_bytes("--tc", path)
+        if f"{named[1]}_qdisc_util" not in content.decode("utf-8", "replace"):
+            raise ConfigError(f"--tc: {path} has no {named[1]}_qdisc_util, by which tc finds the "
+                              f"options of {named[1]}")
+        found.append((named[1], content))
+    return found
+
+
+def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
+    """Return the name of the folder below CACHE/tc. The caller holds the cache's lock.
+
+    Raises SetupError with the compiler's first error, ToolMissing without a tc.
+    """
+    tc = find_new_tc()
+    if tc is None:
+        raise ToolMissing("--tc: needs tc of iproute2 6.18 or newer; run: flent-aqm setup")
+    digest = hashlib.sha256(str(tc.resolve()).encode())
+    for name, content in files:
+        digest.update(f" {name} {len(content)} ".encode() + content)
+    target = cache / "tc" / digest.hexdigest()[:16]
+    if (target / "tc").exists():
+        return target.name
+    headers = tc_headers(cache, tc.resolve())
+    with install.staging(cache) as work:
+        result = work / "result"
+        result.mkdir()
+        for name, content in files:
+            source = work / f"q_{name}.c"
+            source.write_bytes(content)
+            try:
+                run(["gcc", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE",
+                     f"-I{headers / 'include'}", f"-I{headers / 'include' / 'uapi'}",
+                     f"-I{headers / 'tc'}", "-o", result / f"q_{name}.so", source.name], cwd=work,
+                    env=environment())
+            except CommandFailed as error:
+                raise SetupError(f"q_{name}.c does not compile: {first_fault(error.stderr)}"
+                                 ) from None
+        wrapper = result / "tc"
+        wrapper.write_text(f"#!/bin/sh\nTC_LIB_DIR={shlex.quote(str(target))} "
+                           f'exec {shlex.quote(str(tc.resolve()))} "$@"\n')
+        wrapper.chmod(0o755)
+        install.publish(result, target)
+    return target.name
+
+
+def find_tc(folder: str) -> Path:
+    """Return the tc that build_tc() made. Raises ToolMissing where it is gone."""
+    found = find_cached("tc", folder, "tc")
+    if found is None:
+        raise ToolMissing("kernel: the tc that was built with it is gone from the cache")
+    return found
+
+
+def tc_headers(cache: Path, tc: Path) -> Path:
+    """Return the folder with headers of the tc's version, or of the newest where it is the
+    system's; they are fetched once. Under the cache's lock."""
+    version = tc.parent.name.removeprefix("iproute2-")
+    archive = DebianArchive(cache, "apt-sources", sources=True)
+    known = version if version != tc.parent.name else archive.newest("iproute2").version
+    target = find_cached(_HEADERS, known) or cache / _HEADERS / known
+    if target.is_dir():
+        return target
+    Progress("tc").step(f"downloading the source of iproute2 {known}, for its headers")
+    with install.staging(cache) as work:
+        (original,) = archive.download_source("iproute2", known, work / "source"
+                                              ).glob("*.orig.tar.*[xg]z")
+        result = work / "headers"
+        result.mkdir()
+        run(["tar", "-xf", original, "--strip-components=1", "-C", result, "--wildcards",
+             "*/include/*", "*/tc/*.h"])
+        install.publish(result, target)
+    return target

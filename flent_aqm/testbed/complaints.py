@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a kernel of the user's says of its own mistakes, as the cause of a failed run: a warning,
+an oops with function and line, a queue that never lets go of packets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.base.shell import run
+
+# Beginnings of the kernel's words for what must not happen, the most telling first: an oops'
+# own line is followed by the panic that it leads to.
+_MARKS = ("BUG:", "WARNING:", "INFO: possible", "INFO: rcu", "INFO: task", "UBSAN:", "refcount_t:",
+          "Kernel mode fault", "Kernel panic")
+_STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[[^\]]*\])? ")
+# foo_enqueue+0x10/0x20 of a trace, and "ip 0x601234" of UML's panic.
+_PLACE = re.compile(r"\b(\w+)\+0x([0-9a-f]+)/0x[0-9a-f]+")
+_ADDRESS = re.compile(r"\bip (?:0x)?([0-9a-f]{6,16})\b")
+# Functions by which the kernel tells of a fault, and that are never at fault.
+_TELLERS = re.compile(r"show_stack|dump_stack|__warn|warn_slowpath|panic|segv|sig_handler|"
+                      r"hard_handler|um_set_signals|unblock_signals|lockdep|print_|check_|__might|"
+                      r"report|userspace|relay_signal|bad_|_printk|vprintk")
+LONGEST = 400
+
+
+def first_complaint(log: str, program: Path) -> str:
+    """Return the first complaint in a kernel's log, with the place in the source where it can
+    be told, as one line; "" for none. program: the kernel, with linux.debug beside it."""
+    lines = [_STAMP.sub("", line).strip() for line in log.splitlines()]
+    for number, line in enumerate(lines):
+        if any(mark in line for mark in _MARKS):
+            place = _place_of(lines[number:number + 60], program)
+            text = f"{line} ({place})" if place and place not in line else line
+            return text[:LONGEST]
+    return ""
+
+
+def leak(held: str) -> str:
+    """Return what the router still held when nothing more came, "" for nothing."""
+    queues = [line.strip() for line in held.splitlines() if line.strip()]
+    if not queues:
+        return ""
+    return ("the router's queues were not empty when all traffic had long ended, so that packets "
+            f"or counts of them are lost: {'; '.join(queues)}"[:LONGEST])
+
+
+def _place_of(lines: Iterable[str], program: Path) -> str:
+    """Function, file and line that a complaint is about."""
+    for line in lines:
+        address = _ADDRESS.search(line)
+        if address:
+            return _source_line(int(address[1], 16), program)
+        for name, offset in _PLACE.findall(line):
+            if not _TELLERS.search(name):
+                start = _address_of(name, program)
+                found = _source_line(start + int(offset, 16) - 1, program) if start else ""
+                return found or f"in {name}"
+    return ""
+
+
+def _address_of(name: str, program: Path) -> int:
+    try:
+        listed = run(["nm", program.with_name("linux.debug")])
+    except AqmError:
+        return 0
+    found = re.search(rf"^([0-9a-f]+) [tTwW] {re.escape(name)}$", listed, re.MULTILINE)
+    return int(found[1], 16) if found else 0
+
+
+def _source_line(address: int, program: Path) -> str:
+    """Function, file and line, the latter two for files of the user's; "" where nobody knows."""
+    try:
+        lines = run(["addr2line", "-f", "-e", program.with_name("linux.debug"),
+                     f"{address:#x}"]).split("\n")
+    except AqmError:
+        return ""
+    function, place = lines[0], lines[1].split(" ")[0]
+    if function == "??":
+        return ""
+    path, _, number = place.rpartition(":")
+    if path in ("", "??") or not number.isdigit():
+        return f"in {function}"
+    return f"in {function}, {path.rpartition('/')[2]} line {number}"

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# A queue that no scheme is for, of a kernel that the user built: its options, words with commas
+# between, are passed as given.
+
+foreign=yes
+
+scheme_requires() {
+    printf '%s\n' "a kernel with sch_${aqm}, and for options a tc that knows them (flent-aqm kernel build NAME --qdisc sch_${aqm}.c --tc q_${aqm}.c)"
+}
+
+scheme_qdisc() {
+    words=${aqm}
+    for parameter in "$@"; do
+        case ${parameter} in
+            options=-) ;;
+            options=*)
+                rest=${parameter#options=},
+                while [ -n "${rest}" ]; do
+                    words="${words} ${rest%%,*}"
+                    rest=${rest#*,}
+                done
+                ;;
+            *) die "aqm_${parameter}: of ${aqm} nothing is known here; give aqm_options" ;;
+        esac
+    done
+    printf '%s' "${words}"
+}

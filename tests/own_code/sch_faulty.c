@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A FIFO with a mistake at its 100th packet, which the txqueuelen of its device chooses. For
+ * tests of what becomes of such runs.
+ */
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <net/pkt_sched.h>
+
+enum { WARNS = 1001, LEAKS, CRASHES };
+
+struct faulty {
+	unsigned int packets;
+	unsigned int *nowhere;
+};
+
+static int faulty_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			  struct sk_buff **to_free)
+{
+	struct faulty *q = qdisc_priv(sch);
+
+	if (sch->q.qlen >= 1000)
+		return qdisc_drop(skb, sch, to_free);
+	if (++q->packets == 100) {
+		switch (qdisc_dev(sch)->tx_queue_len) {
+		case WARNS:
+			WARN_ON(q->packets == 100);
+			break;
+		case LEAKS:
+			/* Counted, and gone. */
+			sch->q.qlen++;
+			qdisc_qstats_backlog_inc(sch, skb);
+			kfree_skb(skb);
+			return NET_XMIT_SUCCESS;
+		case CRASHES:
+			*q->nowhere = 1;
+			break;
+		}
+	}
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static struct Qdisc_ops faulty_qdisc_ops __read_mostly = {
+	.id		= "faulty",
+	.priv_size	= sizeof(struct faulty),
+	.enqueue	= faulty_enqueue,
+	.dequeue	= qdisc_dequeue_head,
+	.peek		= qdisc_peek_head,
+	.reset		= qdisc_reset_queue,
+	.owner		= THIS_MODULE,
+};
+
+static int __init faulty_module_init(void)
+{
+	return register_qdisc(&faulty_qdisc_ops);
+}
+
+static void __exit faulty_module_exit(void)
+{
+	unregister_qdisc(&faulty_qdisc_ops);
+}
+
+module_init(faulty_module_init)
+module_exit(faulty_module_exit)
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("FIFO with mistakes");

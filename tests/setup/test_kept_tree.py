@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A kept source: what is changed comes back, and make sees what is new. The real make and a
+tree of one file; a kernel takes minutes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import SetupError
+from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
+
+MAKEFILE = "out: in\n\tcp in out; echo made\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """A source whose make copies a file."""
+    (tmp_path / "in").write_text("stock\n")
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    return Tree(tmp_path)
+
+
+def make(tree: Tree) -> bool:
+    """Run make; whether it had something to do. Its result is always that of the source."""
+    with tree.compiling():
+        done = subprocess.run(["make", "-s"], cwd=tree.path, check=True, capture_output=True,
+                              text=True)
+    assert (tree.path / "out").read_text() == (tree.path / "in").read_text()
+    return "made" in done.stdout
+
+
+def build(tree: Tree, content: str | None) -> bool:
+    """As a build does: take back, change, settle, make."""
+    tree.take_back()
+    if content is not None:
+        tree.write("in", content.encode())
+    tree.settle()
+    return make(tree)
+
+
+def test_the_same_change_again_compiles_nothing_and_another_one_does(tree: Tree) -> None:
+    """Though the file is put back and written anew each time."""
+    assert build(tree, "mine\n")
+    assert not build(tree, "mine\n")
+    assert build(tree, "other\n")
+    assert build(tree, "mine\n")
+    assert build(tree, None)
+    assert (tree.path / "in").read_text() == "stock\n"
+    assert not build(tree, None)
+
+
+def test_a_build_that_stopped_before_make_is_caught_up_with(tree: Tree) -> None:
+    """What make has not seen is not taken for compiled."""
+    assert build(tree, "mine\n")
+    tree.take_back()
+    tree.write("in", b"other\n")
+    tree.settle()  # and here it was killed
+    assert build(tree, "mine\n")
+    tree.take_back()
+    tree.write("in", b"third\n")  # or even here
+    assert not build(tree, "mine\n")
+    assert build(tree, None)
+
+
+def test_files_that_the_source_lacks_are_gone_again(tree: Tree) -> None:
+    """And lines that were added."""
+    tree.write("sch_foo.c", b"new")
+    tree.append("Makefile", "more:\n")
+    tree.take_back()
+    assert not (tree.path / "sch_foo.c").exists()
+    assert (tree.path / "Makefile").read_text() == MAKEFILE
+    with pytest.raises(SetupError, match=r"no net/sched/Kconfig; is it Linux\?"):
+        tree.append("net/sched/Kconfig", "\n")
+
+
+def test_objects_that_a_killed_make_left_are_removed(tree: Tree) -> None:
+    """They may be half written; those of earlier builds stay."""
+    (tree.path / "old.o").write_text("whole")
+    os.utime(tree.path / "old.o", ns=(1, 1))
+    with contextlib.suppress(KeyboardInterrupt), tree.compiling():
+        (tree.path / "new.o").write_text("ha")
+        raise KeyboardInterrupt
+    assert (tree.path / NOTES / "compiling").exists()
+    with tree.compiling():
+        assert not (tree.path / "new.o").exists()
+        assert (tree.path / "old.o").exists()
+
+
+def test_a_patch_tells_its_files_and_may_not_leave_the_source(tree: Tree, tmp_path: Path) -> None:
+    """With git's renames and new files."""
+    text = (b"--- a/in\t2026-01-01\n+++ b/in\n@@ -1 +1 @@\n-stock\n+mine\n"
+            b"--- /dev/null\n+++ b/net/new.c\n@@ -0,0 +1 @@\n+x\n"
+            b"rename from old.c\nrename to new/old.c\n")
+    assert {"in", "net/new.c", "old.c", "new/old.c"} <= set(files_of(text))
+    with pytest.raises(SetupError, match="not in the kernel's source"):
+        tree.keep(["a/../../etc/passwd"])
