@@ -64,7 +64,7 @@ def _readings(name: str, value: str) -> Iterator[Scalar]:
     if not value or value[:1].isalpha():  # a switch, or a word
         yield from (True, name, "on")
     if value:
-        yield value
+        yield from (value, f"{value}p", f"{value}b")  # packets and bytes in tc's text
     if value in _ON:
         yield from (True, 1)
     if value in _OFF:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The key `kernel`, and queues that only a kernel of the user's has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from flent_aqm.asked.cell import derive_seed
+from flent_aqm.asked.kernel import STOCK
+from flent_aqm.asked.queues.foreign import queue_of
+from flent_aqm.asked.queues.queue import Attachment
+from flent_aqm.asked.queues.units import parse_psched
+from flent_aqm.asked.router_hook import more_settings
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.testbed.real_time import refuse_virtual_settings
+
+CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
+
+
+def test_runs_on_the_stock_kernel_are_told_as_they_always_were() -> None:
+    """No key, no other seed, no other environment."""
+    assert Scenario.from_settings({"kernel": ""}) == Scenario.from_settings({}) == Scenario()
+    assert "kernel" not in Scenario().as_dict()
+    assert "kernel" not in Scenario(kernel="mine").inside().as_dict()
+    assert Scenario.from_json(Scenario(kernel="mine").as_json()).kernel == "mine"
+
+
+def test_two_kernels_have_the_same_seed() -> None:
+    """So that what differs is their doing; other settings still make another one."""
+    base = Scenario(aqm="codel")
+    assert derive_seed("ndt7", base, 1) == derive_seed("ndt7", replace(base, kernel="mine"), 1)
+    assert derive_seed("ndt7", base, 1) != derive_seed("ndt7", replace(base, aqm="pie"), 1)
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"kernel": "../mine"}, "kernel: '../mine' is no name of a kernel"),
+    ({"kernel": ".."}, "is no name of a kernel"),
+    ({"kernel": "a b"}, "is no name of a kernel"),
+    ({"kernel": "x" * 41}, "is no name of a kernel"),
+    ({"aqm": "foo"}, "aqm: unknown value 'foo'; known: no_aqm"),
+    ({"aqm": "foo", "kernel": STOCK}, "aqm: unknown value 'foo'"),
+    ({"aqm": "Foo;reboot", "kernel": "mine"}, "aqm: unknown value"),
+    ({"up_aqm": "a/b", "kernel": "mine"}, "up_aqm: unknown value"),
+    ({"aqm": "foo", "kernel": "mine", "aqm_limit": "5"}, "give it as aqm_options = limit 5"),
+    ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit 5\nqdisc del"}, "expected up to 500"),
+    ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit $(id)"}, "expected up to 500"),
+    ({"aqm": "foo", "kernel": "mine", "aqm_options": "a " * 300 + "b"}, "expected up to 500"),
+    ({"aqm": "codel", "kernel": "mine", "aqm_options": "limit 5"}, "codel has no such parameter"),
+])
+def test_odd_values_are_refused_by_name(given: dict[str, object], said: str) -> None:
+    """They come from files and batches of anybody's, and reach file names and tc."""
+    with pytest.raises(ConfigError) as refused:
+        Scenario.from_settings(given)
+    assert said in str(refused.value)
+
+
+def test_options_reach_the_hook_as_one_word_for_each_way() -> None:
+    """And a queue without options is still told to be one that no scheme is for."""
+    scenario = Scenario.from_settings({
+        "aqm": "foo", "kernel": "mine", "aqm_options": "limit 50  target 5ms", "up_aqm": "bar"})
+    assert more_settings(scenario) == [
+        "aqm_options=limit,50,target,5ms", "up_aqm=bar", "up_aqm_options=-"]
+    assert scenario.inside().kernel == "mine"
+
+
+@pytest.mark.parametrize(("option", "reported", "fits"), [
+    ("limit 50", 50, True), ("limit 50", 51, False), ("limit 50", "50p", True),
+    ("target 5ms", 5000, True), ("target 5ms", 4999, True), ("target 5ms", 5_000_000, True),
+    ("target 5ms", 5, True), ("target 5ms", 6000, False), ("target 5ms", "5ms", True),
+    ("memory 32Mb", 32 * 2**20, True), ("memory 32Mb", 32, False),
+    ("ecn", True, True), ("mode fast", "fast", True), ("mode fast", "slow", False),
+    ("share 10%", 10.0, True),
+])
+def test_what_tc_reports_fits_an_option_in_any_unit_that_tc_may_use(
+    option: str, reported: object, fits: bool
+) -> None:
+    """Nobody here knows the option's unit."""
+    found = queue_of("foo").report(
+        {"options": option}, Attachment(10**8, False, CLOCK, 1000))
+    expected = found[option.split()[0]]
+    assert isinstance(expected, frozenset)
+    assert (reported in expected) is fits
+
+
+def test_real_testbeds_refuse_a_kernel_of_the_lab() -> None:
+    """In one line that names the key."""
+    with pytest.raises(ConfigError, match="kernel: mine is a kernel of the virtual lab"):
+        refuse_virtual_settings("netns", Scenario(kernel="mine"))
