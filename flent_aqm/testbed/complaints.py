@@ -33,7 +33,7 @@ def first_complaint(log: str, program: Path) -> str:
     for number, line in enumerate(lines):
         if any(mark in line for mark in _MARKS):
             place = _place_of(lines[number:number + 60], program)
-            text = f"{line} ({place})" if place and place not in line else line
+            text = f"{line} ({place})" if place else line
             return text[:LONGEST]
     return ""
 

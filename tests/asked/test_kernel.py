@@ -64,6 +64,7 @@ def test_options_reach_the_hook_as_one_word_for_each_way() -> None:
     assert more_settings(scenario) == [
         "aqm_options=limit,50,target,5ms", "up_aqm=bar", "up_aqm_options=-"]
     assert scenario.inside().kernel == "mine"
+    assert queue_of("bar").report({}, Attachment(10**8, False, CLOCK, 1000)) == {}
 
 
 @pytest.mark.parametrize(("option", "reported", "fits"), [

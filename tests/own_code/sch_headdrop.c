@@ -41,7 +41,7 @@ static int headdrop_change(struct Qdisc *sch, struct nlattr *opt,
 	struct nlattr *tb[TCA_HEADDROP_MAX + 1];
 	int err;
 
-	err = nla_parse_nested(tb, TCA_HEADDROP_MAX, opt, headdrop_policy, extack);
+	err = nla_parse_nested_deprecated(tb, TCA_HEADDROP_MAX, opt, headdrop_policy, extack);
 	if (err < 0)
 		return err;
 	if (tb[TCA_HEADDROP_LIMIT]) {

@@ -53,7 +53,7 @@ def _report(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> R
     """What each option may come back as: tc and the kernel know its unit, and we don't."""
     words = str(asked.get(OPTIONS, "")).split()
     found: Report = {}
-    for name, value in zip(words, [*words[1:], ""], strict=True):
+    for name, value in zip(words, [*words[1:], ""], strict=False):
         # A name is a word that no number begins; its value the next word.
         if name[:1].isalpha():
             found[name] = frozenset(_readings(name, value))
