@@ -82,6 +82,7 @@ measured=$(now)
 venv/bin/flent-aqm demo-picture -o demo.png
 drawn=$(now)
 echo "$begun $installed $measured $drawn" > times
+times > cpu  # of all that ran here: minutes and seconds of user and system, the second line
 EOF
 say 'installing and measuring as a user without rights, without a network'
 user=$(chroot "$root" id -u tester)
@@ -95,11 +96,13 @@ unshare --mount --pid --net --fork sh -c '
 mkdir -p bench/results
 stamp=$(date -u +%Y-%m-%dT%H%M%SZ)
 cp "$home/demo.png" "bench/results/dist-$stamp.png"
+cpu=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] }
+    printf "%.1f", s }' "$home/cpu")
 read -r begun installed measured drawn < "$home/times"
 awk -v b="$begun" -v i="$installed" -v m="$measured" -v d="$drawn" -v suite="$suite" \
-    -v cores="$(nproc)" -v load="$(cut -d ' ' -f 1 /proc/loadavg)" 'BEGIN {
+    -v cpu="$cpu" -v cores="$(nproc)" -v load="$(cut -d ' ' -f 1 /proc/loadavg)" 'BEGIN {
     printf "{\n \"suite\": \"%s\", \"cores\": %d, \"load_average_at_end\": %s,\n", suite, cores, load
     printf " \"install_s\": %.1f, \"setup_and_eight_runs_s\": %.1f, \"picture_s\": %.1f,\n", \
         i - b, m - i, d - m
-    printf " \"from_install_to_picture_s\": %.1f\n}\n", d - b }' |
+    printf " \"processor_s\": %s, \"from_install_to_picture_s\": %.1f\n}\n", cpu, d - b }' |
     tee "bench/results/dist-$stamp.json"

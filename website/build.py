@@ -75,7 +75,7 @@ def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
     """A link as the site has it. Where the site lacks the target, which is a file of the source
     tree, the words stay without a link."""
     opening, target, anchor, closing = link[1], link[2], link[3] or "", link[4]
-    if re.match(r"[a-z]+:", target) or (document.parent / target).exists():
+    if re.match(r"[a-z]+:|gallery/", target) or (document.parent / target).exists():
         return link[0]
     inside = target.removeprefix("docs/")
     if (document.parent / inside).exists():

@@ -83,16 +83,42 @@ def _patch_loading(window: Any) -> None:
     def load_files(self: Any, filenames: Sequence[Any], set_last_dir: bool = True) -> None:
         pool = self.worker_pool
         self.worker_pool = noting = _Pool(pool)
+        _paint(self, False)
         try:
             stock(self, filenames, set_last_dir)
         finally:
             self.worker_pool = pool
+            if not self.load_queue:
+                _paint(self, True)
         if noting.failed:
             if not self.load_queue:
                 self.busy_end()  # Flent does so after the last of the files
             say_left_out(self, noting.failed, len(filenames))
 
     window.load_files = load_files
+    _patch_one(window)
+
+
+def _patch_one(window: Any) -> None:
+    """A timer takes the loaded files one by one, and each would have all tabs and the table of
+    open files painted anew: with 200 files, half of the time that opening them takes."""
+    stock = window.load_one
+
+    @wraps(stock)
+    def load_one(self: Any) -> None:
+        try:
+            stock(self)
+        finally:
+            if not self.load_queue:
+                _paint(self, True)
+
+    window.load_one = load_one
+
+
+def _paint(window: Any, on: bool) -> None:
+    """Whether the parts of the window that change with each file are painted."""
+    for part in (window.viewArea, window.openFilesView):
+        part.setUpdatesEnabled(on)
 
 
 def _patch_adding(widget: Any) -> None:

@@ -38,6 +38,7 @@ class Packed:
         self.plain = plain
         self.wrapped: dict[str, list[Any]] | None = None
         self._made: dict[str, Any] = {}
+        self._series: int | None = None
 
     def as_plain(self) -> Plain:
         """The samples as plain dicts; not to be changed."""
@@ -69,11 +70,19 @@ class Packed:
             self._made[name] = make()
         return cast(Made, self._made[name])
 
-    def __getstate__(self) -> tuple[bytes, dict[str, Any]]:
-        return self.as_bytes(), self._made
+    def series(self) -> int:
+        """How many series there are. Flent asks each file for it that it opens in a window."""
+        if self.wrapped is not None:
+            return len(self.wrapped)
+        if self.plain is None and self._series is not None:
+            return self._series
+        return len(self.as_plain())
 
-    def __setstate__(self, state: tuple[bytes, dict[str, Any]]) -> None:
-        self.packed, self._made = state
+    def __getstate__(self) -> tuple[bytes, dict[str, Any], int]:
+        return self.as_bytes(), self._made, self.series()
+
+    def __setstate__(self, state: tuple[bytes, dict[str, Any], int]) -> None:
+        self.packed, self._made, self._series = state
         self.plain = self.wrapped = None
 
 
@@ -95,7 +104,7 @@ def patch(module: Any) -> None:
     # Flent's own methods use the first; who loads or measures uses the second.
     module.ResultSet._raw_values = property(get, set_wrapped)
     module.ResultSet.raw_values = property(get, set_plain)
-    module.ResultSet.__len__ = lambda self: len(packed_of(self).as_plain())
+    module.ResultSet.__len__ = lambda self: packed_of(self).series()
 
 
 def packed_of(results: Any) -> Packed:

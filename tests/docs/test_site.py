@@ -47,9 +47,11 @@ def test_each_link_inside_leads_to_a_page(pages: Path) -> None:
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
-def test_gallery_has_each_plot_once() -> None:
-    """By files that are there."""
+def test_gallery_has_each_plot_once(pages: Path) -> None:
+    """By files that are there, and the page shows what is drawn."""
     shown = list(drawings())
+    assert re.findall(r"!\[\w+\]\(gallery/(\S+)\)", (pages / "gallery.md").read_text()) == [
+        one.picture for one in shown]
     assert sorted(one.plot for one in shown) == sorted({one.plot for one in PICTURES})
     assert all((ROOT / word).is_file() for one in shown for word in one.words[5:])
 

@@ -121,10 +121,17 @@ def test_gui_shows_plots_over_many_runs_grouped(tmp_path: Path, variant: Variant
 
 LOAD = WINDOW + """
 import json
+from flent_aqm.results.raw_samples import packed_of
 from qtpy.QtWidgets import QComboBox, QFormLayout, QLabel, QMessageBox
 good, files = int(sys.argv[1]), sys.argv[2:]
+def painted():
+    return [part.updatesEnabled() for part in (window.viewArea, window.openFilesView)]
+
 window.load_files(files)
+paints = [painted()]
 until(lambda: not window.load_queue and window.viewArea.count() == good)
+paints.append(painted())
+unpacked = sum(packed_of(one).plain is not None for one in window.open_files.open_files)
 tab = window.viewArea.widget(0)
 until(lambda: tab.async_fig is None)
 fields = {}
@@ -138,7 +145,8 @@ for form in window.findChildren(QFormLayout):
                 widget.itemText(at) for at in range(widget.count())]
                 if isinstance(widget, QComboBox) else []]
 print(json.dumps({"boxes": [box.text() for box in window.findChildren(QMessageBox)],
-                  "waits": app.overrideCursor() is not None, "fields": fields}))
+                  "waits": app.overrideCursor() is not None, "fields": fields,
+                  "paints": paints, "unpacked": unpacked}))
 sys.stdout.flush()
 window.worker_pool.terminate()
 os._exit(0)
@@ -173,6 +181,14 @@ def test_wrong_files_among_forty_are_named_in_the_window(loaded: Any) -> None:
     assert "not-there.flent.gz: " in box
     assert "run-16" not in box
     assert not loaded["waits"]
+
+
+def test_many_files_are_opened_without_painting_each_or_unpacking_its_samples(
+    loaded: Any
+) -> None:
+    """Tabs and the table of files are painted once all are there."""
+    assert loaded["paints"] == [[False, False], [True, True]]
+    assert loaded["unpacked"] <= 1
 
 
 def test_settings_of_ours_are_labelled_and_explained(loaded: Any) -> None:
