@@ -13,9 +13,12 @@ from pathlib import Path
 
 from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.router_hook import ON_ROUTER, first_settings
-from flent_aqm.asked.scenario import Scenario, parse_flag
+from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+
+# What base.batch runs before each test. In the guest, all settings stand in its place.
+ROUTER_HOOK = f'sh "${environment.HOOKS}/{ON_ROUTER}" apply ${environment.ROUTER_SETTINGS}'
 
 # In the guest; the batch's own would get into random choices of its Flent.
 BATCH_NAME = "cell"
@@ -109,47 +112,12 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
 
 
 def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
-    """The command that puts the scenario's queue onto the router, as Cell.commands has it."""
+    """Return the command that puts the scenario's queue onto the router, as Cell.commands
+    has it."""
     words = shlex.join(["apply", f"testbed={scenario.testbed}", *first_settings(scenario)])
     line = (f'sh "${environment.HOOKS}/{ON_ROUTER}" {words} '
             f"${environment.ROUTER_SETTINGS}")
     return {"router": {"exec": line, "type": "pre", "essential": "True"}}
-
-
-def in_one_form(
-    commands: Mapping[str, Mapping[str, str]], scenario: Scenario
-) -> Mapping[str, Mapping[str, str]]:
-    """The commands; where they only run the router hook for the scenario, router_command().
-
-    A batch may write a rate as 100 or 100.0, and the run is the same.
-    """
-    if len(commands) != 1:
-        return commands
-    (command,) = commands.values()
-    (ours,) = router_command(scenario).values()
-    try:
-        same = (_meaning(command["exec"]) == _meaning(ours["exec"])
-                and {**command, "exec": ""} == {**ours, "exec": ""})
-    except (ConfigError, KeyError, ValueError):
-        return commands
-    return router_command(scenario) if same else commands
-
-
-def _meaning(line: str) -> tuple[list[str], dict[str, object]]:
-    """A hook's command line as its words and its settings, numbers and switches as values."""
-    words: list[str] = []
-    settings: dict[str, object] = {}
-    for word in shlex.split(line):
-        name, equals, value = word.partition("=")
-        if not equals:
-            words.append(word)
-        elif name.endswith("_mbps"):
-            settings[name] = float(value)
-        elif name == "burst_shaping":
-            settings[name] = parse_flag(name, value)
-        else:
-            settings[name] = value
-    return words, settings
 
 
 def as_batch_file(cell: Cell) -> str:

@@ -19,7 +19,8 @@ IN_LAB = "FLENT_AQM_IN_LAB"
 SCENARIO = "FLENT_AQM_SCENARIO"
 # The folder router_hooks, as the run's commands see it.
 HOOKS = "FLENT_AQM_HOOKS"
-# Words for the router hook: the settings that are not at their default, but for AQM and rates.
+# Words for the router hook. In a batch, it stands for all settings of the router; beside the
+# tools, it has those that are not at their default, but for AQM, rates and burst shaping.
 ROUTER_SETTINGS = "FLENT_AQM_ROUTER_SETTINGS"
 # This Flent draws nothing: matplotlib and our plots stay away.
 WITHOUT_PLOTS = "FLENT_AQM_WITHOUT_PLOTS"

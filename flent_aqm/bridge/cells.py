@@ -9,7 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.cell import Cell, derive_seed, in_one_form, refuse_unexpanded
+from flent_aqm.asked.cell import (
+    ROUTER_HOOK,
+    Cell,
+    derive_seed,
+    refuse_unexpanded,
+    router_command,
+)
 from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
 from flent_aqm.asked.keys import refuse_unknown_parameters
@@ -38,19 +44,13 @@ def make_cell(
     refuse_unexpanded(where, section)
     _check_cross_traffic(where, scenario, settings)
     _check_hosts(where, scenario, settings)
-    hooks = {}
-    for number, command in enumerate(commands, 1):
-        # A command comes with the keys of its batch section, and without its name.
-        hook = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
-        refuse_unexpanded(f"{where}, {hook.get('type', '')} command {number}", hook)
-        hooks[f"hook{number}"] = hook
     return Cell(
         name=settings.DATA_FILENAME,
         folder=folder,
         test_name=settings.NAME,
         scenario=scenario,
         settings=_settings(settings, parser),
-        commands=in_one_form(hooks, scenario),
+        commands=_commands(where, commands, scenario),
         metadata={
             "BATCH_NAME": settings.BATCH_NAME,
             "BATCH_TIME": settings.BATCH_TIME.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),  # as Flent does
@@ -62,6 +62,22 @@ def make_cell(
         length_s=settings.TOTAL_LENGTH,
         debug_log=parse_flag(f"{where}: debug_log", section.get("debug_log", False)),
     )
+
+
+def _commands(
+    where: str, given: Iterable[Mapping[str, Any]], scenario: Scenario
+) -> dict[str, dict[str, str]]:
+    """Return the batch's commands as Cell.commands has them."""
+    commands = {}
+    for number, command in enumerate(given, 1):
+        # A command comes with the keys of its batch section, and without its name.
+        keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
+        refuse_unexpanded(f"{where}, {keys.get('type', '')} command {number}", keys)
+        if keys.get("exec") == ROUTER_HOOK:
+            commands |= router_command(scenario)
+        else:
+            commands[f"hook{number}"] = keys
+    return commands
 
 
 def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:

@@ -47,6 +47,8 @@ _ALSO_METADATA = ("REMOTE_METADATA",)
 # What stands in plots, and how much of it: drawing takes time by the letter.
 _DRAWN = ("TITLE", "HOST", "LOCAL_HOST")
 _LONGEST_DRAWN = 200
+# Flent by itself draws them whole: for a million letters it needs minutes, and 700 MB.
+_LONGEST_SHARED = 1000
 
 
 def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict[str, Any]:
@@ -72,6 +74,12 @@ def read_to_share(path: Path) -> DataFile:
 
     data = _read(path, RECORDED_SETTINGS, new())
     _complete(data)
+    for key in _DRAWN:
+        length = len(str(data.metadata[key]))
+        if length > _LONGEST_SHARED:
+            raise BadResult(f"{path}: its {key} has {length:,} letters, more than "
+                            f"{_LONGEST_SHARED:,}, which Flent without flent-aqm can't draw in "
+                            "reasonable time; shorten it in the file")
     return data
 
 

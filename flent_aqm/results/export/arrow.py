@@ -108,12 +108,14 @@ def _csv(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
 
 
 def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
-    """The table with no text that a spreadsheet takes for a formula."""
+    """The table with no text that a spreadsheet takes for a formula. Each text is looked at
+    once: those of a series' samples are all the same."""
     for place, field in enumerate(table.schema):
         if field.type == pyarrow.string():
-            words = [word if word is None else for_spreadsheet(word)
-                     for word in table.column(place).to_pylist()]
-            table = table.set_column(place, field, pyarrow.array(words, field.type))
+            coded = table.column(place).combine_chunks().dictionary_encode()
+            words = [for_spreadsheet(word) for word in coded.dictionary.to_pylist()]
+            column = pyarrow.array(words, field.type).take(coded.indices)
+            table = table.set_column(place, field, column)
     return table
 
 

@@ -66,17 +66,23 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
     series = list(data.raw_values)
     counts = [len(samples) for samples in data.raw_values.values()]
     samples = list(chain.from_iterable(data.raw_values.values()))
+    there: set[str] = set()  # most fields are of one tool
+    for sample in samples:
+        there.update(sample)
+    # One array for all columns of a type that nothing is in.
+    empty = {form: pyarrow.nulls(len(samples), form) for form in set(SCHEMA.types)}
     columns: dict[str, pyarrow.Array] = {
         "schema": pyarrow.repeat(pyarrow.scalar(SCHEMA_VERSION, pyarrow.int64()), len(samples)),
         "file": pyarrow.repeat(clean(str(data.path)), len(samples)),
         "series": pyarrow.array(numpy.repeat(numpy.array(series, object), counts),
                                 pyarrow.string()),
-        "more": pyarrow.array(map(_more, samples), pyarrow.string(), size=len(samples))}
+        "more": (empty[pyarrow.string()] if there <= _KNOWN else
+                 pyarrow.array(map(_more, samples), pyarrow.string(), size=len(samples)))}
     for field in _FIELDS:
-        name, kind = field.name, field.kind
+        name, kind, form = field.name, field.kind, SCHEMA.field(field.name).type
         columns[name] = pyarrow.array(
             (as_cell(sample[name], kind) if name in sample else None for sample in samples),
-            SCHEMA.field(name).type, size=len(samples))
+            form, size=len(samples)) if name in there else empty[form]
     return pyarrow.RecordBatch.from_arrays([columns[field.name] for field in SCHEMA],
                                            schema=SCHEMA)
 
