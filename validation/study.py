@@ -20,7 +20,7 @@ import numpy
 
 from flent_aqm.base.errors import AqmError
 from flent_aqm.results.many_files import find_files
-from flent_aqm.show.figures.gather import Row, gather
+from flent_aqm.show.figures.gather import FigureRow, gather
 from validation import marked
 
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
@@ -42,7 +42,7 @@ class Finding:
     """A statement of the study. judge: runs -> what the lab measured, and the verdict."""
 
     statement: str
-    judge: Callable[[Sequence[Row]], tuple[str, str]]
+    judge: Callable[[Sequence[FigureRow]], tuple[str, str]]
 
 
 def main() -> int:
@@ -80,8 +80,8 @@ class MissingRuns(Exception):
     """No run has the settings in its text."""
 
 
-def cell(rows: Sequence[Row], *, burst: bool, cross: bool, delay_ms: float = 0.0,
-         **settings: str | float) -> list[Row]:
+def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float = 0.0,
+         **settings: str | float) -> list[FigureRow]:
     """The runs of a cell. Raises MissingRuns where there are none."""
     found = [row for row in rows
              if row.has(burst_shaping=burst, cross_traffic=cross, base_delay_ms=delay_ms,
@@ -93,32 +93,32 @@ def cell(rows: Sequence[Row], *, burst: bool, cross: bool, delay_ms: float = 0.0
     return found
 
 
-def throughputs(rows: Sequence[Row]) -> list[float]:
+def throughputs(rows: Sequence[FigureRow]) -> list[float]:
     """What NDT7 reports, both directions of each run, in Mbit/s."""
     return [row.mbps[way] for row in rows for way in WAYS if way in row.mbps]
 
 
-def variation(row: Row) -> float:
+def variation(row: FigureRow) -> float:
     """Standard deviation of the upload's throughput in steps of 100 ms, as a share of its mean."""
     mbps = row.curves["upload"].mbps[EDGE_STEPS:-EDGE_STEPS]
     return float(mbps.std(dtype=float) / mbps.mean(dtype=float))
 
 
-def underused_at_800(rows: Sequence[Row]) -> tuple[str, str]:
+def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Less than 700 of 800 Mbit/s without burst shaping."""
     found = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
     return _span(found, "Mbit/s"), AGREES if max(found) < 700 else DISAGREES
 
 
-def used_at_800_with_bursts(rows: Sequence[Row]) -> tuple[str, str]:
+def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Close to 800 Mbit/s with burst shaping; 765 is all that TCP can carry."""
     found = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
     return _span(found, "Mbit/s"), AGREES if min(found) > 0.95 * 800 * 1448 / 1514 else DISAGREES
 
 
-def underused_at_high_rates(rows: Sequence[Row]) -> tuple[str, str]:
+def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """The loss is one of the higher rates."""
     shares = {}
     for rate in range(100, 1001, 100):
@@ -132,9 +132,9 @@ def underused_at_high_rates(rows: Sequence[Row]) -> tuple[str, str]:
 
 
 def deviation(burst: bool, cross: bool, study_mbps: float
-              ) -> Callable[[Sequence[Row]], tuple[str, str]]:
+              ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
     """Standard deviation over repetitions of fq_codel at 900 Mbit/s, by direction."""
-    def judge(rows: Sequence[Row]) -> tuple[str, str]:
+    def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
         found = cell(rows, aqm="fq_codel", rate_mbps=900.0, burst=burst, cross=cross)
         if len(found) < FEWEST:
             return f"{len(found)} runs", CANT_TELL
@@ -146,7 +146,7 @@ def deviation(burst: bool, cross: bool, study_mbps: float
     return judge
 
 
-def variable_with_cross(rows: Sequence[Row]) -> tuple[str, str]:
+def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Throughput over repetitions and queues varies more with cross traffic than without."""
     def spread(cross: bool) -> float:
         shares = []
@@ -162,7 +162,7 @@ def variable_with_cross(rows: Sequence[Row]) -> tuple[str, str]:
         AGREES if with_cross > 2 * without else DISAGREES)
 
 
-def lowered_by_cross(rows: Sequence[Row]) -> tuple[str, str]:
+def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Throughput is far lower with cross traffic, for every queue."""
     ratios = {}
     for aqm in AQMS:
@@ -175,7 +175,7 @@ def lowered_by_cross(rows: Sequence[Row]) -> tuple[str, str]:
         AGREES if max(ratios.values()) < 0.8 else DISAGREES)
 
 
-def latency_raised_by_cross(rows: Sequence[Row]) -> tuple[str, str]:
+def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Latency as NDT7 tells it (the least RTT) is far higher with cross traffic."""
     texts, raised = [], []
     for aqm in AQMS:
@@ -190,9 +190,9 @@ def latency_raised_by_cross(rows: Sequence[Row]) -> tuple[str, str]:
 
 
 def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
-           varying: Sequence[str]) -> Callable[[Sequence[Row]], tuple[str, str]]:
+           varying: Sequence[str]) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
     """Upload throughput over time: which queues keep it stable and which let it vary."""
-    def judge(rows: Sequence[Row]) -> tuple[str, str]:
+    def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
         found = {aqm: float(numpy.median([variation(row) for row in cell(
             rows, aqm=aqm, rate_mbps=rate_mbps, burst=burst, cross=cross)])) for aqm in AQMS}
         text = ", ".join(f"{aqm} {100 * share:.1f} %" for aqm, share in found.items())
@@ -206,7 +206,7 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
     return judge
 
 
-def shifted_by_delay(rows: Sequence[Row]) -> tuple[str, str]:
+def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Added latency shifts the latencies that NDT7 reports by a constant."""
     own, probes, right = [], [], []
     for aqm in AQMS:
@@ -221,12 +221,12 @@ def shifted_by_delay(rows: Sequence[Row]) -> tuple[str, str]:
             f"during the upload: {', '.join(probes)} ms"), AGREES if all(right) else DISAGREES
 
 
-def _own_ms(rows: Sequence[Row]) -> float:
+def _own_ms(rows: Sequence[FigureRow]) -> float:
     """NDT7's latency, the least RTT: median of runs and directions."""
     return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
 
 
-def _probes_ms(rows: Sequence[Row]) -> float:
+def _probes_ms(rows: Sequence[FigureRow]) -> float:
     return float(numpy.median(numpy.concatenate([row.loaded_ms["upload"] for row in rows])))
 
 

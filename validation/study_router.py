@@ -15,7 +15,7 @@ from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.many_files import each_file
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.figures.gather import Row, row_of
+from flent_aqm.show.figures.gather import FigureRow, row_of
 from flent_aqm.show.looks import DASH
 from validation.study import variation
 
@@ -42,7 +42,7 @@ WAYS = ("download", "upload")
 class Seen:
     """A run: what the figures need of it, and packets that found no place in a receive ring."""
 
-    row: Row
+    row: FigureRow
     ring_drops: float
 
     def setting(self, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import signal
 import sys
 import time
@@ -22,6 +23,7 @@ PLOT = "plot.png"  # which is never written
 LEAST_S = 1.0
 STARTS = 2
 BYTES_PER_S = 10e6
+GRACE_S = 3
 
 
 def main() -> None:
@@ -34,7 +36,11 @@ def main() -> None:
     for path in sys.argv[1:]:
         # gzip keeps what it unpacks to at its end.
         unpacked = int.from_bytes(Path(path).read_bytes()[-4:], "little")
-        signal.setitimer(signal.ITIMER_PROF, limit_s + unpacked / BYTES_PER_S)
+        file_s = limit_s + unpacked / BYTES_PER_S
+        signal.setitimer(signal.ITIMER_PROF, file_s)
+        # Drawing a long text is one call that no handler interrupts: there the kernel ends it.
+        resource.setrlimit(resource.RLIMIT_CPU, (
+            int(time.process_time() + file_s) + GRACE_S, resource.RLIM_INFINITY))
         try:
             _open(path)
         except Exception as error:  # whatever Flent stumbles over

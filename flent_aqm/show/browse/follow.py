@@ -16,7 +16,7 @@ from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.many_files import each_file
-from flent_aqm.show.report.gather import Row, row_of
+from flent_aqm.show.report.gather import ReportRow, row_of
 from flent_aqm.show.report.html import progress_html, render, sections_html, top_html
 from flent_aqm.show.report.model import Folder, Report, build, progress
 
@@ -36,7 +36,7 @@ class Follower:
             if not os.path.isdir(folder):
                 raise ConfigError(f"{folder}: no folder; expected one that a sweep writes to")
         self._folders, self._title, self._jobs = folders, title, jobs
-        self._known: dict[Path, tuple[tuple[int, int], Row | BadResult]] = {}
+        self._known: dict[Path, tuple[tuple[int, int], ReportRow | BadResult]] = {}
         self._version = 0
         self._built: tuple[int, Report] | None = None
         self._made: dict[str, tuple[int, bytes]] = {}
@@ -92,7 +92,7 @@ class Follower:
             began_s = time.monotonic()
             known = sorted(self._known.items())
             self._built = self._version, build(
-                [row for _, (_, row) in known if isinstance(row, Row)],
+                [row for _, (_, row) in known if isinstance(row, ReportRow)],
                 [(path, str(fault).removeprefix(f"{plain(path)}: "))
                  for path, (_, fault) in known if isinstance(fault, BadResult)],
                 self._places(self._known), self._title)

@@ -11,7 +11,7 @@ import numpy
 from flent_aqm.results.grouping import AQM, RATE
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE
-from flent_aqm.show.figures.gather import Floats, Row
+from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.numbers import QUANTILES, Table, quantiles
 from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import QUIET, legend_columns, looks_for, style_key
@@ -19,11 +19,12 @@ from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, Side, draw_side_by_side
 from flent_aqm.show.plots.paper import PAPER_INCHES
 from flent_aqm.show.plots.tail import LEAST_MS
+from flent_aqm.show.row import Floats
 
 STATISTICS = [*QUANTILES, "mean", "sd"]
 
 
-def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: str
+def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
     """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption."""
     ways = [way for way in DIRECTIONS if any(way in row.mbps or way in row.loaded_ms
@@ -91,7 +92,7 @@ def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: st
         "from left to right as above", "grey stripe with a dash: no run"]
 
 
-def _values(members: Sequence[Row], way: str, latency: bool) -> Floats:
+def _values(members: Sequence[FigureRow], way: str, latency: bool) -> Floats:
     if latency:
         found = [row.loaded_ms[way] for row in members if way in row.loaded_ms]
         return numpy.concatenate(found) if found else numpy.empty(0, numpy.float32)

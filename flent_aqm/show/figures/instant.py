@@ -9,15 +9,16 @@ from typing import Any
 import numpy
 
 from flent_aqm.results.grouping import AQM, RATE
-from flent_aqm.show.figures.gather import Curve, Row
+from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid, nearest
 from flent_aqm.show.looks import DASH, QUIET, looks_for
+from flent_aqm.show.row import Curve
 
 WAY = "upload"
 
 
-def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: str
+def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
     """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption."""
     rates = list(dict.fromkeys(nearest(grid.rates_mbps, rate) for rate in figure.rates_mbps))

@@ -14,7 +14,7 @@ import numpy
 from flent_aqm.base.words import for_spreadsheet, plain
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.table import LOST
-from flent_aqm.show.figures.gather import Floats
+from flent_aqm.show.row import Floats
 
 QUANTILES = {"min": 0, "p5": 5, "q1": 25, "median": 50, "q3": 75, "p95": 95, "p99": 99, "max": 100}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.grouping import AQM, RATE, collect
-from flent_aqm.show.figures.gather import Row
+from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.grouping import sorted_values
 from flent_aqm.show.looks import order
 
@@ -65,7 +65,7 @@ class Grid:
     model: str
 
 
-def grid(rows: Sequence[Row]) -> Grid:
+def grid(rows: Sequence[FigureRow]) -> Grid:
     """The grid of all figures. Raises ConfigError for runs of different testbeds, and for
     runs that no rate and queue is known of."""
     known = [row for row in rows if AQM in row.settings
@@ -88,13 +88,13 @@ def grid(rows: Sequence[Row]) -> Grid:
         model=f"router model {model}, testbed {testbed}" if model else "")
 
 
-def rows_of(figure: Figure, rows: Sequence[Row], test: str) -> list[Row]:
+def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[FigureRow]:
     """The runs of a test that belong into a figure."""
     return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
                                            cross_traffic=figure.cross)]
 
 
-def of_least_delay(rows: Sequence[Row]) -> list[Row]:
+def of_least_delay(rows: Sequence[FigureRow]) -> list[FigureRow]:
     """The runs with the least base delay that any of them has: none, in the study."""
     delays_ms = [float(row.settings.get(BASE_DELAY, 0.0)) for row in rows]
     return [row for row, delay_ms in zip(rows, delays_ms, strict=True)

@@ -16,7 +16,7 @@ import numpy
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import HIGHER, LOST, METRICS, Metric, Unavailable, ranked
-from flent_aqm.show.figures.gather import Row
+from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import DASH, MISSING, QUIET
@@ -55,7 +55,7 @@ DARKEST_FACTOR = 100.0
 _LEAST = {"ms": 1.0, "1/min": 1.0, "points": 1.0, "%": 0.1}
 
 
-def draw(figure: Figure, rows: Sequence[Row], grid: Grid, canvas: Any, title: str,
+def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str,
          rate_mbps: float, test: str) -> tuple[Table, list[str]]:
     """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption.
 

@@ -25,7 +25,7 @@ from flent_aqm.results.metrics.percentiles import (
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
-from flent_aqm.show.report.gather import Row
+from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.slices import (
     NOT_TOLD,
     Dimension,
@@ -70,12 +70,12 @@ class Condition:
     lines: Sequence[Line]
 
 
-def conditions(rows: Sequence[Row], found: Sequence[Dimension]) -> list[Condition]:
+def conditions(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[Condition]:
     """Every condition that has latency under load, in the order of their settings."""
     known = rates(rows)
     several = len(known) > 1
     places = {one.name: {value: at for at, value in enumerate(one.values)} for one in found}
-    groups = collect([row for row in rows if row.sent_ms],
+    groups = collect([row for row in rows if row.loaded_ms],
                      lambda row: (key_of(row, found), rate_of(row)))
     ordered = sorted(groups.items(), key=lambda pair: (
         [places[one.name][value] for one, value in zip(found, pair[0][0], strict=True)],
@@ -85,8 +85,8 @@ def conditions(rows: Sequence[Row], found: Sequence[Dimension]) -> list[Conditio
             for (key, rate), members in ordered]
 
 
-def _condition(title: str, rows: Sequence[Row], colours: dict[str, str]) -> Condition:
-    sent = {id(row): numpy.sort(numpy.concatenate(list(row.sent_ms.values()))) for row in rows}
+def _condition(title: str, rows: Sequence[ReportRow], colours: dict[str, str]) -> Condition:
+    sent = {id(row): numpy.sort(numpy.concatenate(list(row.loaded_ms.values()))) for row in rows}
     fewest = min(one.size for one in sent.values())
     tail_pct = next((one for one in TAILS_PCT if samples_beyond(fewest, one) >= SAMPLES_BEYOND),
                     MIDDLE_PCT)

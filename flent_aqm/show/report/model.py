@@ -19,7 +19,7 @@ from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report import findings, headline, slices, statistics
 from flent_aqm.show.report.commands import offered, sweep_command
 from flent_aqm.show.report.facts import Proof, seeds, together
-from flent_aqm.show.report.gather import Row
+from flent_aqm.show.report.gather import ReportRow
 
 # In the table of runs without being asked for.
 TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
@@ -64,7 +64,7 @@ class Report:
     progress: Sequence[Mapping[str, Any]]
 
 
-def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Sequence[Folder],
+def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folders: Sequence[Folder],
           title: str, now_s: float | None = None) -> Report:
     """The report on runs. damaged: files that could not be read, and why."""
     now_s = time.time() if now_s is None else now_s
@@ -96,7 +96,7 @@ def build(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], folders: Seq
         progress=[progress(one, now_s) for one in folders])
 
 
-def data_of(rows: Sequence[Row], found: Sequence[slices.Dimension]) -> dict[str, Any]:
+def data_of(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> dict[str, Any]:
     """For the page's script: dimensions, cells, statistics, a line for each run."""
     names = slices.queues(rows)
     rates = slices.rates(rows)
@@ -130,7 +130,7 @@ def data_of(rows: Sequence[Row], found: Sequence[slices.Dimension]) -> dict[str,
     }
 
 
-def _conditions(rows: Sequence[Row], found: Sequence[slices.Dimension]) -> str:
+def _conditions(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> str:
     """What the runs were made under, in a line: what differs, then what is the same."""
     rates = slices.rates(rows)
     words = [f"{_SETTING_NAMES.get(one.name, one.name)} {', '.join(map(_said, one.values))}"
@@ -162,7 +162,7 @@ def _dash(line: object) -> str:
     return "solid"
 
 
-def _commands(rows: Sequence[Row], folders: Sequence[Folder]) -> list[tuple[str, str]]:
+def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
     """What makes it again: (what it does, the command)."""
     found = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]

@@ -11,15 +11,15 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.many_files import each_file, find_files
-from flent_aqm.show.report.gather import Row, row_of
+from flent_aqm.show.report.gather import ReportRow, row_of
 from flent_aqm.show.report.model import Folder
 
 
 def read(given: Sequence[Path], jobs: int | None = None,
          each: Callable[[], None] = lambda: None
-         ) -> tuple[list[Row], list[tuple[Path, str]], list[Folder]]:
+         ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
     """Rows of good files, (path, cause) of damaged ones, and their folders. Raises ConfigError."""
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     damaged: list[tuple[Path, str]] = []
     files = files_of(given)
     for path, result in each_file(files, row_of, jobs):
@@ -53,7 +53,7 @@ def folders_of(given: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
     return [Folder(path, status.count_done(path), status.read(path)) for path in places]
 
 
-def require(rows: Sequence[Row], damaged: Sequence[tuple[Path, str]], failed: int) -> None:
+def require(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], failed: int) -> None:
     """Raises ConfigError where there is nothing to report on."""
     if not rows and not failed:
         why = f": {damaged[0][0]}: {damaged[0][1]}" if damaged else ""

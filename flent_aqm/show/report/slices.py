@@ -16,7 +16,7 @@ from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, METRICS
 from flent_aqm.show.grouping import sorted_values, word
 from flent_aqm.show.looks import order
-from flent_aqm.show.report.gather import STEP_S, Row
+from flent_aqm.show.report.gather import STEP_S, ReportRow
 
 MOST_SIDES = 12
 # What else a router's configuration is made of, besides the queue.
@@ -35,7 +35,7 @@ class Dimension:
     values: Sequence[Setting]
 
 
-def with_sides(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
+def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
     """The rows with what they are compared as, and the settings that say it: the queue; and
     what else of the router goes with it, as in a batch that compares whole configurations. What
     is tried with each of the queues is no part of it."""
@@ -53,20 +53,20 @@ def with_sides(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
     return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)], names
 
 
-def _pairs(one: str, other: str, rows: Sequence[Row]) -> set[tuple[Setting | None, ...]]:
+def _pairs(one: str, other: str, rows: Sequence[ReportRow]) -> set[tuple[Setting | None, ...]]:
     return {_key(row, (one, other)) for row in rows}
 
 
-def _key(row: Row, names: Sequence[str]) -> tuple[Setting | None, ...]:
+def _key(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ...]:
     return tuple(row.settings.get(name) for name in names)
 
 
-def _side(row: Row, names: Sequence[str]) -> str:
+def _side(row: ReportRow, names: Sequence[str]) -> str:
     return ", ".join(word(name, value) for name, value in
                      zip(names, _key(row, names), strict=True) if value is not None)
 
 
-def _own_words(row: Row, rows: Sequence[Row]) -> str:
+def _own_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
     """A run's title without the words that say its other settings."""
     others = {str(value) for name, value in row.settings.items()
               if name not in (AQM, "title", *_ROUTER) and len(_pairs(name, name, rows)) > 1}
@@ -74,19 +74,19 @@ def _own_words(row: Row, rows: Sequence[Row]) -> str:
                     if part not in others)
 
 
-def queue_of(row: Row) -> str:
+def queue_of(row: ReportRow) -> str:
     """What a run is compared as: its queue; in files of other origin, what the user called
     the run."""
     return str(row.side or row.settings.get(AQM) or row.settings.get("title")
                or row.settings.get("test") or NOT_TOLD)
 
 
-def rate_of(row: Row) -> Setting:
+def rate_of(row: ReportRow) -> Setting:
     """The link's rate."""
     return row.settings.get(RATE, NOT_TOLD)
 
 
-def dimensions(rows: Sequence[Row], side: Sequence[str] = (AQM,)) -> list[Dimension]:
+def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[Dimension]:
     """The settings, besides what is compared and the rate, that tell slices apart; the test
     always."""
     names = ["test", *factors([row.settings for row in rows], ("test", *side, RATE))]
@@ -95,27 +95,27 @@ def dimensions(rows: Sequence[Row], side: Sequence[str] = (AQM,)) -> list[Dimens
         for name in names if name != TITLE]
 
 
-def key_of(row: Row, found: Sequence[Dimension]) -> tuple[Setting, ...]:
+def key_of(row: ReportRow, found: Sequence[Dimension]) -> tuple[Setting, ...]:
     """The slice that a run is in."""
     return tuple(row.settings.get(one.name, NOT_TOLD) for one in found)
 
 
-def queues(rows: Sequence[Row]) -> list[str]:
+def queues(rows: Sequence[ReportRow]) -> list[str]:
     """All queues in the order of legends."""
     return order([queue_of(row) for row in rows])
 
 
-def rates(rows: Sequence[Row]) -> list[Setting]:
+def rates(rows: Sequence[ReportRow]) -> list[Setting]:
     """All rates in the order of an axis."""
     return [NOT_TOLD if one is None else one
             for one in sorted_values(RATE, [rate_of(row) for row in rows])]
 
 
-def cell(rows: Sequence[Row]) -> dict[str, Any]:
+def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
     """What plots show of the runs of a cell; rows isn't empty."""
     ways = {}
     for way in DIRECTIONS:
-        sent = [row.sent_ms[way] for row in rows if way in row.sent_ms]
+        sent = [row.loaded_ms[way] for row in rows if way in row.loaded_ms]
         mbps = [row.metrics[name] for row in rows
                 if (name := f"throughput_{way}_mbps") in row.metrics]
         if not sent and not mbps:
@@ -131,13 +131,13 @@ def cell(rows: Sequence[Row]) -> dict[str, Any]:
     return {"runs": len(rows), "ways": ways, "words": words}
 
 
-def _latencies(sent_ms: Any) -> dict[str, Any]:
+def _latencies(loaded_ms: Any) -> dict[str, Any]:
     """Percentiles of all probes; one that is lost is later than any."""
-    count = sent_ms.size
+    count = loaded_ms.size
     levels = [level for level in LEVELS_PCT if level in (0, 100)
               or round(count * (1 - level / 100)) >= SAMPLES_BEYOND]
-    ordered = numpy.sort(sent_ms)
-    lost = int(numpy.isinf(sent_ms).sum())
+    ordered = numpy.sort(loaded_ms)
+    lost = int(numpy.isinf(loaded_ms).sum())
     box = [of_sorted(ordered, level) for level in BOX_PCT]
     return {"probes": count, "lost": lost, "levels": levels,
             "ms": [number(of_sorted(ordered, level)) for level in levels],

@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.compare import (
     summarise,
     variance_share,
 )
-from flent_aqm.show.report.gather import Row
+from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.slices import Dimension, key_of, number, queue_of, rate_of, told
 
 # What statistics are about; a hundred metrics would be a hundred chances of a chance.
@@ -24,7 +24,7 @@ METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "latency_loaded
 ALL_RATES = "all rates"
 
 
-def between_queues(rows: Sequence[Row], found: Sequence[Dimension]) -> list[dict[str, Any]]:
+def between_queues(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[dict[str, Any]]:
     """An entry for each slice, rate (and all rates together) and metric that has numbers:
     queues -> [count, median, low, high of its 95 % interval or null]; h and p of Kruskal and
     Wallis; delta: [one, other, Cliff's]."""
@@ -41,7 +41,7 @@ def between_queues(rows: Sequence[Row], found: Sequence[Dimension]) -> list[dict
     return entries
 
 
-def _entry(rows: Sequence[Row], metric: str) -> dict[str, Any] | None:
+def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
     numbers = {queue: [row.metrics[metric] for row in members if metric in row.metrics]
                for queue, members in collect(rows, queue_of).items()}
     numbers = {queue: values for queue, values in numbers.items() if values}
@@ -62,10 +62,10 @@ def _entry(rows: Sequence[Row], metric: str) -> dict[str, Any] | None:
     return entry
 
 
-def variance(rows: Sequence[Row], found: Sequence[Dimension]
+def variance(rows: Sequence[ReportRow], found: Sequence[Dimension]
              ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
     """Test -> metric -> factor -> eta squared: of the queue, the rate, and what else differs."""
-    factors: dict[str, Callable[[Row], object]] = {AQM: queue_of, RATE: rate_of} | {
+    factors: dict[str, Callable[[ReportRow], object]] = {AQM: queue_of, RATE: rate_of} | {
         one.name: _setting(one.name) for one in found if one.name != "test"}
     shares: dict[str, dict[str, dict[str, float | None]]] = {}
     for test, members in collect(rows, lambda row: str(row.settings.get("test", ""))).items():
@@ -83,7 +83,7 @@ def variance(rows: Sequence[Row], found: Sequence[Dimension]
     return shares
 
 
-def _setting(name: str) -> Callable[[Row], object]:
+def _setting(name: str) -> Callable[[ReportRow], object]:
     return lambda row: row.settings.get(name)
 
 

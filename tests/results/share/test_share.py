@@ -12,6 +12,7 @@ import pytest
 
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.share import check
 from flent_aqm.results.share.secrets import Secrets, left_over
 from flent_aqm.results.share.stock_test import STORED_AS
 from flent_aqm.sweep.replay import recorded
@@ -30,20 +31,28 @@ def content(path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the shared file of each test of ours that has one."""
+    folder = tmp_path_factory.mktemp("shared")
+    files = [str(GOLDEN / f"{test}.flent.gz") for test in STORED_AS]
+    assert main(["share", *files, "-o", str(folder)]) == 0
+    return folder
+
+
 @pytest.mark.parametrize("test", STORED_AS)
 def test_shared_file_opens_in_stock_flent_with_a_plot(
-    test: str, stock: Env, tmp_path: Path
+    test: str, stock: Env, shared: Path, tmp_path: Path
 ) -> None:
     """Stock Flent refuses the file as it was; it draws the shared one."""
     file = GOLDEN / f"{test}.flent.gz"
-    assert main(["share", str(file), "-o", str(tmp_path)]) == 0
     plot = tmp_path / "plot.png"
     before = stock.run("flent", "-f", "summary", file)
     assert "Error loading test" in before.err
-    ended = stock.run("flent", "-f", "plot", "-o", plot, tmp_path / file.name)
+    ended = stock.run("flent", "-f", "plot", "-o", plot, shared / file.name)
     assert (ended.status, "ERROR" in ended.err, "Traceback" in ended.err) == (0, False, False)
     assert plot.stat().st_size > 10_000
-    shown = stock.run("flent", "-f", "summary", tmp_path / file.name).out
+    shown = stock.run("flent", "-f", "summary", shared / file.name).out
     assert "TCP" in shown or test == "speedtest_idle"
     assert "Ping" in shown
     assert ended.err.count("\n") <= 1  # that Flent starts
@@ -51,20 +60,19 @@ def test_shared_file_opens_in_stock_flent_with_a_plot(
 
 @pytest.mark.parametrize("test", STORED_AS)
 def test_shared_file_has_its_own_test_here_and_can_be_replayed(
-    test: str, tmp_path: Path
+    test: str, shared: Path, tmp_path: Path
 ) -> None:
     """Whoever has this package sees no difference, and the run can be made again if it
     could before."""
-    file = GOLDEN / f"{test}.flent.gz"
-    assert main(["share", str(file), "-o", str(tmp_path)]) == 0
-    shared = read_data_file(tmp_path / file.name)
-    assert content(tmp_path / file.name)["metadata"]["NAME"] != test
-    assert shared.metadata["NAME"] == test
-    found = [one for one in differences(read_data_file(file).whole, shared.whole)
+    file = shared / f"{test}.flent.gz"
+    read = read_data_file(file)
+    assert content(file)["metadata"]["NAME"] != test
+    assert read.metadata["NAME"] == test
+    found = [one for one in differences(read_data_file(GOLDEN / file.name).whole, read.whole)
              if not one.where.startswith(("EGRESS_INFO", "REMOTE", "GATEWAYS", "IP_ADDRS"))]
     assert found == []
-    if "run" in shared.metadata["AQM"]:
-        assert recorded.read(tmp_path / file.name, tmp_path).cell.test_name == "ndt7"
+    if "run" in read.metadata["AQM"]:
+        assert recorded.read(file, tmp_path).cell.test_name == "ndt7"
 
 
 def test_names_and_addresses_are_taken_out_and_listed(
@@ -195,6 +203,32 @@ def test_file_that_stock_flent_cant_draw_is_not_shared(
     assert "Flent can't open it: ValueError" in said
     assert said.count("\n") == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["ndt7.flent.gz"]
+
+
+@pytest.mark.parametrize("key", ["TITLE", "HOST", "LOCAL_HOST"])
+def test_text_that_flent_draws_for_minutes_is_refused(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Letters of a plot cost stock Flent time and memory each."""
+    whole = content(GOLDEN / "stock_ping.flent.gz")
+    whole["metadata"][key] = "a." * 501
+    file = packed(tmp_path / "a.flent.gz", whole)
+    assert main(["share", str(file), "-o", str(tmp_path / "out")]) == 1
+    assert f"its {key} has 1,002 letters, more than 1,000" in capsys.readouterr().err
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_flent_that_does_not_return_from_drawing_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call of C that takes minutes, and that no signal's handler interrupts. When it has
+    returned by itself, Flent's words are others."""
+    monkeypatch.setattr(check, "START_S", 10_000)
+    whole = content(GOLDEN / "stock_ping.flent.gz")
+    whole["metadata"]["TITLE"] = "a" * 3_000_000
+    file = packed(tmp_path / "a.flent.gz", whole)
+    assert list(check.open_all([file]).values()) == [
+        "Flent can't open it: it took too long, or Flent ended"]
 
 
 def test_folder_with_a_damaged_file_is_shared_without_it(

@@ -13,20 +13,20 @@ import pytest
 
 from flent_aqm.show.report.facts import Facts
 from flent_aqm.show.report.findings import conditions
-from flent_aqm.show.report.gather import Row
+from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.headline import headline, number, panels, scale
 from flent_aqm.show.report.slices import dimensions, with_sides
 
 
-def row(aqm: str, sent_ms: Sequence[float], mbps: float = 95.6, **settings: Any) -> Row:
+def row(aqm: str, sent_ms: Sequence[float], mbps: float = 95.6, **settings: Any) -> ReportRow:
     """A run of an upload with these probes."""
     said: dict[str, Any] = {"test": "iperf3_upload", "aqm": aqm, "rate_mbps": 100.0} | settings
-    return Row(Path(f"{aqm}.flent.gz"), said, {"throughput_upload_mbps": mbps},
-               {"upload": numpy.array(sent_ms, numpy.float32)} if len(sent_ms) else {}, {}, {},
-               Facts({}, None, None, None), ())
+    loaded_ms = {"upload": numpy.array(sent_ms, numpy.float32)} if len(sent_ms) else {}
+    return ReportRow(Path(f"{aqm}.flent.gz"), said, loaded_ms, {"throughput_upload_mbps": mbps},
+                     {}, {}, Facts({}, None, None, None), ())
 
 
-def said(rows: Sequence[Row], words: str = "queue") -> str:
+def said(rows: Sequence[ReportRow], words: str = "queue") -> str:
     """All sentences on some runs."""
     return " ".join(headline(conditions(rows, dimensions(rows)), words, len(rows)))
 
@@ -95,7 +95,7 @@ def test_percentile_is_the_furthest_that_all_runs_have_samples_for() -> None:
     ([row("codel", FAST)], "With codel, 99 % of the probes under load were back within 1 ms."),
     ([row("codel", FAST), row("no_aqm", FAST)], "All kept latency under load alike"),
 ])
-def test_nothing_to_compare_is_said(rows: list[Row], text: str) -> None:
+def test_nothing_to_compare_is_said(rows: list[ReportRow], text: str) -> None:
     """No winner without a race."""
     assert text in said(rows)
     assert "lowest" not in said(rows)

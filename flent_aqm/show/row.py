@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What all pictures and pages need of a run; each adds what it alone shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy
+from numpy.typing import NDArray
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.show.plots.observed import Captured
+
+# Half the memory; seven digits are more than a latency has.
+Floats = NDArray[numpy.float32]
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A run. loaded_ms: by direction, round-trip times of the probes sent under its load,
+    infinite where lost."""
+
+    path: Path
+    settings: Mapping[str, Setting]
+    loaded_ms: Mapping[str, Floats]
+
+    def has(self, **wanted: Setting) -> bool:
+        """Whether the run has these settings."""
+        return all(self.settings.get(name) == value for name, value in wanted.items())
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Throughput in Mbit/s of steps that end at_s seconds after the transfer's start."""
+
+    at_s: Floats
+    mbps: Floats
+
+
+def directions(run: Run) -> list[str]:
+    """Those that the speed test loads."""
+    return [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
+
+
+def start_s(run: Run, way: str) -> float:
+    """The start of the first of a direction's flows, in epoch seconds."""
+    return min(flow.start_s for flow in run.way(way))
+
+
+def loaded_ms(run: Run) -> dict[str, Floats]:
+    """Row.loaded_ms of a run."""
+    found = {way: known(lambda way=way: run.loaded(way))  # type: ignore[misc]
+             for way in directions(run)}
+    return {way: one.rtt_ms.astype(numpy.float32) for way, one in found.items()
+            if one is not None}
+
+
+def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
+    """Payload in captured headers while a direction's flows were there; None without a
+    capture of it."""
+    if not seen or way not in seen.mbps:
+        return None
+    begin_s, end_s = start_s(run, way), max(flow.end_s for flow in run.way(way))
+    inside = (seen.at_s > begin_s) & (seen.at_s <= end_s)
+    return Curve((seen.at_s[inside] - begin_s).astype(numpy.float32),
+                 seen.mbps[way][inside].astype(numpy.float32))
+
+
+def known(function: Callable[[], Found]) -> Found | None:
+    """What a function gives; None where that is not available."""
+    try:
+        return function()
+    except NotAvailable:
+        return None
