@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench identical kills validate docs dist dist-check site clean
+.PHONY: help setup packages venv sweep demo test lint bench identical kills mutants validate docs dist dist-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo 'make validate  the lab against theory; writes docs/validation.md'
 	@echo 'make docs      that, and all other numbers that stand in docs/'
 	@echo 'make identical   proof that runs repeat to the byte; takes long'
+	@echo 'make mutants   which defects the tests would let through; takes long'
 	@echo 'make kills     proof that a sweep survives kill -9 at any moment'
 	@echo 'make dist      wheels with and without the ready-made lab, and the source archive'
 	@echo 'make dist-check  both wheels tried in a Debian of their own, by the clock'
@@ -70,6 +71,9 @@ identical: setup
 
 kills: setup
 	$(BIN)/python -m bench.kills $(KILLS_ARGUMENTS)
+
+mutants: venv
+	$(BIN)/python -m bench.mutants $(MUTANTS_ARGUMENTS)
 
 # Two wheels and the source archive; the same sources and parts give the same bytes.
 dist: setup

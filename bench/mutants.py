@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which defects the tests would let through: puts small ones in, one at a time, and counts.
+
+    make mutants                                              every 10th defect of all modules
+    make mutants MUTANTS_ARGUMENTS='--every 1 metrics/rpm'    all of one module
+
+Each defect is one change of one place: a comparison turned, a sign, a number one more, a
+condition negated, a returned switch. The module's tests that need no lab run against a copy
+of the source tree; a defect with which they all pass is printed as survived. Those that change
+nothing that anybody could see stand in EQUIVALENT, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+PACKAGE = Path("flent_aqm")
+# Folder or module -> the tests that state its rules.
+TESTS = {
+    "results/metrics": ("tests/results/metrics", "tests/results/score"),
+    "results/status.py": ("tests/results", "tests/sweep"),
+    "results/score": ("tests/results/score",),
+    "router": ("tests/router",),
+    "measure/parsers": ("tests/measure/parsers", "tests/router/test_tc_parser.py"),
+    "base/whole_file.py": ("tests/base",),
+}
+# Place and change -> why no test can tell the defect from the code.
+EQUIVALENT: dict[str, str] = {}
+# Longer than any of these tests; a defect that makes a loop endless is found, too.
+LIMIT_S = 300
+
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is}
+CALCULATED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+JOINED: dict[type[ast.boolop], type[ast.boolop]] = {ast.And: ast.Or, ast.Or: ast.And}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one defect. change: where and what, in words."""
+
+    module: Path
+    change: str
+    source: str
+
+
+def main() -> int:
+    """Exit status 1 when a defect survived that isn't known as equivalent."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("modules", nargs="*", metavar="PART",
+                        help="only modules whose path has this part, such as metrics/rpm")
+    parser.add_argument("--every", type=int, default=10, metavar="N",
+                        help="only each N-th defect of a module (default: %(default)s)")
+    args = parser.parse_args()
+    if args.every < 1:
+        parser.error(f"--every {args.every}: expected 1 or more")
+    chosen = [(module, tests) for place, tests in TESTS.items() for module in modules_of(place)
+              if not args.modules or any(part in str(module) for part in args.modules)]
+    if not chosen:
+        parser.error(f"no module of {', '.join(TESTS)} has {' or '.join(args.modules)} in its path")
+    count, survived = 0, []
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-mutants-") as folder:
+        tree = copy_of_tree(Path(folder))
+        for module, tests in chosen:
+            if not passes(tree, tests):
+                print(f"{module}: its tests fail without any defect", file=sys.stderr)
+                return 1
+            for mutant in list(mutants(module))[::args.every]:
+                count += 1
+                if passes_with(tree, mutant, tests) and mutant.change not in EQUIVALENT:
+                    survived.append(mutant.change)
+                    print(f"survived: {mutant.change}", flush=True)
+    print(f"{count} defects, {len(survived)} survived")
+    return 1 if survived else 0
+
+
+def modules_of(place: str) -> list[Path]:
+    """The modules of a folder or of one file, from the source tree's top."""
+    found = HERE / PACKAGE / place
+    files = [found] if found.is_file() else sorted(found.rglob("*.py"))
+    return [file.relative_to(HERE) for file in files]
+
+
+def mutants(module: Path) -> Iterator[Mutant]:
+    """All defects of a module, in the order of its lines."""
+    tree = ast.parse((HERE / module).read_text())
+    for place, node in enumerate(ast.walk(tree)):
+        for what in range(len(_changes(node))):
+            defect = copy.deepcopy(tree)
+            broken = next(one for at, one in enumerate(ast.walk(defect)) if at == place)
+            words = _changes(broken)[what]()
+            yield Mutant(module, f"{module.relative_to(PACKAGE)}:{node.lineno}: "  # type: ignore[attr-defined]
+                         f"{words}", ast.unparse(defect))
+
+
+def _changes(node: ast.AST) -> list[Callable[..., str]]:
+    """Functions that each put a defect into the node and tell which."""
+    found: list[Callable[..., str]] = []
+    if isinstance(node, ast.Compare):
+        for place, operator in enumerate(node.ops):
+            def turn(place: int = place, operator: ast.cmpop = operator) -> str:
+                node.ops[place] = COMPARED[type(operator)]()
+                return f"{type(operator).__name__} -> {type(node.ops[place]).__name__}"
+            found.append(turn)
+    elif isinstance(node, ast.BinOp) and type(node.op) in CALCULATED:
+        def swap() -> str:
+            before, node.op = node.op, CALCULATED[type(node.op)]()
+            return f"{type(before).__name__} -> {type(node.op).__name__}"
+        found.append(swap)
+    elif isinstance(node, ast.BoolOp):
+        def join() -> str:
+            before, node.op = node.op, JOINED[type(node.op)]()
+            return f"{type(before).__name__} -> {type(node.op).__name__}"
+        found.append(join)
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
+        def shift() -> str:
+            before = node.value
+            node.value = not before if isinstance(before, bool) else before + 1  # type: ignore[operator]
+            return f"{before!r} -> {node.value!r}"
+        found.append(shift)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        def drop() -> str:
+            node.op, node.operand = ast.Not(), ast.UnaryOp(ast.Not(), node.operand)
+            return "not dropped"
+        found.append(drop)
+    return found
+
+
+def copy_of_tree(folder: Path) -> Path:
+    """What the tests need, with a package whose modules can be replaced."""
+    for entry in HERE.iterdir():
+        if entry.name == PACKAGE.name:
+            shutil.copytree(entry, folder / entry.name,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        elif entry.name not in (".git", ".venv", "results"):
+            (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+def passes_with(tree: Path, mutant: Mutant, tests: Sequence[str]) -> bool:
+    """Whether the tests pass with the defect; the module is as before afterwards."""
+    file = tree / mutant.module
+    before = file.read_text()
+    file.write_text(mutant.source)
+    try:
+        return passes(tree, tests)
+    finally:
+        file.write_text(before)
+
+
+def passes(tree: Path, tests: Sequence[str]) -> bool:
+    """Whether all tests that need no lab pass in that tree."""
+    argv = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+            "-m", "not lab and not netns", f"--basetemp={tree / 'basetemp'}", *tests]
+    try:
+        ended = subprocess.run(argv, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)},
+                               capture_output=True, check=False, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return ended.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
