@@ -68,7 +68,7 @@ def _commands(
     where: str, given: Iterable[Mapping[str, Any]], scenario: Scenario
 ) -> dict[str, dict[str, str]]:
     """Return the batch's commands as Cell.commands has them."""
-    commands = {}
+    commands: dict[str, dict[str, str]] = {}
     for number, command in enumerate(given, 1):
         # A command comes with the keys of its batch section, and without its name.
         keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
