@@ -77,9 +77,16 @@ class _Test:
     group: asyncio.TaskGroup
     chance: random.Random
     connections: list[Connection] = field(default_factory=list)
+    loads: int = 0  # those, and the ones that are being opened
     foreign: list[Probe] = field(default_factory=list)
     own: list[Probe] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def add_loads(self, count: int, direction: str) -> None:
+        """So many more, up to the most that may be."""
+        for _ in range(min(count, self.asked.most_connections - self.loads)):
+            self.loads += 1
+            self.begin(_load(self, direction))
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Let a coroutine run beside the others until the end."""
@@ -117,8 +124,7 @@ async def measure(server: Server, report: Report, asked: Parameters) -> None:
 
 async def _test(test: _Test, direction: str) -> dict[str, float]:
     asked = test.asked
-    for _ in range(asked.first_connections):
-        test.begin(_load(test, direction))
+    test.add_loads(asked.first_connections, direction)
     test.begin(_probe(test))
     begin_s = time.monotonic()
     transferred = [test.way.total_bytes]  # at the end of each interval
@@ -145,9 +151,7 @@ async def _test(test: _Test, direction: str) -> dict[str, float]:
             state = _state(results, asked)
             if state == HIGH or late:
                 break
-        for _ in range(asked.more_connections):
-            if len(test.connections) < asked.most_connections:
-                test.begin(_load(test, direction))
+        test.add_loads(asked.more_connections, direction)
     foreign, own = _since(test.foreign, since_s), _since(test.own, since_s)
     return {
         "rpm": results[-1],

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
 import socket
 import subprocess
@@ -15,10 +16,12 @@ from collections.abc import Iterator
 import pytest
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests import responsiveness
 from flent_aqm.measure.speedtests.bulk import Inbound
 from flent_aqm.measure.speedtests.connection import Connection, Reply, Server, find_server
 from flent_aqm.measure.speedtests.http1 import Http1Connection
 from flent_aqm.measure.speedtests.http2 import Http2Connection
+from flent_aqm.measure.speedtests.report import Way
 
 KINDS = (Http1Connection, Http2Connection)
 MODULE = [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests"]
@@ -147,6 +150,37 @@ def test_what_is_no_http_ends_the_connection(port: int) -> None:
         except ConnectionResetError:
             pass
     assert _ask(Http1Connection, port, "GET", "/small").size == 1
+
+
+def test_responsiveness_opens_no_more_connections_than_asked(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are still being opened, on a slow line, count too."""
+    begun: list[str] = []
+
+    async def never_open(test: object, direction: str) -> None:
+        begun.append(direction)
+        await asyncio.sleep(60)
+
+    async def no_probes(test: object) -> None:
+        await asyncio.sleep(60)
+
+    async def measure() -> None:
+        async with asyncio.TaskGroup() as group:
+            test = responsiveness._Test(
+                _server(1), Way(), responsiveness.Parameters(
+                    interval_s=0.01, most_connections=3, more_connections=2),
+                group, random.Random(0))
+            with pytest.raises(BadResult, match="0 probes came back"):
+                await responsiveness._test(test, "upload")
+            for task in list(test.tasks):
+                task.cancel()
+
+    monkeypatch.setattr(responsiveness, "_load", never_open)
+    monkeypatch.setattr(responsiveness, "_probe", no_probes)
+    monkeypatch.setattr(responsiveness, "STAGE_S", 0.1)
+    asyncio.run(measure())
+    assert begun == ["upload"] * 3
 
 
 @pytest.mark.parametrize("client", ["librespeed", "responsiveness"])
