@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from flent_aqm.results.score.shown import Scored
 from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
 from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.setup.install import locked
+from flent_aqm.setup.kernel import named
 from flent_aqm.setup.kernel.own import Wishes, build_named, read_options, read_patches
 from flent_aqm.sweep.bisect import Commits, History, Series, search
 
@@ -124,6 +126,10 @@ def _is_bad(args: argparse.Namespace, history: History, wishes: Mapping[str, Wis
     except (SetupError, BadResult) as fault:
         _tell(f"can't be tested: {fault}")
         return None
+    finally:
+        # Of so many kernels none is wanted any more.
+        with locked(cache), contextlib.suppress(ConfigError):
+            named.remove(cache, KERNEL, keep_tree=True)
     _tell("bad" if bad else "good")
     return bad
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A kernel's source out of a repository or folder of the user's, which nothing is written to.
+Small trees with the real git; the build itself is tests/testbed/lab/test_own_kernel.py's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.kernel.sources import GitOrigin, parse_origin
+from flent_aqm.setup.kernel.tree import Tree
+from flent_aqm.setup.progress import Progress
+
+
+def git(place: Path, *words: str) -> str:
+    """Run git as somebody."""
+    return subprocess.run(
+        ["git", "-c", "user.name=T", "-c", "user.email=t@example.net", *words], cwd=place,
+        check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A source of two files, in no repository, with an object that is none of it."""
+    place = tmp_path / "linux"
+    place.mkdir()
+    (place / "Kconfig").write_text("config A\n")
+    (place / "sch.c").write_text("one\n")
+    (place / ".gitignore").write_text("*.o\n")
+    (place / "sch.o").write_text("object\n")
+    return place
+
+
+@pytest.fixture
+def repository(source: Path) -> Path:
+    """The same as a repository with two commits, `old` and main."""
+    git(source, "init", "-qb", "main")
+    git(source, "add", ".")
+    git(source, "commit", "-qm", "one")
+    git(source, "tag", "old")
+    (source / "sch.c").write_text("two\n")
+    git(source, "commit", "-qam", "two")
+    return source
+
+
+def fill(origin: GitOrigin, tree: Path) -> None:
+    """As a build does, with a change of the lab's."""
+    tree.mkdir(exist_ok=True)
+    kept = Tree(tree)
+    kept.take_back()
+    origin.fill(tree, tree, Progress("kernel"))
+    kept.append("Kconfig", "config B\n")
+    kept.settle()
+
+
+def test_commits_change_in_a_kept_tree_only_what_differs(repository: Path, tmp_path: Path) -> None:
+    """What is patched in both keeps its time; the repository stays as it is."""
+    before = {path: path.stat().st_mtime_ns for path in repository.rglob("*") if path.is_file()}
+    tree = tmp_path / "tree"
+    old = GitOrigin(tmp_path / "trees", repository, "old")
+    fill(old, tree)
+    assert (tree / "sch.c").read_text() == "one\n"
+    assert not (tree / "sch.o").exists()
+    times = [(tree / name).stat().st_mtime_ns for name in ("Kconfig", "sch.c")]
+    new = GitOrigin(tmp_path / "trees", repository, "main")
+    assert (new.folder, new.source.version) == (old.folder, git(repository, "rev-parse",
+                                                                "main^{tree}"))
+    fill(new, tree)
+    assert (tree / "sch.c").read_text() == "two\n"
+    assert (tree / "Kconfig").read_text() == "config A\nconfig B\n"
+    after = [(tree / name).stat().st_mtime_ns for name in ("Kconfig", "sch.c")]
+    assert after[0] == times[0]
+    assert after[1] != times[1]
+    assert {path: path.stat().st_mtime_ns for path in repository.rglob("*")
+            if path.is_file()} == before
+
+
+def test_a_tree_is_taken_as_it_is_now_committed_or_not(repository: Path, tmp_path: Path) -> None:
+    """With new files, without objects; the same content has the same name again."""
+    committed = GitOrigin(tmp_path / "trees", repository, None)
+    (repository / "sch.c").write_text("three\n")
+    (repository / "sch_foo.c").write_text("foo\n")
+    dirty = GitOrigin(tmp_path / "trees", repository, None)
+    assert dirty.source != committed.source
+    fill(dirty, tmp_path / "tree")
+    assert (tmp_path / "tree" / "sch_foo.c").read_text() == "foo\n"
+    assert (tmp_path / "tree" / "sch.c").read_text() == "three\n"
+    assert not (tmp_path / "tree" / "sch.o").exists()
+    assert git(repository, "status", "--porcelain").split() == ["M", "sch.c", "??", "sch_foo.c"]
+    git(repository, "checkout", "-q", "sch.c")
+    os.unlink(repository / "sch_foo.c")
+    assert GitOrigin(tmp_path / "trees", repository, None).source == committed.source
+
+
+def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) -> None:
+    """And has no commits."""
+    origin = GitOrigin(tmp_path / "trees", source, None)
+    fill(origin, tmp_path / "tree")
+    assert (tmp_path / "tree" / "sch.c").read_text() == "one\n"
+    assert not (source / ".git").exists()
+    with pytest.raises(ConfigError, match="is no git repository, so it has no 'v9'"):
+        GitOrigin(tmp_path / "trees", source, "v9")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("linux", "has no Kconfig|is neither a package"),
+    ("/nowhere@v7.3", "is neither a package such as"),
+    ("linux-source-x", "is neither a package such as"),
+    ("REPOSITORY@v9.9", "has no commit 'v9.9'"),
+    ("REPOSITORY@--all", "has no commit '--all'"),
+])
+def test_what_is_no_source_is_refused(
+    repository: Path, tmp_path: Path, text: str, said: str
+) -> None:
+    """In one line that says what is expected."""
+    with pytest.raises(ConfigError, match=said):
+        parse_origin(text.replace("REPOSITORY", str(repository)), tmp_path,
+                     DebianArchive(tmp_path))
