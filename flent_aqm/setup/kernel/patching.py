@@ -8,6 +8,7 @@ built without it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -78,8 +79,8 @@ def _what_failed(said: str) -> str:
     for line in said.splitlines():
         if line.startswith(("checking file ", "patching file ")):
             file = line.split(" ", 2)[2]
-        elif "FAILED" in line or "can't find file" in line or "malformed" in line \
-                or "previously applied" in line or "ignored" in line:
+        elif re.match(r"Hunk .*FAILED", line) or "can't find file" in line or "malformed" in line \
+                or "previously applied" in line:
             found.append(f"{file}: {line.strip()}" if file else line.strip())
     return "; ".join(found)[:500] or " ".join(said.split())[:500]
 
