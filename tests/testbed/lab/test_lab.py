@@ -23,6 +23,7 @@ import pytest
 from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import LabError, LabTimeout
+from flent_aqm.commands.lab import _servers
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.testbed import place
 from flent_aqm.testbed.virtual import Lab
@@ -371,3 +372,22 @@ def wait_for(condition: object, what: str, limit_s: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, f"waited in vain for {what}"
         time.sleep(0.05)
+
+
+def test_servers_that_take_time_start_where_a_command_asks_for_them(tmp_path: Path) -> None:
+    """By a word of its own, or of a script that it names; a shell has all, and a pipe or a folder
+    by a word's name is not read."""
+    script, pipe = tmp_path / "script", tmp_path / "pipe"
+    script.write_text("flent iperf3_upload -H server --test-parameter cross_traffic=video\n")
+    os.mkfifo(pipe)
+    slow = {"speedtest", "fetch", "quic"}
+    for command, wanted in (
+        (["iperf3", "-c", "server"], set()),
+        (["flent", "librespeed", "-H", "server"], {"speedtest"}),
+        (["sh", str(script)], {"fetch"}),
+        (["cat", str(pipe), str(tmp_path)], set()),
+        ([], {"speedtest", "fetch"}),
+    ):
+        started = _servers(command, False)
+        assert set(started) & slow - {"quic"} == wanted
+        assert {"irtt", "iperf3", "irtt-call"} <= set(started)
