@@ -25,7 +25,7 @@ TITLE = "title"
 # By these, in this order, runs are told apart; by any other setting after them.
 KNOWN = ("test", AQM, RATE, "burst_shaping", "cross_traffic", "base_delay_ms", "router_model",
          "testbed", "kernel")
-# What a run has that doesn't tell the setting.
+# What goes without saying.
 UNTOLD: Mapping[str, Setting] = {"kernel": STOCK}
 # Differs between runs that repeat each other, or is said by others.
 NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "start_jitter_ms",
@@ -129,8 +129,13 @@ def harmless(text: str) -> str:
     return plain(text[:LONGEST_SHOWN])
 
 
+def setting(settings: Settings, name: str) -> Setting | None:
+    """Return a run's setting; None where it doesn't tell, and nothing goes without saying."""
+    return settings.get(name, UNTOLD.get(name))
+
+
 def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
-    return tuple(settings.get(key, UNTOLD.get(key, "")) for key in keys)
+    return tuple("" if (value := setting(settings, key)) is None else value for key in keys)
 
 
 def _order(value: Setting) -> tuple[bool, float, str]:

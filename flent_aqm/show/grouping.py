@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flent_aqm.asked.cross_traffic import KINDS
 from flent_aqm.base.words import for_plot
 from flent_aqm.results import grouping
-from flent_aqm.results.grouping import AQM, RATE, collect
+from flent_aqm.results.grouping import AQM, RATE, collect, setting
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for, shades
@@ -50,7 +50,7 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
 
     Colours tell queues apart where they differ; then lines tell the rest.
     """
-    members = collect(runs, lambda run: tuple(run.settings.get(name) for name in names))
+    members = collect(runs, lambda run: tuple(setting(run.settings, name) for name in names))
     keys = sorted(members, key=lambda key: [_rank(name, value)
                                             for name, value in zip(names, key, strict=True)])
     labels = [", ".join(word(name, value) for name, value in zip(names, key, strict=True))
@@ -64,8 +64,8 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
     """What runs that belong together are called: the values they share of these settings,
     or else as one of them alone."""
-    shared = [word(name, group[0].settings.get(name)) for name in names
-              if len({run.settings.get(name) for run in group}) == 1]
+    shared = [word(name, setting(group[0].settings, name)) for name in names
+              if len({setting(run.settings, name) for run in group}) == 1]
     return ", ".join(shared) or title_of(group[0])
 
 
@@ -133,7 +133,7 @@ def axes_of(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], str]:
 
 def key_of(run: Run, names: Sequence[str]) -> tuple[Value | None, ...]:
     """A run's values of some settings."""
-    return tuple(run.settings.get(name) for name in names)
+    return tuple(setting(run.settings, name) for name in names)
 
 
 def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Value | None, ...]]:

@@ -10,6 +10,7 @@ import pytest
 from flent_aqm.asked.queues.units import parse_psched
 from flent_aqm.base.errors import ParseError
 from flent_aqm.router.tc.read_back import bit_per_s, parse_classes, parse_read_back
+from flent_aqm.router.tc.text import parse_text
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 TEXT = (GOLDEN / "read_back_fq_codel_after_load.txt").read_text()
@@ -87,3 +88,13 @@ def test_psched_when_ticks_are_nanoseconds_ignores_the_hack_for_old_tc() -> None
 def test_rate_when_printed_with_a_unit_is_read_in_bit_per_s(text: str, rate: int) -> None:
     """tc's units are powers of 1000."""
     assert bit_per_s(text) == rate
+
+
+def test_options_that_tc_does_not_know_are_no_parameters() -> None:
+    """As tc 6.1 prints the queue of a user's own kernel without its q_NAME.c."""
+    [own] = parse_text(
+        "qdisc headdrop 10: parent 1:1 [Unknown qdisc, optlen=8] \n"
+        " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n backlog 0b 0p requeues 0\n",
+        "up")
+    assert (own.kind, own.handle, own.parent) == ("headdrop", "10:", "1:1")
+    assert own.parameters == {}

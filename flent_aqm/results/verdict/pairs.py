@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.results.grouping import NEVER, UNTOLD, shown
+from flent_aqm.results.grouping import NEVER, setting, shown
 from flent_aqm.results.score.shown import Scored
 
 SEED = "seed"
@@ -81,4 +81,5 @@ def _values(runs: Sequence[Scored], name: str) -> set[str]:
 
 
 def _shown(run: Scored, name: str) -> str:
-    return shown(run.settings.get(name, UNTOLD.get(name, NOTHING)))
+    value = setting(run.settings, name)
+    return NOTHING if value is None else shown(value)

@@ -21,6 +21,8 @@ from flent_aqm.router.tc.qdiscs import Qdisc
 _HEAD = re.compile(r"qdisc (?P<kind>\S+) (?P<handle>[0-9a-f]+:)(?:\[[0-9a-f]{8}\])? "
                    r"(?:dev \S+ )?(?:(?P<root>root)|parent (?P<parent>[0-9a-f]*:[0-9a-f]*))"
                    r"(?P<words>[^\n]*)")
+# In the place of options that tc doesn't know.
+_UNKNOWN = re.compile(r"\[Unknown qdisc[^]]*\]")
 _SENT = re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
                    r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
                    r"requeues (?P<requeues>\d+)\)")
@@ -56,7 +58,7 @@ def _qdisc(block: str, place: str) -> Qdisc:
     if memory:
         counters |= {name: int(text.rstrip("KM")) * SIZE_UNIT[text.strip("0123456789")]
                      for name, text in memory.groupdict().items()}
-    parameters = _parameters(head["kind"], head["words"].split())
+    parameters = _parameters(head["kind"], _UNKNOWN.sub("", head["words"]).split())
     queue = OF_KIND.get(head["kind"])
     old = re.search(queue.old_text, block, re.MULTILINE) if queue and queue.old_text else None
     return Qdisc(head["kind"], head["handle"], head["root"] or head["parent"],

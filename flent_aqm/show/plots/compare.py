@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.results.grouping import RATE
+from flent_aqm.results.grouping import RATE, setting
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.grouping import Value, axes_of, key_of, sorted_keys, sorted_values, word
 from flent_aqm.show.looks import looks_for
@@ -52,7 +52,7 @@ class AqmCompareSidesPlotter(ComparePlotter):
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         along, beside = axes_of(runs, self.group_names(runs))
         places = self.first(sorted_keys(runs, along), MOST_PLACES)
-        sides_are = sorted_values(beside, [run.settings.get(beside) for run in runs])
+        sides_are = sorted_values(beside, [setting(run.settings, beside) for run in runs])
         looks = looks_for([word(beside, value) for value in sides_are])
         sides = [Side(word(beside, value), looks[word(beside, value)]) for value in sides_are]
         axes = self.grid(len(ways), 1, sharex=True, sharey=True)
@@ -61,7 +61,7 @@ class AqmCompareSidesPlotter(ComparePlotter):
             for place, key in enumerate(places):
                 for number, side in enumerate(sides_are):
                     members = [run for run in runs if key_of(run, along) == key
-                               and run.settings.get(beside) == side]
+                               and setting(run.settings, beside) == side]
                     cells[place, number] = values(self.quantity, members, way)
             self.counted += sum(found.size for found in cells.values())
             self.note_lost(way, numpy.concatenate(list(cells.values())))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.results.grouping import setting
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import LOST, METRICS, Metric, Unavailable, middle, ranked
 from flent_aqm.show.grouping import (
@@ -39,7 +40,7 @@ class AqmHeatPlotter(ChartPlotter):
         metric = METRICS[name]
         along, down = axes_of(runs, self.group_names(runs))
         columns = self.first(sorted_keys(runs, along), MOST_PLACES)
-        rows = sorted_values(down, [run.settings.get(down) for run in runs])
+        rows = sorted_values(down, [setting(run.settings, down) for run in runs])
         table, reasons = medians(metric, runs, (down, rows), (along, columns))
         if numpy.isnan(table).all():
             raise NotAvailable(f"{name}: {reasons[0]}")
@@ -70,7 +71,7 @@ def medians(
     for row, down in enumerate(rows[1]):
         for column, along in enumerate(columns[1]):
             found = [metric.of(run) for run in runs
-                     if (run.settings.get(rows[0]), key_of(run, columns[0])) == (down, along)]
+                     if (setting(run.settings, rows[0]), key_of(run, columns[0])) == (down, along)]
             reasons += [one.because for one in found
                         if isinstance(one, Unavailable) and not one.lost]
             value = ranked(middle(found))

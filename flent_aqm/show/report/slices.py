@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.results.grouping import AQM, RATE, TITLE, factors
+from flent_aqm.results.grouping import AQM, RATE, TITLE, factors, setting
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
 from flent_aqm.results.metrics.settings import Setting
@@ -58,7 +58,7 @@ def _pairs(one: str, other: str, rows: Sequence[ReportRow]) -> set[tuple[Setting
 
 
 def _key(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ...]:
-    return tuple(row.settings.get(name) for name in names)
+    return tuple(setting(row.settings, name) for name in names)
 
 
 def _side(row: ReportRow, names: Sequence[str]) -> str:
