@@ -31,7 +31,7 @@ def run(
 ) -> str:
     """Run a program and return its standard output as text.
 
-    Raises ToolMissing when it isn't there, CommandFailed when it ends with an
+    Raises ToolMissing when it isn't there or may not be run, CommandFailed when it ends with an
     error or runs past timeout_s.
     """
     words = [str(word) for word in argv]
@@ -42,6 +42,9 @@ def run(
         )
     except FileNotFoundError:
         raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
+    except PermissionError as error:
+        # such as a program with capabilities that a container doesn't grant
+        raise ToolMissing(f"{words[0]} can't be run here: {error.strerror}") from None
     except subprocess.TimeoutExpired as late:
         text = late.stderr.decode("utf-8", "replace") if late.stderr else ""
         raise CommandFailed(words, -9, "", f"{text}no end after {timeout_s:g} s") from None

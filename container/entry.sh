@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The image's first program: "demo" is eight runs and their picture, other words are flent-aqm's.
+set -eu
+if [ "${1-}" != demo ]; then
+    exec flent-aqm "$@"
+fi
+batch=$(python -c 'from flent_aqm.base.paths import resource_dir
+print(resource_dir("batches") / "aqm_sweep.batch")')
+flent -B "$batch" -b quick
+exec flent-aqm demo-picture -o results/demo.png
