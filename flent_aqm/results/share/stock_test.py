@@ -39,6 +39,10 @@ def _as_is(names: Sequence[str]) -> Stored:
     return Stored(_speed_test(names))
 
 
+def _quic(names: Sequence[str]) -> Stored:
+    return Stored("tcp_download", {"QUIC download": "TCP download"})
+
+
 def _rrul(names: Sequence[str]) -> Stored:
     return Stored("rrul")
 
@@ -74,7 +78,10 @@ def _pings(names: Sequence[str]) -> Stored:
 STORED_AS: Mapping[str, Callable[[Sequence[str]], Stored]] = {
     **dict.fromkeys(("ndt7", "ndt7_download", "ndt7_upload", "iperf3_bidirectional",
                      "iperf3_download", "iperf3_upload", "speedtest_concurrent",
-                     "speedtest_sequential", "speedtest_idle"), _as_is),
+                     "speedtest_sequential", "speedtest_idle", "ndt7_browser", "responsiveness",
+                     "librespeed", "cloudflare", "ookla_style", "nuttcp", "iperf2_bounceback"),
+                    _as_is),
+    "quic_download": _quic,
     "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows, "ping_exp": _pings}
 
 

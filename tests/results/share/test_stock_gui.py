@@ -15,8 +15,7 @@ from flent_aqm.results.share.stock_test import STORED_AS
 
 from ...bridge.conftest import Env
 from ...gui_window import WINDOW
-
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+from .test_share import golden
 
 pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
 
@@ -40,7 +39,7 @@ os._exit(0)  # its pool of processes doesn't matter any more
 def test_shared_files_open_in_stock_flent_gui(stock: Env, tmp_path: Path) -> None:
     """Each in a tab with plots, under the name of a test that stock Flent has."""
     names = list(STORED_AS)
-    assert main(["share", *(str(GOLDEN / f"{name}.flent.gz") for name in names),
+    assert main(["share", *(str(golden(name)) for name in names),
                  "-o", str(tmp_path)]) == 0
     files = [tmp_path / f"{name}.flent.gz" for name in names]
     ended = stock.run("python", "-c", DRIVE, *files, environ={"QT_QPA_PLATFORM": "offscreen"})
