@@ -158,6 +158,46 @@ def test_aim_word_at_its_thresholds(experience: str, points: float, word: str) -
     assert aim.word(experience, points) == word
 
 
+# Cloudflare's tables (internalConfig.ts): from each value on these points, and before the
+# first one those of its front.
+AIM_POINTS: dict[str, tuple[int, dict[float, int]]] = {
+    "latency_ms": (20, {10: 10, 20: 5, 50: 0, 100: -10, 500: -20}),
+    "increase_ms": (20, {10: 10, 20: 5, 50: 0, 100: -10, 500: -20}),
+    "jitter_ms": (10, {10: 5, 20: 0, 100: -10, 500: -20}),
+    "loss": (10, {0.01: 5, 0.05: 0, 0.25: -10, 0.5: -20}),
+    "download_mbps": (0, {1: 5, 10: 10, 50: 20, 100: 30}),
+}
+AIM_WORDS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5, 15, 25, 40)}
+
+
+@pytest.mark.parametrize("name", AIM_POINTS)
+def test_aim_points_change_at_each_threshold(name: str) -> None:
+    """The other numbers are at their best, 20 points for each of latency and increase."""
+    best: dict[str, float | None] = {"latency_ms": 1.0, "increase_ms": 1.0, "loss": None}
+    others = 40 - (20 if name in best and name != "loss" else 0)
+    before, table = AIM_POINTS[name]
+    for threshold, after in table.items():
+        at, below = ({**best, name: value} for value in (threshold, threshold * 0.999))
+        assert aim.points(**at) == others + after, threshold
+        assert aim.points(**below) == others + before, threshold
+        before = after
+
+
+@pytest.mark.parametrize("experience", AIM_WORDS)
+def test_aim_word_changes_at_each_threshold(experience: str) -> None:
+    """Five words, in the order of points."""
+    words = ["bad", "poor", "average", "good", "great"]
+    for cut, below, at in zip(AIM_WORDS[experience], words, words[1:], strict=False):
+        assert (aim.word(experience, cut - 1), aim.word(experience, cut)) == (below, at)
+
+
+def test_aim_loaded_latency_is_of_the_last_20_probes(make_run: MakeRun) -> None:
+    """A probe every 10 ms that takes 1 ms more each time: 25 are 400 ms apart, the 40th later
+    each, and of the last 20 the two in the middle are the 560th and the 600th."""
+    run = make_run([20.0 + place for place in range(1000)])
+    assert value(run, "aim_loaded_latency_upload_ms") == pytest.approx(20 + 580, abs=10)
+
+
 @pytest.mark.parametrize(("loaded_ms", "idle_ms", "gaming", "rtc", "streaming"), [
     # latency 20 + increase 20 + loss 10; jitter 10; 90 Mbit/s 20
     (14.0, 5.0, 50, 60, 70),
