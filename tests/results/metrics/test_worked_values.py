@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -173,13 +174,15 @@ AIM_WORDS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5
 @pytest.mark.parametrize("name", AIM_POINTS)
 def test_aim_points_change_at_each_threshold(name: str) -> None:
     """The other numbers are at their best, 20 points for each of latency and increase."""
-    best: dict[str, float | None] = {"latency_ms": 1.0, "increase_ms": 1.0, "loss": None}
-    others = 40 - (20 if name in best and name != "loss" else 0)
+    def points(number: float) -> float:
+        given: dict[str, Any] = {"latency_ms": 1.0, "increase_ms": 1.0, "loss": None, name: number}
+        return aim.points(**given)
+
+    others = 20 if name in ("latency_ms", "increase_ms") else 40
     before, table = AIM_POINTS[name]
     for threshold, after in table.items():
-        at, below = ({**best, name: value} for value in (threshold, threshold * 0.999))
-        assert aim.points(**at) == others + after, threshold
-        assert aim.points(**below) == others + before, threshold
+        assert points(threshold) == others + after, threshold
+        assert points(threshold * 0.999) == others + before, threshold
         before = after
 
 
