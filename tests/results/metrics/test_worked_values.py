@@ -150,15 +150,6 @@ def test_marks_are_counted_in_every_tin_and_of_every_sort() -> None:
     assert "doesn't count marks" in reason(run({"drops": 1}, {"drops": 2}), "queue_marks_upload")
 
 
-@pytest.mark.parametrize(("experience", "points", "word"), [
-    ("streaming", 14, "bad"), ("streaming", 15, "poor"), ("streaming", 60, "great"),
-    ("gaming", 5, "poor"), ("gaming", 25, "good"), ("gaming", 30, "great"),
-    ("rtc", 15, "average"), ("rtc", 39, "good"), ("rtc", 40, "great")])
-def test_aim_word_at_its_thresholds(experience: str, points: float, word: str) -> None:
-    """A word begins at its threshold."""
-    assert aim.word(experience, points) == word
-
-
 # Cloudflare's tables (internalConfig.ts): from each value on these points, and before the
 # first one those of its front.
 AIM_POINTS: dict[str, tuple[int, dict[float, int]]] = {
