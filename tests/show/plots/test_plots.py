@@ -19,8 +19,9 @@ RUNS = ROOT / "tests" / "golden" / "runs"
 SPEEDTESTS = RUNS.parent / "speedtests"
 TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
 
-# One Flent after the other in one process: its start costs more than its plots. What goes
-# wrong ends the process (an error), or is printed (Flent's log, Python's warnings).
+# All by forks of one process, as many at once as there are cores: Flent's start costs more than
+# its plots. What goes wrong ends the process (an error), or is printed (Flent's log, Python's
+# warnings).
 DRAW_ALL = """\
 import os, sys
 import flent
@@ -33,7 +34,17 @@ folder, *files = sys.argv[1:]
 loaded = settings.load([files[0]])
 loaded.update(resultset.ResultSet.load_file(files[0]).meta())
 loaded.load_test(informational=True)
+drawing = {}
+
+def wait_for_one():
+    child, status = os.wait()
+    plot = drawing.pop(child)
+    if status:
+        sys.exit(f"plot {plot} failed")
+
 for plot in loaded.PLOTS:
+    if len(drawing) == len(os.sched_getaffinity(0)):
+        wait_for_one()
     sys.stdout.flush()
     child = os.fork()
     if not child:
@@ -41,8 +52,9 @@ for plot in loaded.PLOTS:
         status = flent.run_flent()
         sys.stdout.flush()
         os._exit(status or 0)
-    if os.waitpid(child, 0)[1]:
-        sys.exit(f"plot {plot} failed")
+    drawing[child] = plot
+while drawing:
+    wait_for_one()
 print("plots:", *loaded.PLOTS)
 """
 SVG = "{http://www.w3.org/2000/svg}"
