@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -126,8 +127,11 @@ def remove(cache: Path, name: str, *, keep_tree: bool = False) -> None:
 def _files() -> Iterator[Path]:
     for base in caches():
         folder = base / FOLDER
-        if folder.is_dir():
-            yield from sorted(folder.glob("*.json"))
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue  # there is none, or it is another user's
+        yield from (folder / name for name in names if name.endswith(".json"))
 
 
 def _read(path: Path) -> NamedKernel | None:
