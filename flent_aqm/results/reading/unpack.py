@@ -22,6 +22,8 @@ from flent_aqm.results.reading.limits import BYTES_PER_CHARACTER, BYTES_PER_OBJE
 _WITH_GZIP_HEADER = 31
 # What is read and unpacked at a time: what follows a member is copied, so not much.
 _PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20
+# Tapes and tar pad with some kB; a sparse file may have any number.
+_PADDING_BYTES = 1 << 20
 
 
 def open_regular(path: Path) -> IO[bytes]:
@@ -135,8 +137,11 @@ def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> byt
             if not packed:
                 raise BadResult("damaged (it ends too early)")
     rest = ended.lstrip(b"\0")
+    padding = 0
     while not rest and (more := file.read(_PACKED_BYTES)):
-        text.add(b"")  # looks at the time
+        padding += len(more)
+        if padding > _PADDING_BYTES:
+            raise BadResult(f"damaged (more than {_PADDING_BYTES:,} zeros follow the archive)")
         rest = more.lstrip(b"\0")
     return rest
 

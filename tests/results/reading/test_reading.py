@@ -91,6 +91,11 @@ def test_zeros_behind_a_member_are_padding_and_no_member(tmp_path: Path) -> None
     path.write_bytes(GOOD + b"\0" * 100_000 + b"x")
     with pytest.raises(BadResult, match="damaged"):
         read_data_file(path)
+    with path.open("r+b") as file:
+        file.truncate(len(GOOD))
+        file.truncate(1 << 30)  # sparse: no bytes on the disk
+    with pytest.raises(BadResult, match="more than 1,048,576 zeros follow"):
+        read_data_file(path)
 
 
 @pytest.mark.parametrize("limit", [
