@@ -52,6 +52,8 @@ class Secrets:
         self._addresses: list[str] = []
         self.removed: set[str] = set()
         self._users: set[str] = set()
+        # What nothing was found in: keys and messages repeat.
+        self._harmless: set[tuple[str, bool]] = set()
         names: dict[str, None] = {}
         for text in texts(metadata):
             names |= dict.fromkeys(_URL_HOST.findall(text))
@@ -69,6 +71,8 @@ class Secrets:
         versions: it was made by programs, and what looks like an address is a version.
         apart: in it, as in names of files, any other character may stand for a dot.
         """
+        if (text, versions) in self._harmless and not apart:
+            return text, ""
         kinds = []
         steps: list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]] = [
             # Of the form that settings want.
@@ -87,6 +91,8 @@ class Secrets:
             if shorter != text:
                 text = shorter
                 kinds.append(kind)
+        if not kinds and not apart:
+            self._harmless.add((text, versions))
         return text, ", ".join(dict.fromkeys(kinds))
 
     def _host(self, name: _Name, found: re.Match[str]) -> str:
@@ -198,12 +204,15 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def texts(tree: Any) -> Iterator[str]:
-    """Every text in a tree, keys included."""
+    """Every text in a tree, keys included; one that stands there often comes once."""
+    seen: set[str] = set()
     found: list[Any] = [tree]
     while found:
         one = found.pop()
         if isinstance(one, str):
-            yield one
+            if one not in seen:
+                seen.add(one)
+                yield one
         elif isinstance(one, dict):
             found += one
             found += one.values()
@@ -250,7 +259,7 @@ def left_over(removed: Iterable[str], tree: Any) -> str:
                 if not any(character.isalnum() for character in around):
                     return one
                 place = lowered.find(one, place + 1)
-        for word in re.split(r"[^0-9A-Fa-f:.]+", text):
+        for word in re.split(r"[^0-9A-Fa-f:.]+", text) if "." in text else ():
             if "." in word and is_address(word) and not tells_of_nobody(word):
                 return word
     return ""
