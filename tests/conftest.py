@@ -18,12 +18,13 @@ PARTS = {
 TESTS = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+_PART_OF = {folder: part for part, folders in PARTS.items() for folder in folders}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Tell pytest-xdist which part each test belongs to."""
-    part_of = {folder: part for part, folders in PARTS.items() for folder in folders}
-    for item in items:
-        folder = item.path.relative_to(TESTS).parts[0]
-        item.add_marker(pytest.mark.xdist_group(part_of[folder]))
+    folder = item.path.relative_to(TESTS).parts[0]
+    item.add_marker(pytest.mark.xdist_group(_PART_OF[folder]))
 
 
 def pytest_configure() -> None:
