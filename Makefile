@@ -43,9 +43,9 @@ demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
 	@$(BIN)/flent-aqm demo-picture
 
-# Three at a time, by the parts of tests/conftest.py: most tests keep one core busy, or wait.
+# Three files at a time: most tests keep one core busy, or wait.
 test: setup lint
-	$(BIN)/pytest -n 3 --dist loadgroup
+	$(BIN)/pytest -n 3 --dist loadfile
 
 lint: venv
 	$(BIN)/ruff check .
