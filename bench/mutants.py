@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
@@ -79,7 +79,7 @@ def main() -> int:
             if not passes(tree, tests):
                 print(f"{module}: its tests fail without any defect", file=sys.stderr)
                 return 1
-            for mutant in list(mutants(module))[::args.every]:
+            for mutant in islice(mutants(module), None, None, args.every):
                 count += 1
                 if passes_with(tree, mutant, tests) and mutant.change not in EQUIVALENT:
                     survived.append(mutant.change)
@@ -96,48 +96,30 @@ def modules_of(place: str) -> list[Path]:
 
 
 def mutants(module: Path) -> Iterator[Mutant]:
-    """All defects of a module, in the order of its lines."""
+    """All defects of a module, one at a time."""
     tree = ast.parse((HERE / module).read_text())
-    for place, node in enumerate(ast.walk(tree)):
-        for what in range(len(_changes(node))):
-            defect = copy.deepcopy(tree)
-            broken = next(one for at, one in enumerate(ast.walk(defect)) if at == place)
-            words = _changes(broken)[what]()
-            yield Mutant(module, f"{module.relative_to(PACKAGE)}:{node.lineno}: "  # type: ignore[attr-defined]
-                         f"{words}", ast.unparse(defect))
+    for node in ast.walk(tree):
+        for attribute, defect in defects_of(node):
+            right, before = getattr(node, attribute), ast.unparse(node)
+            setattr(node, attribute, defect)
+            place = f"{module.relative_to(PACKAGE)}:{node.lineno}"  # type: ignore[attr-defined]
+            yield Mutant(module, f"{place}: {before} -> {ast.unparse(node)}", ast.unparse(tree))
+            setattr(node, attribute, right)
 
 
-def _changes(node: ast.AST) -> list[Callable[..., str]]:
-    """Functions that each put a defect into the node and tell which."""
-    found: list[Callable[..., str]] = []
+def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
+    """An attribute of the node, and what is wrong for it."""
     if isinstance(node, ast.Compare):
         for place, operator in enumerate(node.ops):
-            def turn(place: int = place, operator: ast.cmpop = operator) -> str:
-                node.ops[place] = COMPARED[type(operator)]()
-                return f"{type(operator).__name__} -> {type(node.ops[place]).__name__}"
-            found.append(turn)
+            yield "ops", [*node.ops[:place], COMPARED[type(operator)](), *node.ops[place + 1:]]
     elif isinstance(node, ast.BinOp) and type(node.op) in CALCULATED:
-        def swap() -> str:
-            before, node.op = node.op, CALCULATED[type(node.op)]()
-            return f"{type(before).__name__} -> {type(node.op).__name__}"
-        found.append(swap)
+        yield "op", CALCULATED[type(node.op)]()
     elif isinstance(node, ast.BoolOp):
-        def join() -> str:
-            before, node.op = node.op, JOINED[type(node.op)]()
-            return f"{type(before).__name__} -> {type(node.op).__name__}"
-        found.append(join)
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
-        def shift() -> str:
-            before = node.value
-            node.value = not before if isinstance(before, bool) else before + 1  # type: ignore[operator]
-            return f"{before!r} -> {node.value!r}"
-        found.append(shift)
+        yield "op", JOINED[type(node.op)]()
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        def drop() -> str:
-            node.op, node.operand = ast.Not(), ast.UnaryOp(ast.Not(), node.operand)
-            return "not dropped"
-        found.append(drop)
-    return found
+        yield "operand", ast.UnaryOp(ast.Not(), node.operand)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
+        yield "value", not node.value if isinstance(node.value, bool) else node.value + 1
 
 
 def copy_of_tree(folder: Path) -> Path:
