@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.flows import DIRECTIONS
-from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.plots.observed import Captured
 
@@ -54,12 +55,15 @@ def start_s(run: Run, way: str) -> float:
     return min(flow.start_s for flow in run.way(way))
 
 
-def loaded_ms(run: Run) -> dict[str, Floats]:
-    """Row.loaded_ms of a run."""
-    found = {way: known(lambda way=way: run.loaded(way))  # type: ignore[misc]
-             for way in directions(run)}
-    return {way: one.rtt_ms.astype(numpy.float32) for way, one in found.items()
-            if one is not None}
+def loaded(run: Run) -> dict[str, Samples]:
+    """The probes sent under each direction's load, of those that have some."""
+    return {way: found for way in directions(run)
+            if (found := known(partial(run.loaded, way))) is not None}
+
+
+def loaded_ms(found: Mapping[str, Samples]) -> dict[str, Floats]:
+    """Row.loaded_ms of what loaded() gave."""
+    return {way: one.rtt_ms.astype(numpy.float32) for way, one in found.items()}
 
 
 def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:

@@ -15,7 +15,15 @@ from flent_aqm.results.many_files import each_file
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
 from flent_aqm.show.plots.observed import captured
-from flent_aqm.show.row import Curve, Row, captured_curve, directions, known, loaded_ms
+from flent_aqm.show.row import (
+    Curve,
+    Row,
+    captured_curve,
+    directions,
+    known,
+    loaded,
+    loaded_ms,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +62,7 @@ def row_of(data: DataFile) -> FigureRow:
         raise BadResult(f"{data.path}: the test doesn't load the link")
     seen = captured(data.raw_values)
     return FigureRow(
-        path=data.path, settings=run.settings, loaded_ms=loaded_ms(run),
+        path=data.path, settings=run.settings, loaded_ms=loaded_ms(loaded(run)),
         mbps={way: mbps for way in ways
               if (mbps := known(partial(throughput_mbps, run, way))) is not None},
         own_latency_ms=_own_latency(run, ways),

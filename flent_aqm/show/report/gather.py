@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy
 
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import ranked, values
 from flent_aqm.show.plots.observed import captured
 from flent_aqm.show.report.facts import Facts, facts_of
@@ -20,7 +19,7 @@ from flent_aqm.show.row import (
     Row,
     captured_curve,
     directions,
-    known,
+    loaded,
     loaded_ms,
     start_s,
 )
@@ -53,16 +52,18 @@ def row_of(data: DataFile) -> ReportRow:
     seen = captured(data.raw_values)
     curves = {way: curve for way in directions(run)
               if (curve := captured_curve(run, way, seen)) is not None}
+    probes = loaded(run)
     return ReportRow(
         path=data.path,
         settings={name[:LONGEST]: short(value) for name, value in run.settings.items()},
-        loaded_ms=loaded_ms(run),
+        loaded_ms=loaded_ms(probes),
         metrics={name: value for name, one in values(run).items()
                  if (value := ranked(one)) is not None},
         # A sample's time is the end of its interval, which is much longer than what is taken off.
         mbps={way: _per_step(curve.at_s - 1e-4, curve.mbps, numpy.mean)
               for way, curve in curves.items()},
-        rtt_ms=_rtt_ms(run),
+        rtt_ms={way: _per_step(one.sent_s - start_s(run, way), one.rtt_ms)
+                for way, one in probes.items()},
         facts=facts_of(data, run),
         errors=_errors(data))
 
@@ -70,12 +71,6 @@ def row_of(data: DataFile) -> ReportRow:
 def short(value: Any) -> Any:
     """A setting that isn't too long for a table."""
     return value[:LONGEST] if isinstance(value, str) else value
-
-
-def _rtt_ms(run: Run) -> dict[str, Floats]:
-    loaded = {way: known(partial(run.loaded, way)) for way in directions(run)}
-    return {way: _per_step(one.sent_s - start_s(run, way), one.rtt_ms)
-            for way, one in loaded.items() if one is not None}
 
 
 def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.median) -> Floats:
