@@ -24,9 +24,11 @@ from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.results.data_file import DataFile, read_data_file
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.aim import WORDS
+from flent_aqm.results.metrics.rpm import ietf_rpm, p90_ms
 from flent_aqm.results.metrics.run import Run, as_run
-from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.show.figures.speedtests import TESTS
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.show.figures.speedtests import TESTS, known
 from flent_aqm.show.looks import DASH
 from validation import marked
 
@@ -57,7 +59,6 @@ ESTIMATES = (
      "cloudflare_loaded_latency_download_ms"),
 )
 AIM = ("streaming", "gaming", "rtc")
-CLASSES = ("bad", "poor", "average", "good", "great")
 
 
 def estimates(files: Sequence[DataFile]) -> Lines:
@@ -89,7 +90,7 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     yield "|" + " --- |" * 7
     for experience in AIM:
         steps = [
-            CLASSES.index(word) - CLASSES.index(told) for runs in by_test.values()
+            WORDS.index(word) - WORDS.index(told) for runs in by_test.values()
             if (word := _word(runs.get("ndt7"), f"aim_{experience}"))
             and (told := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
         counts = [sum(min(max(one, -1), 4) == step for one in steps) for step in range(-1, 5)]
@@ -141,14 +142,14 @@ def _rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
     means = {name: _trimmed([ms for at, ms in times if at > end_s - last_s], kept)
              for name, times in found.items()}
     foreign_ms = (means["foreign_tcp_ms"] + means["foreign_http_ms"]) / 2
-    return (60_000 / foreign_ms + 60_000 / means["self_http_ms"]) / 2
+    return ietf_rpm(foreign_ms, means["self_http_ms"])
 
 
 def _trimmed(times_ms: Sequence[float], kept: float | None) -> float:
-    ordered = sorted(times_ms)
+    ordered = numpy.sort(times_ms)
     if kept is None:
-        return ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
-    return float(numpy.mean(ordered[:max(1, int(len(ordered) * kept))]))
+        return p90_ms(ordered)
+    return float(ordered[:max(1, int(ordered.size * kept))].mean())
 
 
 def real_time(files: Sequence[DataFile]) -> Lines:
@@ -178,15 +179,14 @@ def real_time(files: Sequence[DataFile]) -> Lines:
 
 
 def _of(run: Run | None, name: str) -> float | None:
-    value = None if run is None else METRICS[name].of(run)
-    return None if isinstance(value, Unavailable) else value
+    return None if run is None else known(run, name)
 
 
 def _word(run: Run | None, name: str) -> str | None:
     value, word = _of(run, name), METRICS[name].word
     # A word may stand in front of its number.
     return None if value is None or word is None else next(
-        one for one in CLASSES if one in word(value).split())
+        one for one in WORDS if one in word(value).split())
 
 
 PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {

@@ -27,7 +27,7 @@ _LATENCY = ((10, 20, 50, 100, 500), (20, 10, 5, 0, -10, -20))
 _JITTER = ((10, 20, 100, 500), (10, 5, 0, -10, -20))
 _LOSS = ((0.01, 0.05, 0.25, 0.5), (10, 5, 0, -10, -20))
 _MBPS = ((1, 10, 50, 100), (0, 5, 10, 20, 30))
-_WORDS = ("bad", "poor", "average", "good", "great")
+WORDS = ("bad", "poor", "average", "good", "great")
 _CUTS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5, 15, 25, 40)}
 
 
@@ -89,5 +89,5 @@ def points(latency_ms: float, increase_ms: float, loss: float | None, *,
 
 def word(experience: str, points: float) -> str:
     """bad, poor, average, good or great. experience: streaming, gaming or rtc."""
-    return step(points, _CUTS[experience], _WORDS)
+    return step(points, _CUTS[experience], WORDS)
 

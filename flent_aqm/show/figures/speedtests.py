@@ -85,7 +85,8 @@ class Row:
         return HIDES if share < HIDES_BELOW else ADDS if share > ADDS_ABOVE else TELLS
 
 
-def _of(run: Run, name: str) -> float | None:
+def known(run: Run, name: str) -> float | None:
+    """A metric of a run, None where it isn't available."""
     value = METRICS[name].of(run)
     return None if isinstance(value, Unavailable) else value
 
@@ -157,7 +158,7 @@ def row_of(data: DataFile) -> Row | None:
     for way, name in zip(DIRECTIONS, about.rates, strict=True):
         rate = a_number(run.settings.get("rate_down_mbps" if way == "download"
                                          else "rate_up_mbps"))
-        value = _of(run, name)
+        value = known(run, name)
         if rate and value is not None:
             share[way] = value / (rate * payload_share(run, way)) * 100
     try:
@@ -173,7 +174,7 @@ def row_of(data: DataFile) -> Row | None:
 
 def _shown_ms(run: Run, about: Shown) -> float | None:
     found = [60_000 / value if METRICS[name].unit == "RPM" else value
-             for name in about.latency if (value := _of(run, name)) is not None]
+             for name in about.latency if (value := known(run, name)) is not None]
     return max(found) if found else None
 
 
