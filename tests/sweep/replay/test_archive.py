@@ -5,38 +5,32 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flent_aqm.base.paths import resource_dir
 from flent_aqm.cli import main
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.recipe import Recipe, Source
 
-FLENT = Path(sys.executable).with_name("flent")
+from ..conftest import new_bench
+
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the data files of two runs of one second, and their sweep's state."""
-    folder = tmp_path_factory.mktemp("made")
-    shutil.copy(resource_dir("batches") / "base.batch", folder)
-    (folder / "try.batch").write_text(
-        "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = iperf3_upload\n"
-        "for_queue = one, two\nlength = 1\ndelay = 1\nrate_mbps = 10\n"
-        "[Arg::one]\naqm = codel\n[Arg::two]\naqm = sfq\n")
-    done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
-                          check=False)
+    bench = new_bench(tmp_path_factory.mktemp("made"))
+    bench.batch("test_name = iperf3_upload\nfor_queue = one, two\nlength = 1\ndelay = 1\n"
+                "rate_mbps = 10\n[Arg::one]\naqm = codel\n[Arg::two]\naqm = sfq")
+    done = bench.flent()
     assert done.returncode == 0, done.stderr
-    return folder
+    return bench.folder
 
 
 def changed(file: Path, target: Path, change: Callable[[Any], object]) -> Path:

@@ -7,7 +7,6 @@ import copy
 import gzip
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,24 +18,22 @@ import pytest
 from flent_aqm.asked.flent_settings import TEST_PARAMETERS
 from flent_aqm.base.paths import resource_dir
 
+from ..conftest import new_bench
+
 pytestmark = pytest.mark.lab
 
 FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
-FLENT = Path(sys.executable).with_name("flent")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data file of a run of one second."""
-    folder = tmp_path_factory.mktemp("made")
-    shutil.copy(resource_dir("batches") / "base.batch", folder)
-    (folder / "try.batch").write_text(
-        "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = iperf3_upload\n"
-        "length = 1\ndelay = 1\nrate_mbps = 10\naqm = codel\nnote = a note\n")
-    done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
-                          check=False)
+    bench = new_bench(tmp_path_factory.mktemp("made"))
+    bench.batch("test_name = iperf3_upload\nlength = 1\ndelay = 1\nrate_mbps = 10\n"
+                "aqm = codel\nnote = a note")
+    done = bench.flent()
     assert done.returncode == 0, done.stderr
-    file, = folder.glob("results/*.flent.gz")
+    file, = bench.files()
     return file
 
 
