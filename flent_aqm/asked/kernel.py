@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key `kernel`: which kernel a run of the virtual lab has."""
+"""The key `kernel`: which kernel a run of the virtual lab has, and names of its parts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from flent_aqm.base.errors import ConfigError
 
 # The one of set-up.
 STOCK = "stock"
+# A pattern of what qdiscs and congestion controls register themselves by: the kernel has 16 bytes
+# for either, with the final zero.
+REGISTERED = "[a-z][a-z0-9_]{0,14}"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}"
 
 

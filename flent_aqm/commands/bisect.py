@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,11 +15,10 @@ from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable, SetupErr
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.words import counted
 from flent_aqm.commands.assert_ import ask
-from flent_aqm.commands.score import score
+from flent_aqm.commands.verdict import scored
 from flent_aqm.results.many_files import each_run, find_files
 from flent_aqm.results.score.evaluate import truth
 from flent_aqm.results.score.expression import leaves, parse
-from flent_aqm.results.score.shown import Scored
 from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
 from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.setup.install import locked
@@ -122,7 +120,8 @@ def _is_bad(args: argparse.Namespace, history: History, wishes: Mapping[str, Wis
         folder = args.output / version[:12]
         _sweep(args, folder)
         bad = _fails(folder, args.condition) if args.condition else (
-            version != history.good and _got_worse(args.output / history.good[:12], folder))
+            version != history.good and is_worse(judge(pair(
+                scored([args.output / history.good[:12]]), scored([folder])), USUAL)))
     except (SetupError, BadResult) as fault:
         _tell(f"can't be tested: {fault}")
         return None
@@ -140,8 +139,7 @@ def _sweep(args: argparse.Namespace, folder: Path) -> None:
              *(f"--batch-override={each}" for each in args.batch_override),
              f"--batch-override=kernel={KERNEL}", f"--batch-override=output_path={folder}"]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-                          env=dict(os.environ))
+                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     if done.returncode:
         causes = [line for line in done.stdout.splitlines() if line.strip()] or ["no output"]
         raise BadResult(f"the batch ended with an error: {causes[-1].strip()}")
@@ -159,18 +157,6 @@ def _fails(folder: Path, condition: str) -> bool:
         except NotAvailable as error:
             raise BadResult(f"{path.name}: {error}") from None
     return fails
-
-
-def _got_worse(base: Path, test: Path) -> bool:
-    sides = []
-    for folder in (base, test):
-        side: list[Scored] = []
-        for _path, result in each_run(find_files([folder]), score):
-            if isinstance(result, BadResult):
-                raise result
-            side.append(result)
-        sides.append(side)
-    return is_worse(judge(pair(*sides), USUAL))
 
 
 def _tell(text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flent_aqm.asked.kernel import STOCK, parse_kernel
 from flent_aqm.base.errors import ConfigError, ToolMissing
-from flent_aqm.base.paths import cache_to_write, find_cached
+from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.words import plain
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel import named
@@ -106,9 +106,8 @@ def _list() -> None:
     else:
         rows.append((STOCK, stock.version, "set-up's", ""))
     for kernel in named.all_named():
-        there = find_cached("kernels", kernel.hash, "linux") is not None
         rows.append((kernel.name, kernel.version, kernel.source,
-                     ", ".join(kernel.made_of) if there else "gone; build it again"))
+                     ", ".join(kernel.made_of) if kernel.program else "gone; build it again"))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         line = "  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
@@ -35,7 +36,7 @@ def main(args: argparse.Namespace) -> int:
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
-    comparison = pair(_scored(args.base), _scored(args.test))
+    comparison = pair(scored(args.base), scored(args.test))
     judged = judge(comparison, names)
     text = verdict_page.markdown(comparison, judged)
     if args.output:
@@ -49,7 +50,8 @@ def main(args: argparse.Namespace) -> int:
     return 1 if is_worse(judged) else 0
 
 
-def _scored(paths: list[Path]) -> list[Scored]:
+def scored(paths: Sequence[Path]) -> list[Scored]:
+    """Return all runs of a side. Raises BadResult for the first file that is damaged."""
     found = []
     for _, result in each_run(find_files(paths), score):
         if isinstance(result, BadResult):

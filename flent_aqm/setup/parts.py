@@ -10,7 +10,6 @@ from importlib import metadata
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ToolMissing
-from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup import speedtests
 from flent_aqm.setup.iproute2 import find_new_tc
@@ -99,7 +98,7 @@ def _kernel() -> Part:
 
 def _named_kernels() -> Iterator[Part]:
     for kernel in all_named():
-        path = find_cached("kernels", kernel.hash, "linux")
+        path = kernel.program
         version = ", with ".join([kernel.version, *kernel.made_of])
         yield Part(f"kernel {kernel.name}", "kernel", path is not None, version,
                    str(path or ""), kernel.command)

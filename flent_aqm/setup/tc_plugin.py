@@ -16,6 +16,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
+from flent_aqm.asked.kernel import REGISTERED
 from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError, ToolMissing
 from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import run
@@ -33,7 +34,7 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
     """Return (name of the queue, content) of files given with --tc. Raises ConfigError."""
     found = []
     for path in files:
-        named = re.fullmatch(r"q_([a-z][a-z0-9_]{0,14})\.c", path.name)
+        named = re.fullmatch(rf"q_({REGISTERED})\.c", path.name)
         if named is None:
             raise ConfigError(f"--tc: {path.name!r} is not called q_NAME.c, as in iproute2's "
                               "folder tc, with the queue's name as NAME")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from flent_aqm.base.errors import CommandFailed, ConfigError
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.shell import run
+from flent_aqm.setup.kernel.sources import commit_of
 
 
 class History(Protocol):
@@ -78,7 +79,7 @@ class Commits:
     def __init__(self, repository: Path, good: str, bad: str) -> None:
         """Raises ConfigError for a ref that isn't there, or isn't older than the other."""
         self._repository = repository
-        self.good, self.bad = (self._commit(name, ref)
+        self.good, self.bad = (commit_of(f"bisect: {name}", repository, ref)
                                for name, ref in (("--good", good), ("--bad", bad)))
         if not self._git("rev-list", "--max-count=1", self.bad, f"^{self.good}").strip():
             raise ConfigError(f"bisect: --bad {bad} has nothing that --good {good} lacks")
@@ -90,14 +91,6 @@ class Commits:
 
     def title(self, version: str) -> str:
         return self._git("log", "-1", "--format=%h %s", version).strip()
-
-    def _commit(self, option: str, ref: str) -> str:
-        try:
-            return self._git("rev-parse", "--verify", "--quiet", "--end-of-options",
-                             f"{ref}^{{commit}}").strip()
-        except CommandFailed:
-            raise ConfigError(f"bisect: {option}: {self._repository} has no commit {ref!r}"
-                              ) from None
 
     def _git(self, *words: str) -> str:
         return run(["git", "-C", self._repository, *words])

@@ -11,23 +11,22 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from flent_aqm.asked.kernel import REGISTERED
 from flent_aqm.asked.queues.queue import Attachment, Look, Parameter, Queue, Report
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.queues.units import Scalar
 from flent_aqm.asked.queues.values import Expected, codel_us, size_bytes, time_us, whole
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.switch import OFF, ON
 
 OPTIONS = "options"
 LONGEST = 500
-# Linux's IFNAMSIZ with its final zero bounds the name of a qdisc, too.
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 _WORDS = re.compile(r"[A-Za-z0-9_.%:-]+( +[A-Za-z0-9_.%:-]+)*")
-_ON, _OFF = ("on", "yes", "1", "true"), ("off", "no", "0", "false")
 
 
 def is_foreign(name: str) -> bool:
     """Whether this may be the name of a queue that is not in the table."""
-    return name not in QUEUES and _NAME.fullmatch(name) is not None
+    return name not in QUEUES and re.fullmatch(REGISTERED, name) is not None
 
 
 def option_words(text: str) -> str:
@@ -65,9 +64,9 @@ def _readings(name: str, value: str) -> Iterator[Scalar]:
         yield from (True, name, "on")
     if value:
         yield from (value, f"{value}p", f"{value}b")  # packets and bytes in tc's text
-    if value in _ON:
+    if value in ON:
         yield from (True, 1)
-    if value in _OFF:
+    if value in OFF:
         yield from (False, 0)
     for read, more in _READERS:
         try:

@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from flent_aqm.asked.kernel import REGISTERED
 from flent_aqm.base.errors import ConfigError
 
-# Kernels' own limit for both is 16 bytes with the final zero.
-_NAME = "[a-z][a-z0-9_]{0,14}"
 LONGEST_BYTES = 2_000_000
 
 
@@ -74,7 +73,7 @@ def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Add
     """Return the files given with a command's option. Raise ConfigError for one that is none."""
     found: dict[str, Addition] = {}
     for path in files:
-        named = re.fullmatch(rf"{place.prefix}({_NAME})\.c", path.name)
+        named = re.fullmatch(rf"{place.prefix}({REGISTERED})\.c", path.name)
         if named is None:
             raise ConfigError(f"{option}: {path.name!r} is not called {place.prefix}NAME.c, with "
                               "at most 15 small letters, digits and _ as NAME")

@@ -46,9 +46,14 @@ class NamedKernel:
     made_of: list[str] = field(default_factory=list)
 
     @property
+    def program(self) -> Path | None:
+        """None where it is gone."""
+        return find_cached("kernels", self.hash, "linux")
+
+    @property
     def path(self) -> Path:
         """The program. Raises ToolMissing where it is gone."""
-        found = find_cached("kernels", self.hash, "linux")
+        found = self.program
         if found is None:
             raise ToolMissing(f"kernel: the program of {self.name} is gone from the cache; build "
                               f"it again: {self.command}")
@@ -73,8 +78,8 @@ def find_named(name: str) -> NamedKernel:
     """Return the kernel of that name. Raise ToolMissing for one that isn't there, or was built
     for another version of the lab."""
     found = find_cached(FOLDER, f"{name}.json")
-    known = [each.name for each in all_named()]
     if found is None or (kernel := _read(found)) is None:
+        known = [each.name for each in all_named()]
         there = f"known: {', '.join(['stock', *known])}"
         raise ToolMissing(f"kernel: there is none called {name!r}"
                           f"{did_you_mean(name, ['stock', *known]) or '; ' + there}; make one with "

@@ -96,7 +96,7 @@ class GitOrigin:
             # Objects are read where they are, and new ones are written here.
             (self._own / "objects" / "info" / "alternates").write_text(
                 f"{repository / 'objects'}\n")
-        self.commit = "" if ref is None else self._resolved(place, repository, ref)
+        self.commit = "" if ref is None else commit_of("--source", place, ref)
         self.tree_id = self._tree_of(repository)
         self.source = Source("git", self.tree_id)
 
@@ -123,13 +123,6 @@ class GitOrigin:
         # A folder within another project's repository is not that project's kernel.
         return (self._top / found[1]).resolve() if Path(found[0]) == self._top else None
 
-    def _resolved(self, place: Path, repository: Path | None, ref: str) -> str:
-        try:
-            return run(["git", f"--git-dir={repository}", "rev-parse", "--verify", "--quiet",
-                        "--end-of-options", f"{ref}^{{commit}}"]).strip()
-        except CommandFailed:
-            raise ConfigError(f"--source: {place} has no commit {ref!r}") from None
-
     def _tree_of(self, repository: Path | None) -> str:
         """The name of git's tree object: of the commit, or of the files as they are now."""
         if self.commit:
@@ -149,6 +142,15 @@ class GitOrigin:
             if not status_matters:
                 return ""
             raise SetupError(f"git can't read {self._top}: {error}") from None
+
+
+def commit_of(option: str, repository: Path, ref: str) -> str:
+    """Return a commit's full name. Raises ConfigError that names the option."""
+    try:
+        return run(["git", "-C", repository, "rev-parse", "--verify", "--quiet",
+                    "--end-of-options", f"{ref}^{{commit}}"]).strip()
+    except CommandFailed:
+        raise ConfigError(f"{option}: {repository} has no commit {ref!r}") from None
 
 
 def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
