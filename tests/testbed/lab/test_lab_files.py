@@ -200,7 +200,11 @@ def test_files_below_tmp_that_options_name_are_seen(directly_in_tmp: Path) -> No
     """--option=/tmp/file, too; the guest's own /tmp is as it was."""
     done = lab("--", "sh", "-c", 'cat "${1#*=}" | wc -l && cd /tmp && echo x >y && ls', "sh",
                f"--file={directly_in_tmp}", cwd=Path("/var/tmp"))
-    assert (done.returncode, done.stdout) == (0, f"2\n{directly_in_tmp.name}\ny\n"), done.stderr
+    assert done.returncode == 0, done.stderr
+    lines, *seen = done.stdout.splitlines()
+    # a checkout below /tmp is seen as well
+    own = FLENT_AQM.parts[2] if FLENT_AQM.is_relative_to("/tmp") else None
+    assert (lines, set(seen) - {own}) == ("2", {directly_in_tmp.name, "y"})
 
 
 def test_server_below_tmp_is_started(tmp_path: Path) -> None:

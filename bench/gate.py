@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Can batches/gate.batch be trusted? Does it see changes where there are none, and does it see
+those that are there?
+
+    python -m bench.gate false-alarms -o results/false-alarms    21 sets of 5 seeds, 840 runs
+    python -m bench.gate power -o results/power                  4 kernels with a planted defect
+
+Both write their table to bench/results/gate-WHAT-DATE.json. The exit status is 1 if there was a
+false alarm, or a defect that was not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import difflib
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from flent_aqm.base.paths import cache_to_write, resource_dir
+from flent_aqm.commands.verdict import scored
+from flent_aqm.results.score.shown import Scored
+from flent_aqm.results.verdict.decide import SAME, USUAL, judge
+from flent_aqm.results.verdict.pairs import SEED, pair
+from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.show.verdict_page import sentence
+
+RESULTS = Path(__file__).parent / "results"
+BIN = Path(sys.executable).parent
+SEEDS = 5
+_SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A change to a file of the kernel that a gate has to see. old is there once; overrides
+    choose the queue, for both sides."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    overrides: tuple[str, ...]
+
+
+DEFECTS = (
+    Defect("CoDel with a target of 6 ms", "include/net/codel_impl.h",
+           "params->target = MS2TIME(5);", "params->target = MS2TIME(6);", ("aqm=codel",)),
+    Defect("FQ-CoDel that uses four of its queues", "net/sched/sch_fq_codel.c",
+           "return reciprocal_scale(skb_get_hash(skb), q->flows_cnt);",
+           "return reciprocal_scale(skb_get_hash(skb), 4);", ("aqm=fq_codel",)),
+    Defect("PIE without its burst allowance", "include/net/pie.h",
+           "vars->burst_time = PSCHED_NS2TICKS(150 * NSEC_PER_MSEC);", "vars->burst_time = 0;",
+           ("aqm=pie",)),
+    Defect("CAKE that forgets its overhead", "net/sched/sch_cake.c",
+           "len = max((s32)len + q->rate_overhead, (s32)q->rate_mpu);",
+           "len = max((s32)len, (s32)q->rate_mpu);",
+           ("aqm=cake", "shaper=cake", "aqm_overhead=44")),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one verdict said. seen: the metrics that weren't the same, with their verdicts."""
+
+    name: str
+    seen: dict[str, str]
+    said: str
+    wall_s: float = 0.0
+
+
+def main() -> int:
+    """Run what is asked for; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("false-alarms", "power"))
+    parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
+    parser.add_argument("--comparisons", type=int, default=20,
+                        help="of false-alarms (default: %(default)s)")
+    parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
+    args = parser.parse_args()
+    output = args.output.resolve()
+    if args.what == "false-alarms":
+        found = false_alarms(output, args.comparisons, args.aqm)
+        good = sum(not one.seen for one in found)
+        print(f"{good} of {len(found)} comparisons of a kernel with itself: the same")
+    else:
+        found = power(output)
+        good = sum(bool(one.seen) for one in found)
+        print(f"{good} of {len(found)} defects were found")
+    RESULTS.mkdir(exist_ok=True)
+    now = datetime.datetime.now(datetime.UTC)
+    (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
+        json.dumps({"comparisons": [asdict(one) for one in found]}, indent=1) + "\n")
+    return int(good < len(found))
+
+
+def false_alarms(output: Path, comparisons: int, aqm: str) -> list[Comparison]:
+    """Compare each set of seeds with the next one: the code is the same, chance is another."""
+    text = (resource_dir("batches") / "gate.batch").read_text()
+    base = (resource_dir("batches") / "base.batch").read_text()
+    found: list[Comparison] = []
+    before: list[Scored] = []
+    for number in range(comparisons + 1):
+        folder = output / f"set{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        batch = folder / "gate.batch"
+        # Flent reads the base.batch of the same folder.
+        (folder / "base.batch").write_text(base)
+        batch.write_text(_SEED_LINE.sub(
+            lambda line, first=number * SEEDS: f"seed = {first + int(line[1])}", text))
+        begun_s = time.monotonic()
+        _sweep(batch, folder / "runs", [f"aqm={aqm}"])
+        took_s = time.monotonic() - begun_s
+        runs = [_with_seed_from_one(run, number * SEEDS) for run in scored([folder / "runs"])]
+        if before:
+            found.append(_compared(f"seeds {(number - 1) * SEEDS + 1} to {number * SEEDS} and the "
+                                   "next five", before, runs, took_s))
+        before = runs
+    return found
+
+
+def _with_seed_from_one(run: Scored, first: int) -> Scored:
+    """As if both sides had the same seeds, without which there are no pairs."""
+    return replace(run, settings={**run.settings, SEED: int(str(run.settings[SEED])) - first})
+
+
+def power(output: Path) -> list[Comparison]:
+    """Build a kernel for each defect, and compare it with set-up's."""
+    kernel = find_kernel()
+    if kernel is None:
+        raise SystemExit("bench.gate: no kernel is set up: make setup")
+    source = kernel.source
+    tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    found = []
+    for number, defect in enumerate(DEFECTS):
+        folder = output / f"defect{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        patch = folder / "defect.patch"
+        patch.write_text(_patch(tree, defect))
+        name = f"gate-defect{number}"
+        subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch], check=True)
+        begun_s = time.monotonic()
+        for side, which in (("base", "stock"), ("test", name)):
+            _sweep(resource_dir("batches") / "gate.batch", folder / side,
+                   [*defect.overrides, f"kernel={which}"])
+        found.append(_compared(defect.name, scored([folder / "base"]), scored([folder / "test"]),
+                               (time.monotonic() - begun_s) / 2))
+        subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
+    return found
+
+
+def _patch(tree: Path, defect: Defect) -> str:
+    saved = tree / ".flent-aqm" / "before" / defect.file
+    old = (saved if saved.is_file() else tree / defect.file).read_text()
+    if old.count(defect.old) != 1:
+        raise SystemExit(f"bench.gate: {defect.file}: expected {defect.old!r} once, found it "
+                         f"{old.count(defect.old)} times; mend DEFECTS")
+    new = old.replace(defect.old, defect.new)
+    return "".join(difflib.unified_diff(old.splitlines(True), new.splitlines(True),
+                                        f"a/{defect.file}", f"b/{defect.file}"))
+
+
+def _compared(name: str, base: Sequence[Scored], test: Sequence[Scored], wall_s: float
+              ) -> Comparison:
+    judged = judge(pair(base, test), USUAL)
+    one = Comparison(name, {each.metric.name: each.verdict for each in judged
+                            if each.verdict != SAME}, sentence(judged), wall_s)
+    print(f"{name} ({wall_s:.0f} s a side): {one.said}", flush=True)
+    return one
+
+
+def _sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> None:
+    if folder.is_dir() and any(folder.glob("*.flent.gz")):
+        return  # of a run before, which was stopped
+    subprocess.run([BIN / "flent", "-B", batch, f"--batch-override=output_path={folder}",
+                    *(f"--batch-override={each}" for each in overrides)],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
