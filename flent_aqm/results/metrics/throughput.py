@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import a_number
+from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import mean_mbps, shared_window, told_window
 from flent_aqm.results.metrics.window import Window
@@ -19,12 +20,23 @@ _RATE = {"download": "rate_down_mbps", "upload": "rate_up_mbps"}
 
 
 def throughput_mbps(run: Run, direction: str) -> float:
-    """Sum over the test's flows in a direction of what their tool reports as the mean of
-    the whole test. Raises NotAvailable."""
-    means = [flow.mean_mbps for flow in run.way(direction) if flow.mean_mbps is not None]
-    if len(means) < len(run.way(direction)):
+    """Sum over the test's flows in a direction of what their tool reports as the mean of the
+    whole test; of flows that come and go, of what they carried while there was any, over that
+    time. Raises NotAvailable."""
+    flows = run.way(direction)
+    means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
+    if len(means) < len(flows):
         raise NotAvailable("a flow's throughput is not known")
-    return sum(means)
+    if any(not flow.at_s.size for flow in flows):
+        return sum(means)
+    window = _while_any_ran(flows)
+    return sum(mean_mbps(flow, window) for flow in flows)
+
+
+def _while_any_ran(flows: Sequence[Flow]) -> Window:
+    """From the start of the first flow to the end of the last one."""
+    spans = [told_window(flow) for flow in flows]
+    return Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
 
 
 def utilisation_pct(run: Run, direction: str) -> float:
@@ -39,8 +51,7 @@ def utilisation_pct(run: Run, direction: str) -> float:
         raise NotAvailable("the file doesn't tell the rate of the link")
     if run.settings.get("rates_mbps"):
         raise NotAvailable("the rate of the link changed in the run")
-    spans = [told_window(flow) for flow in run.way(direction)]
-    window = Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
+    window = _while_any_ran(run.way(direction))
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
     return carried_mbps / (rate_mbps * payload_share(run, direction)) * 100
 

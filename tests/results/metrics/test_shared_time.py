@@ -45,6 +45,15 @@ def value(run: Run, name: str) -> float:
     return found
 
 
+def test_throughput_of_flows_that_come_and_go_is_never_more_than_the_link_has() -> None:
+    """One flow has the link, and for 2 s of 8 shares it with another: their means add up to
+    one and a half links."""
+    run = run_of({
+        "TCP upload::1": [(n, n + 1, FULL / 2 if 3 <= n < 5 else FULL) for n in range(8)],
+        "TCP upload::2": [(n, n + 1, FULL / 2) for n in (3, 4)]})
+    assert value(run, "throughput_upload_mbps") == pytest.approx(FULL)
+
+
 def with_cross() -> Run:
     """Cross traffic is alone for 5 s, shares the link fairly for 10 s, and is alone again."""
     return run_of({

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of docs/l4s.md, from runs of batches/l4s.batch.
+
+    .venv/bin/flent -B batches/l4s.batch
+    .venv/bin/python -m validation.l4s results/l4s-… [-o docs]
+
+Prints the table and, with -o, writes it between its two marks there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.shared_time import mean_mbps
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.metrics.window import Window
+from flent_aqm.show.looks import DASH
+from validation import marked
+
+PAGE, PART = "l4s.md", "scenario 6"
+WAY = "upload"
+# Of 60 s of load: what both need to find their shares is left out.
+SETTLED_S = 20.0
+# Queue of the batch, as its parameters tell it -> its name here and, by the classic control and
+# whether it has ECN, how many times the rate of the classic flow Prague had. Source:
+# s6_steady_state.md of github.com/heistp/l4s-tests, commit e9713f6.
+Against = tuple[str, bool]
+CUBIC, CUBIC_NO_ECN, RENO, RENO_NO_ECN = (
+    ("cubic", True), ("cubic", False), ("reno", True), ("reno", False))
+PUBLISHED: Mapping[tuple[str, str], tuple[str, Mapping[Against, float]]] = {
+    ("fq_codel", ""): ("fq_codel, one queue", {
+        CUBIC: 24, CUBIC_NO_ECN: 25, RENO: 42, RENO_NO_ECN: 40}),
+    ("fq_codel", "1ms"): ("fq_codel, one queue, 1 ms of 20", {
+        CUBIC: 27, CUBIC_NO_ECN: 25, RENO: 37, RENO_NO_ECN: 29}),
+    ("pie", ""): ("pie", {CUBIC: 23, CUBIC_NO_ECN: 23, RENO: 60, RENO_NO_ECN: 48}),
+    ("pie", "5ms"): ("pie, 100 packets, 5 ms", {
+        CUBIC: 20, CUBIC_NO_ECN: 23, RENO: 26, RENO_NO_ECN: 35}),
+    ("red", "150000"): ("red, 150000 bytes", {
+        CUBIC: 27, CUBIC_NO_ECN: 29, RENO: 27, RENO_NO_ECN: 35}),
+    ("red", "400000"): ("red, 400000 bytes", {
+        CUBIC: 22, CUBIC_NO_ECN: 25, RENO: 26, RENO_NO_ECN: 24}),
+    ("dualpi2", ""): ("dualpi2", {}),
+}
+# What tells queues of one kind apart.
+TOLD_BY = {"fq_codel": "target", "pie": "target", "red": "limit"}
+
+
+def lines(runs: Sequence[Run]) -> Iterator[str]:
+    """A row for each pair of flows in each queue, in the order of PUBLISHED."""
+    yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
+           "Prague | probe under load, median, ms |")
+    yield "|" + " --- |" * 7
+    found = {(_queue(run), _against(run)): run for run in runs}
+    for queue, (name, published) in PUBLISHED.items():
+        for against in (CUBIC, CUBIC_NO_ECN, RENO, RENO_NO_ECN):
+            run = found.get((queue, against))
+            if run is None:
+                continue
+            scalable, classic = _rates(run)
+            control, ecn = against
+            latency = METRICS["latency_loaded_median_ms"].of(run)
+            yield (f"| {name} | {control}, {'ECN' if ecn else 'no ECN'} | {scalable:.2f} | "
+                   f"{classic:.2f} | {_ratio(scalable / classic)} | "
+                   f"{_ratio(published[against]) if published else DASH} | "
+                   f"{f'{latency:.1f}' if isinstance(latency, float) else DASH} |")
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.0f}:1" if value >= 1.5 else f"{value:.1f}:1"
+
+
+def _queue(run: Run) -> tuple[str, str]:
+    """Its place in PUBLISHED."""
+    aqm = str(run.settings.get("aqm"))
+    told = run.settings.get(f"aqm_{TOLD_BY[aqm]}") if aqm in TOLD_BY else None
+    return aqm, "" if told is None else str(told)
+
+
+def _against(run: Run) -> Against:
+    _scalable, classic = run.way(WAY)
+    return classic.name.rpartition("x")[2], bool(int(str(run.settings.get("tcp_ecn") or 0)))
+
+
+def _rates(run: Run) -> tuple[float, float]:
+    """Mbit/s of the scalable flow and the classic one, once they have settled."""
+    scalable, classic = run.way(WAY)
+    window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
+    return mean_mbps(scalable, window), mean_mbps(classic, window)
+
+
+def main() -> int:
+    """Print the table, and write it into the page where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help=f"the folder of {PAGE}")
+    args = parser.parse_args()
+    try:
+        runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
+    except AqmError as error:
+        print(f"validation.l4s: {error}", file=sys.stderr)
+        return 1
+    text = "\n".join(lines(runs))
+    print(text)
+    if args.output:
+        marked.replace(args.output / PAGE, PART, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
