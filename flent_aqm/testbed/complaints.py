@@ -23,6 +23,8 @@ _ADDRESS = re.compile(r"\bip (?:0x)?([0-9a-f]{6,16})\b")
 _TELLERS = re.compile(r"show_stack|dump_stack|__warn|warn_slowpath|panic|segv|sig_handler|"
                       r"hard_handler|um_set_signals|unblock_signals|lockdep|print_|check_|__might|"
                       r"report|userspace|relay_signal|bad_|_printk|vprintk")
+# Files of the kind that a user brings.
+_CALLED_BY_NAME = re.compile(r", (?:sch|tcp)_\w+\.c line ")
 LONGEST = 400
 
 
@@ -36,6 +38,18 @@ def first_complaint(log: str, program: Path) -> str:
             text = f"{line} ({place})" if place else line
             return text[:LONGEST]
     return ""
+
+
+def hang(addresses: Iterable[int], program: Path) -> str:
+    """Return the place in the source where a kernel is that never ends, "" where nobody knows.
+    addresses: where it was seen, those of programs among them, the most frequent first.
+
+    A loop calls functions of others: the first place that is in a queue or a congestion control
+    is the one to tell.
+    """
+    places = [place for address in addresses if (place := _source_line(address, program))]
+    own = [place for place in places if _CALLED_BY_NAME.search(place)]
+    return (own or places or [""])[0]
 
 
 def leak(held: str) -> str:

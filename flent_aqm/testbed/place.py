@@ -158,6 +158,8 @@ class RunEnvironment:
         assert self._process is not None, "start() comes first"
         try:
             in_time = _ends_within(self._process, self._wall_limit_s)
+            if not in_time:
+                self._before_it_is_stopped()
         except BaseException:
             self.kill()
             raise
@@ -174,6 +176,9 @@ class RunEnvironment:
             raise LabError(f"{self.name} ended before its command did: {self._last_words()}")
         return Outcome(int(status), None if self.real_time else float(read_text(self._uptime) or 0),
                        time.monotonic() - self._started_at)
+
+    def _before_it_is_stopped(self) -> None:
+        """At the wall-time limit: what can be learnt only of a thing that still runs."""
 
     def _remove_odd(self) -> str:
         """Remove links, pipes, sockets and devices that were made inside, which would lead

@@ -20,8 +20,9 @@ from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.setup.kernel.locate import Kernel, kernel_called
 from flent_aqm.setup.kernel.named import find_named
-from flent_aqm.testbed.complaints import first_complaint, leak
+from flent_aqm.testbed.complaints import first_complaint, hang, leak
 from flent_aqm.testbed.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
+from flent_aqm.testbed.hang import busy_addresses
 from flent_aqm.testbed.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
@@ -46,6 +47,7 @@ class Lab(RunEnvironment):
                  env: Mapping[str, str] | None = None, **options: Any) -> None:
         self._kernel = kernel or kernel_called(scenario.kernel)
         _check_has(scenario)
+        self._hangs_in = ""
         super().__init__(scenario, argv, env={environment.IN_LAB: "1", **(env or {})}, **options)
         (self.folder / "uml").mkdir()
 
@@ -69,8 +71,16 @@ class Lab(RunEnvironment):
         if self._scenario.kernel == STOCK:
             return
         found = first_complaint(log, self._kernel.path) or leak(held)
+        if self._hangs_in and not found:
+            found = (f"it hangs, {self._hangs_in}: stopped after {self._wall_limit_s:g} s of "
+                     "wall time")
         if found:
             raise LabError(f"the kernel {self._scenario.kernel}: {found}") from None
+
+    def _before_it_is_stopped(self) -> None:
+        """Where a kernel of the user's is, if it is what never ends."""
+        if self._scenario.kernel != STOCK and self._process is not None:
+            self._hangs_in = hang(busy_addresses(os.getsid(self._process.pid)), self._kernel.path)
 
     def _fail_if_lost(self) -> None:
         if _LOST_PROCESS in self.console():

@@ -8,7 +8,7 @@
 #include <linux/skbuff.h>
 #include <net/pkt_sched.h>
 
-enum { WARNS = 1001, LEAKS, CRASHES };
+enum { WARNS = 1001, LEAKS, CRASHES, HANGS };
 
 struct faulty {
 	unsigned int packets;
@@ -35,6 +35,10 @@ static int faulty_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			return NET_XMIT_SUCCESS;
 		case CRASHES:
 			*q->nowhere = 1;
+			break;
+		case HANGS:
+			while (READ_ONCE(q->packets))
+				cpu_relax();
 			break;
 		}
 	}

@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,13 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.asked.router_hook import apply_command
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import LabError
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.tree import NOTES
+from flent_aqm.testbed.virtual import Lab
 
 CODE = Path(__file__).parents[2] / "own_code"
 BIN = Path(sys.executable).parent
@@ -154,6 +159,21 @@ def test_a_mistake_of_the_queue_is_the_cause_of_the_failed_run(
     log, = runs.folder.glob(f"*{txqueuelen}*.log")
     cause = log.read_text().rpartition("--- failed\n")[2]
     assert re.search(said, cause), cause
+
+
+def test_a_queue_that_never_ends_is_told_with_its_place(kernel: str) -> None:
+    """At the limit of wall time, which begins with wait()."""
+    scenario = Scenario(kernel=kernel, aqm="faulty", txqueuelen=1004, rate_up_mbps=20,
+                        rate_down_mbps=20)
+    with Lab(scenario, ["sh", "-c", "echo begun; ping -q -i 0.01 -c 1000 server"], servers=(),
+             prelude=[apply_command(scenario)], wall_limit_s=1) as lab:
+        lab.start()
+        while not lab.stdout.exists() or "begun" not in lab.stdout.read_text():
+            time.sleep(0.1)
+        time.sleep(2)
+        with pytest.raises(LabError, match=rf"the kernel {kernel}: it hangs, in faulty_enqueue, "
+                                           r"sch_faulty.c line \d+: stopped after 1 s"):
+            lab.wait()
 
 
 def test_queues_that_no_kernel_has_are_refused_before_anything_runs(
