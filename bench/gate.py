@@ -28,7 +28,7 @@ from flent_aqm.commands.verdict import scored
 from flent_aqm.results.score.shown import Scored
 from flent_aqm.results.verdict.decide import SAME, USUAL, judge
 from flent_aqm.results.verdict.pairs import SEED, pair
-from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.kernel.recipe import stock_source
 from flent_aqm.show.verdict_page import sentence
 
 RESULTS = Path(__file__).parent / "results"
@@ -112,8 +112,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str) -> list[Comparison]:
         batch = folder / "gate.batch"
         # Flent reads the base.batch of the same folder.
         (folder / "base.batch").write_text(base)
-        batch.write_text(_SEED_LINE.sub(
-            lambda line, first=number * SEEDS: f"seed = {first + int(line[1])}", text))
+        batch.write_text(_with_seeds_from(text, number * SEEDS))
         begun_s = time.monotonic()
         _sweep(batch, folder / "runs", [f"aqm={aqm}"])
         took_s = time.monotonic() - begun_s
@@ -125,6 +124,10 @@ def false_alarms(output: Path, comparisons: int, aqm: str) -> list[Comparison]:
     return found
 
 
+def _with_seeds_from(text: str, first: int) -> str:
+    return _SEED_LINE.sub(lambda line: f"seed = {first + int(line[1])}", text)
+
+
 def _with_seed_from_one(run: Scored, first: int) -> Scored:
     """As if both sides had the same seeds, without which there are no pairs."""
     return replace(run, settings={**run.settings, SEED: int(str(run.settings[SEED])) - first})
@@ -132,10 +135,9 @@ def _with_seed_from_one(run: Scored, first: int) -> Scored:
 
 def power(output: Path) -> list[Comparison]:
     """Build a kernel for each defect, and compare it with set-up's."""
-    kernel = find_kernel()
-    if kernel is None:
+    source = stock_source()
+    if source is None:
         raise SystemExit("bench.gate: no kernel is set up: make setup")
-    source = kernel.source
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
     found = []
     for number, defect in enumerate(DEFECTS):

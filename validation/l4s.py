@@ -17,6 +17,7 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.shared_time import mean_mbps
 from flent_aqm.results.metrics.table import METRICS
@@ -28,24 +29,17 @@ PAGE, PART = "l4s.md", "scenario 6"
 WAY = "upload"
 # Of 60 s of load: what both need to find their shares is left out.
 SETTLED_S = 20.0
-# Queue of the batch, as its parameters tell it -> its name here and, by the classic control and
-# whether it has ECN, how many times the rate of the classic flow Prague had. Source:
-# s6_steady_state.md of github.com/heistp/l4s-tests, commit e9713f6.
-Against = tuple[str, bool]
-CUBIC, CUBIC_NO_ECN, RENO, RENO_NO_ECN = (
-    ("cubic", True), ("cubic", False), ("reno", True), ("reno", False))
-PUBLISHED: Mapping[tuple[str, str], tuple[str, Mapping[Against, float]]] = {
-    ("fq_codel", ""): ("fq_codel, one queue", {
-        CUBIC: 24, CUBIC_NO_ECN: 25, RENO: 42, RENO_NO_ECN: 40}),
-    ("fq_codel", "1ms"): ("fq_codel, one queue, 1 ms of 20", {
-        CUBIC: 27, CUBIC_NO_ECN: 25, RENO: 37, RENO_NO_ECN: 29}),
-    ("pie", ""): ("pie", {CUBIC: 23, CUBIC_NO_ECN: 23, RENO: 60, RENO_NO_ECN: 48}),
-    ("pie", "5ms"): ("pie, 100 packets, 5 ms", {
-        CUBIC: 20, CUBIC_NO_ECN: 23, RENO: 26, RENO_NO_ECN: 35}),
-    ("red", "150000"): ("red, 150000 bytes", {
-        CUBIC: 27, CUBIC_NO_ECN: 29, RENO: 27, RENO_NO_ECN: 35}),
-    ("red", "400000"): ("red, 400000 bytes", {
-        CUBIC: 22, CUBIC_NO_ECN: 25, RENO: 26, RENO_NO_ECN: 24}),
+CLASSIC = ("cubic", "reno")
+# Queue of the batch, as its parameters tell it -> its name here and how many times the rate of
+# the classic flow Prague had, where both have ECN. Source: s6_steady_state.md of
+# github.com/heistp/l4s-tests, commit e9713f6.
+PUBLISHED: Mapping[tuple[str, str], tuple[str, Mapping[str, float]]] = {
+    ("fq_codel", ""): ("fq_codel, one queue", {"cubic": 24, "reno": 42}),
+    ("fq_codel", "1ms"): ("fq_codel, one queue, 1 ms of 20", {"cubic": 27, "reno": 37}),
+    ("pie", ""): ("pie", {"cubic": 23, "reno": 60}),
+    ("pie", "5ms"): ("pie, 100 packets, 5 ms", {"cubic": 20, "reno": 26}),
+    ("red", "150000"): ("red, 150000 bytes", {"cubic": 27, "reno": 27}),
+    ("red", "400000"): ("red, 400000 bytes", {"cubic": 22, "reno": 26}),
     ("dualpi2", ""): ("dualpi2", {}),
 }
 # What tells queues of one kind apart.
@@ -57,18 +51,17 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + " --- |" * 7
-    found = {(_queue(run), _against(run)): run for run in runs}
+    found = {(_queue(run), _control(_flows(run)[1])): run for run in runs}
     for queue, (name, published) in PUBLISHED.items():
-        for against in (CUBIC, CUBIC_NO_ECN, RENO, RENO_NO_ECN):
-            run = found.get((queue, against))
+        for control in CLASSIC:
+            run = found.get((queue, control))
             if run is None:
                 continue
             scalable, classic = _rates(run)
-            control, ecn = against
             latency = METRICS["latency_loaded_median_ms"].of(run)
-            yield (f"| {name} | {control}, {'ECN' if ecn else 'no ECN'} | {scalable:.2f} | "
+            yield (f"| {name} | {control} | {scalable:.2f} | "
                    f"{classic:.2f} | {_ratio(scalable / classic)} | "
-                   f"{_ratio(published[against]) if published else DASH} | "
+                   f"{_ratio(published[control]) if published else DASH} | "
                    f"{f'{latency:.1f}' if isinstance(latency, float) else DASH} |")
 
 
@@ -83,14 +76,20 @@ def _queue(run: Run) -> tuple[str, str]:
     return aqm, "" if told is None else str(told)
 
 
-def _against(run: Run) -> Against:
-    _scalable, classic = run.way(WAY)
-    return classic.name.rpartition("x")[2], bool(int(str(run.settings.get("tcp_ecn") or 0)))
+def _flows(run: Run) -> tuple[Flow, Flow]:
+    """The scalable one and the classic one."""
+    one, other = run.way(WAY)
+    return (other, one) if _control(one) in CLASSIC else (one, other)
+
+
+def _control(flow: Flow) -> str:
+    """Its congestion control, of a name such as "TCP upload 1xcubic"."""
+    return flow.name.rpartition("x")[2]
 
 
 def _rates(run: Run) -> tuple[float, float]:
     """Mbit/s of the scalable flow and the classic one, once they have settled."""
-    scalable, classic = run.way(WAY)
+    scalable, classic = _flows(run)
     window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
     return mean_mbps(scalable, window), mean_mbps(classic, window)
 
