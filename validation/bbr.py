@@ -56,7 +56,10 @@ class Case:
 
 
 def _found_rate(run: Run) -> Outcome:
-    share = _share(run, FOUND_S + 2 * _delay_s(run), None)
+    # The median over time leaves out PROBE_RTT, which takes 6 % of the time at 400 ms.
+    flow, = run.way(WAY)
+    late = flow.at_s > told_window(flow).start_s + FOUND_S + 2 * _delay_s(run)
+    share = float(numpy.median(flow.mbps[late])) / _payload_mbps(run)
     return Outcome(f"{share:.1%}", share >= 0.98)
 
 
@@ -112,17 +115,17 @@ CASES = (
     Case("startup", "Exiting STARTUP on Bandwidth Plateau",
          "98 % of the rate or more, 50 Mbit/s and 40 ms", _found_rate),
     Case("startup-near", "the same", "the same at 1 ms", _found_rate),
-    Case("startup-far", "the same", "the same at 400 ms", _found_rate),
+    Case("startup-far", "the same", "the same at 10 Mbit/s and 400 ms", _found_rate),
     Case("startup", "Exiting DRAIN Based on Inflight; Exiting PROBE_DOWN on Inflight",
          "a probe's median wait of at most a quarter of the round trip", _queue_drained),
     Case("probe-rtt", "Entering and Exiting PROBE_RTT",
          "the flow's rate falls for a moment, again and again", _dips),
     Case("small-product", "Correctly Managing Sub-Packet BDPs",
-         "98 % of the rate or more, 1 Mbit/s and 5 ms", _found_rate),
+         "98 % of the rate or more, 10 Mbit/s and 1 ms: 0.8 packets", _found_rate),
     Case("faster", "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached",
          "90 % of 100 Mbit/s within ten times log2(BDP) round trips, 84", _grows),
     Case("slower", "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down",
-         "in the last 5 of 20 s 95 % of the new rate, and waits below the round trip", _shrinks),
+         "5 to 10 s after, 95 % of the new rate, and waits below the round trip", _shrinks),
     Case("policer", "Handling Token Bucket Policers",
          f"90 % of the rate or more, drops of at most {LOSS_PCT:g} %", _conforms),
     Case("two", "none of its sections: two flows of it", "Jain's index of 0.9 or more", _shares),
@@ -142,7 +145,11 @@ def _rate(run: Run, start_s: float, end_s: float | None) -> float:
 
 def _share(run: Run, start_s: float, end_s: float | None) -> float:
     """Of what TCP can carry at the run's rate."""
-    return _rate(run, start_s, end_s) / (float(str(run.settings["rate_up_mbps"])) * PAYLOAD_SHARE)
+    return _rate(run, start_s, end_s) / _payload_mbps(run)
+
+
+def _payload_mbps(run: Run) -> float:
+    return float(str(run.settings["rate_up_mbps"])) * PAYLOAD_SHARE
 
 
 def _delay_s(run: Run) -> float:

@@ -60,12 +60,13 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
             scalable, classic = _rates(run)
             latency = METRICS["latency_loaded_median_ms"].of(run)
             yield (f"| {name} | {control} | {scalable:.2f} | "
-                   f"{classic:.2f} | {_ratio(scalable / classic)} | "
-                   f"{_ratio(published[control]) if published else DASH} | "
+                   f"{classic:.2f} | {ratio(scalable / classic)} | "
+                   f"{ratio(published[control]) if published else DASH} | "
                    f"{f'{latency:.1f}' if isinstance(latency, float) else DASH} |")
 
 
-def _ratio(value: float) -> str:
+def ratio(value: float) -> str:
+    """Return it as 23:1."""
     return f"{value:.0f}:1" if value >= 1.5 else f"{value:.1f}:1"
 
 

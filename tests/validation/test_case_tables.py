@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tables of docs/l4s.md and docs/bbr.md have a row for each cell of their batches."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.paths import resource_dir
+from validation import bbr, l4s
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def values(batch: str, key: str) -> set[str]:
+    """What a key has in a batch's arguments."""
+    text = (resource_dir("batches") / batch).read_text()
+    return set(re.findall(rf"^{key} = ([^$\n]+)$", text, re.MULTILINE))
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of the page's first table, without its head."""
+    table = re.search(r"^<!-- [\w ]+: made by .*\n((?:\|.*\n)+)", (DOCS / page).read_text(),
+                      re.MULTILINE)
+    assert table, page
+    return [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in table[1].splitlines()[2:]]
+
+
+def test_each_queue_of_the_l4s_batch_has_its_rows() -> None:
+    """One for each classic control, in the order of the table's names."""
+    names = [name for name, _ in l4s.PUBLISHED.values()]
+    assert set(names) == values("l4s.batch", "queue")
+    assert set(l4s.CLASSIC) == values("l4s.batch", "classic")
+    assert [(row[0], row[1]) for row in rows("l4s.md")] == [
+        (name, control) for name in names for control in l4s.CLASSIC]
+
+
+def test_each_case_of_the_bbr_batch_is_judged() -> None:
+    """By its check, and stands on the page with what was wanted."""
+    assert {case.check for case in bbr.CASES} == values("bbr.batch", "check")
+    assert [(row[0], row[1]) for row in rows("bbr.md")] == [
+        (case.sections, case.wanted) for case in bbr.CASES]
+
+
+@pytest.mark.parametrize(("scalable", "classic", "said"), [
+    (46.0, 2.0, "23:1"), (24.0, 20.0, "1.2:1"), (20.0, 24.0, "0.8:1")])
+def test_ratio_is_told_as_published_ones_are(scalable: float, classic: float, said: str) -> None:
+    """Near one with a digit more, as 1:1 would hide who has more."""
+    assert l4s.ratio(scalable / classic) == said
