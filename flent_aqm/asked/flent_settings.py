@@ -68,6 +68,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "speedtest_tls": _FLAG,
     "nuttcp_port": _PORT,
     "iperf2_port": _PORT,
+    "trip_times": _FLAG,
     "quic_port": _PORT,
     "keep_pcap": _FLAG,
     "start_jitter_ms": _DECIMAL,

@@ -30,6 +30,8 @@ NEEDS = {
     "ndt7_browser": Needs(("chromium", defaults.NDT7_JS), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "ndt7": Needs(("ndt7-client",), ("irtt", "ndt7-cleartext"), ("iperf3",)),
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
+    "librespeed_browser": Needs(("chromium", defaults.LIBRESPEED_WORKER),
+                                ("irtt", "speedtest-cleartext"), ("iperf3",), encrypted=True),
     **{name: Needs((), ("irtt", "speedtest-cleartext"), ("iperf3",))
        for name in ("responsiveness", "librespeed", "cloudflare", "ookla_style")},
     "nuttcp": Needs(("nuttcp",), ("irtt", "nuttcp"), ("iperf3",)),

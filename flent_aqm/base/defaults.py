@@ -64,6 +64,8 @@ NDT7_SERVERS = ("own", "mlab")
 MLAB_NDT7_CLIENT = "ndt7-client-mlab"
 # And its library for browsers, which is no program.
 NDT7_JS = "ndt7-js"
+# The script of LibreSpeed's page that does its test, which is the user's.
+LIBRESPEED_WORKER = "speedtest_worker.js"
 
 # Congestion control of the hosts where nothing else asks for one: Linux's own default. A
 # new namespace takes over the one that the host was set to.

@@ -33,6 +33,8 @@ DEV_UP = "FLENT_AQM_DEV_UP"
 DISABLE = "FLENT_AQM_DISABLE"
 KERNEL = "FLENT_AQM_KERNEL"
 DEBIAN_URI = "FLENT_AQM_DEBIAN_URI"
+# A folder with a copy of librespeed/speedtest.
+LIBRESPEED = "FLENT_AQM_LIBRESPEED"
 # Data files are trusted, and may be as large as our own.
 LARGE_FILES = "FLENT_AQM_LARGE_FILES"
 # Between flent-aqm speedtest and its Flent.
@@ -84,6 +86,7 @@ VARIABLES: dict[str, Variable] = {
         ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/speedtest/measure.py")),
     KERNEL: Variable((USER,), ("flent_aqm/setup/kernel/locate.py",)),
     DEBIAN_URI: Variable((USER,), ("flent_aqm/setup/apt.py",)),
+    LIBRESPEED: Variable((USER,), ("flent_aqm/setup/librespeed_page.py",)),
     NETPERF_PASSPHRASE: Variable(
         ("flent_aqm/sweep/speedtest/measure.py",), ("flent_aqm/measure/runners/netperf.py",)),
 }

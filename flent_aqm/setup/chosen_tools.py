@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-from flent_aqm.base import defaults
+from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ToolMissing
+from flent_aqm.setup.librespeed_page import find_worker
 from flent_aqm.setup.ndt7_makers import find_mlab_client, find_ndt7_js
 from flent_aqm.setup.tools import find_tool, tool_path
 
@@ -22,7 +23,11 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
     "iperf": (
         lambda: find_tool("iperf"), "the test iperf2_bounceback needs iperf, version 2.1 or newer"),
     defaults.NDT7_JS: (find_ndt7_js, "ndt7_browser needs M-Lab's ndt7.js"),
-    "chromium": (lambda: find_tool("chromium"), "ndt7_browser needs Chromium"),
+    "chromium": (
+        lambda: find_tool("chromium"), "ndt7_browser and librespeed_browser need Chromium"),
+    defaults.LIBRESPEED_WORKER: (
+        find_worker, (f"librespeed_browser needs {defaults.LIBRESPEED_WORKER} of "
+                      f"librespeed/speedtest, whose folder {environment.LIBRESPEED} names")),
 }
 # Python packages in the place of programs.
 PACKAGES = {"aioquic": "QUIC (quic_download, cross_traffic=quic)"}

@@ -24,12 +24,17 @@ _WORDS = {"upload": "up", "download": "down"}
 class AqmIperf2Runner(OneWayRunner):
     """iperf's bounceback beside a working load of one TCP connection.
 
-    Keys of the data set: see OneWayRunner; direction is that of the load. Series: throughput of
-    the load, Mbit/s. Raw samples have 'val' and 'dur' (s), or bounceback_ms, the mean of 5 s,
+    Keys of the data set: see OneWayRunner; direction is that of the load; trip_times (True: tell
+    the messages' delay of each way, too, by the clocks of both hosts). Series: throughput of the
+    load, Mbit/s. Raw samples have 'val' and 'dur' (s), or bounceback_ms, the mean of 5 s,
     and bounceback_max_ms.
     """
 
     usual_port = defaults.IPERF2_PORT
+
+    def __init__(self, *, trip_times: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.trip_times = trip_times
 
     def check(self) -> None:
         program = find_program("iperf")
@@ -44,6 +49,8 @@ class AqmIperf2Runner(OneWayRunner):
         words = [str(program), "-c", normalise_host(self.host), "-p", str(self.port), "-e",
                  "-f", "m", "-i", f"{INTERVAL_S}", "-t", f"{self.length:g}", "--bounceback",
                  f"--bounceback-congest={_WORDS[self.direction]},1"]
+        if self.trip_times:
+            words.append("--trip-times")
         if self.settings.IP_VERSION == 6:
             words.append("-V")
         self.command = shlex.join(words)
@@ -58,6 +65,9 @@ class AqmIperf2Runner(OneWayRunner):
         samples += [{"t": start_s + one.end_s, "bounceback_ms": one.mean_ms,
                      "bounceback_max_ms": one.max_ms} for one in found.bounces]
         way, all_bounces = self.direction, found.all_bounces
+        one_way = {} if found.one_way is None else {
+            f"owd_to_server_{way}_ms": found.one_way.to_server_ms,
+            f"owd_from_server_{way}_ms": found.one_way.from_server_ms}
         return ([[one["t"], one["val"]] for one in samples if "val" in one],
                 sorted(samples, key=lambda one: one["t"]), {
                     "MEAN_VALUE": found.whole.mbps, "LOAD_START": start_s,
@@ -65,4 +75,4 @@ class AqmIperf2Runner(OneWayRunner):
                     "SPEEDTEST": {"client": "iperf2_bounceback", "numbers": {
                         f"{way}_mbps": found.whole.mbps, f"rps_{way}": all_bounces.rps,
                         f"bounceback_{way}_ms": all_bounces.mean_ms,
-                        f"bounceback_max_{way}_ms": all_bounces.max_ms}}})
+                        f"bounceback_max_{way}_ms": all_bounces.max_ms, **one_way}}})

@@ -8,13 +8,17 @@ import shlex
 import sys
 from typing import IO, Any, ClassVar
 
-from flent_aqm.base import defaults
+from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult, ParseError
-from flent_aqm.base.flent_api import NullRunner, normalise_host
+from flent_aqm.base.flent_api import NullRunner, RunnerCheckError, lookup_host, normalise_host
+from flent_aqm.base.shell import find_program
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.speedtests.table import CLIENTS
+from flent_aqm.setup.librespeed_page import find_worker
 
 MODULE = "flent_aqm.measure.speedtests"
+# In place of a client of ours: LibreSpeed's own script, in a page.
+BROWSER = "librespeed_browser"
 WATCHDOG_MARGIN_S = 60
 
 
@@ -41,15 +45,31 @@ class AqmSpeedtestRunner(SupervisedRunner):
         self.direction = direction
         self.host = host
         self.port = port
+        self.tls = tls
         self.options = [*(options or []), *(["--tls"] if tls else [])]
 
     def check(self) -> None:
+        self.command = shlex.join(
+            self._browser_words() if self.client == BROWSER else self._client_words())
+        super().check()
+
+    def _client_words(self) -> list[str]:
         words = [sys.executable, "-P", "-m", MODULE, self.client,
                  "--host", normalise_host(self.host), "--port", str(self.port), *self.options]
         if self.settings.IP_VERSION:
             words += ["--ip-version", str(self.settings.IP_VERSION)]
-        self.command = shlex.join(words)
-        super().check()
+        return words
+
+    def _browser_words(self) -> list[str]:
+        worker, chromium = find_worker(), find_program("chromium")
+        if worker is None or chromium is None:
+            raise RunnerCheckError(
+                "LibreSpeed in a browser needs chromium, and a copy of librespeed/speedtest whose "
+                f"folder is in {environment.LIBRESPEED} (docs/optional-tools.md)")
+        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
+        address = normalise_host(found[4][0], bracket_v6=True)
+        return [sys.executable, "-P", "-m", f"{MODULE}.{BROWSER}", str(worker), str(chromium),
+                f"{'https' if self.tls else 'http'}://{address}:{self.port}"]
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         parsed = read_report(text_of(output), self.client)

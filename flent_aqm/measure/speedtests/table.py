@@ -75,6 +75,15 @@ CLIENTS: Mapping[str, Client] = {
             Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
             Number("jitter_ms", "ms", LOWER, "its jitter: of the idle line, smoothed"),
         )),
+    "librespeed_browser": Client(
+        "librespeed_browser", "LibreSpeed's own script in headless Chromium",
+        "librespeed/speedtest, speedtest_worker.js, which runs",
+        ("/backend/garbage.php", "/backend/empty.php"),
+        60, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}, with 6 % for headers"),
+            Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
+            Number("jitter_ms", "ms", LOWER, "its jitter: of the idle line, smoothed"),
+        )),
     "cloudflare": Client(
         "cloudflare",
         "requests of growing sizes, one after the other, with a small one beside them "
@@ -115,5 +124,9 @@ CLIENTS: Mapping[str, Client] = {
             *_both("rps_{}", "1/s", HIGHER, "its responses a second under {}"),
             *_both("bounceback_{}_ms", "ms", LOWER, "its mean bounceback under {}"),
             *_both("bounceback_max_{}_ms", "ms", LOWER, "its longest bounceback under {}"),
+            *_both("owd_to_server_{}_ms", "ms", LOWER,
+                   "its messages' mean delay to the server under {}"),
+            *_both("owd_from_server_{}_ms", "ms", LOWER,
+                   "its messages' mean delay back from the server under {}"),
         )),
 }

@@ -79,8 +79,8 @@ STORED_AS: Mapping[str, Callable[[Sequence[str]], Stored]] = {
     **dict.fromkeys(("ndt7", "ndt7_download", "ndt7_upload", "iperf3_bidirectional",
                      "iperf3_download", "iperf3_upload", "speedtest_concurrent",
                      "speedtest_sequential", "speedtest_idle", "ndt7_browser", "responsiveness",
-                     "librespeed", "cloudflare", "ookla_style", "nuttcp", "iperf2_bounceback"),
-                    _as_is),
+                     "librespeed", "librespeed_browser", "cloudflare", "ookla_style", "nuttcp",
+                     "iperf2_bounceback"), _as_is),
     "quic_download": _quic,
     "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows, "ping_exp": _pings}
 

@@ -24,8 +24,8 @@ from ...bridge.conftest import Env
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 SPEEDTESTS = GOLDEN.parent / "speedtests"
 # Drawing takes time, and these are of librespeed's form.
-LIKE_LIBRESPEED = {"ndt7_browser", "responsiveness", "cloudflare", "ookla_style", "nuttcp",
-                   "iperf2_bounceback"}
+LIKE_LIBRESPEED = {"ndt7_browser", "librespeed_browser", "responsiveness", "cloudflare",
+                   "ookla_style", "nuttcp", "iperf2_bounceback"}
 SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home/anna",
            "52:54:00:ab:cd:ef")
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A page in headless Chromium that tells what it finds: a speed test of a maker's, as people run
+it.
+
+The page and its scripts are served on loopback. It tells by POST to `told`, and says by one to
+`end` that it is done.
+"""
+
+from __future__ import annotations
+
+import http.server
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+# Nothing but the test uses the network, and no window, sandbox or processor for graphics is
+# needed. A certificate is not checked, as by the other clients.
+WORDS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--disable-dev-shm-usage", "--ignore-certificate-errors")
+
+
+def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str, str],
+         heard: Callable[[bytes], None], *, patience_s: float, words: tuple[str, ...] = ()
+         ) -> bool:
+    """Show a page until it says that it is done, for patience_s at most; False if it never did.
+
+    files: what it may load, by path; query: for it, in its address; heard: is given what it
+    tells, by one thread at a time; words: further ones for the browser.
+    """
+    ended = threading.Event()
+    lock = threading.Lock()
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        """The page's files, and what it tells."""
+
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            name = urlsplit(self.path).path
+            if name == "/":
+                self._answer(200, page.encode(), "text/html")
+            elif name in files:
+                self._answer(200, files[name].read_bytes(), "text/javascript")
+            else:
+                self._answer(404, b"", "text/plain")
+
+        def do_POST(self) -> None:
+            told = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if self.path == "/told":
+                with lock:
+                    heard(told)
+            self._answer(204, b"", "text/plain")
+            if self.path == "/end":
+                ended.set()
+
+        def _answer(self, status: int, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            if status != 204:
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as own, \
+            tempfile.TemporaryDirectory(prefix="flent-aqm-browser-",
+                                        ignore_cleanup_errors=True) as profile:
+        threading.Thread(target=own.serve_forever, daemon=True).start()
+        browser = subprocess.Popen(
+            [chromium, *WORDS, *words, f"--user-data-dir={profile}",
+             f"http://127.0.0.1:{own.server_port}/?{urlencode(query)}"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            return ended.wait(patience_s)
+        finally:
+            browser.kill()
+            browser.wait()
+            own.shutdown()

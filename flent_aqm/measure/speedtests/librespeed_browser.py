@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""LibreSpeed itself: its own speedtest_worker.js in headless Chromium, against our server.
+
+    python -m flent_aqm.measure.speedtests.librespeed_browser WORKER_JS CHROMIUM URL
+
+WORKER_JS is the user's, of a copy of librespeed/speedtest; none of it is in this package. The page
+around it does what its speedtest.js does: it starts the worker, with no setting but the server's
+paths, and asks for its state every 200 ms. Prints a report as librespeed.py's client does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.chromium import show
+from flent_aqm.measure.speedtests.report import Report
+
+END_S = 120.0
+# The page would come from the server that it tests; here it comes from loopback.
+WORDS = ("--disable-web-security",)
+# States of the worker.
+_DOWNLOAD, _UPLOAD, _ABORTED = 1, 3, 5
+_WAYS = {_DOWNLOAD: ("download", "dlStatus"), _UPLOAD: ("upload", "ulStatus")}
+_NUMBERS = {"download_mbps": "dlStatus", "upload_mbps": "ulStatus", "ping_ms": "pingStatus",
+            "jitter_ms": "jitterStatus"}
+PAGE = """<!DOCTYPE html>
+<meta charset="utf-8">
+<title>LibreSpeed</title>
+<script>
+'use strict';
+const server = new URLSearchParams(location.search).get('server') + '/backend/';
+const worker = new Worker('speedtest_worker.js');
+let last = Promise.resolve();
+function send(path, body) {
+  last = last.then(() => fetch(path, {method: 'POST', body: body}));
+}
+const ask = setInterval(() => worker.postMessage('status'), 200);
+worker.onmessage = (event) => {
+  const state = JSON.parse(event.data);
+  send('told', JSON.stringify(Object.assign({at_ms: performance.timeOrigin + performance.now()},
+                                            state)));
+  if (state.testState >= 4) {
+    clearInterval(ask);
+    send('end', '');
+  }
+};
+worker.postMessage('start ' + JSON.stringify({
+  url_dl: server + 'garbage.php', url_ul: server + 'empty.php', url_ping: server + 'empty.php',
+  url_getIp: server + 'getIP.php', getIp_ispInfo: false}));
+</script>
+"""
+
+
+class Heard:
+    """What the page told, as a report. Times are the page's, which are this machine's."""
+
+    def __init__(self) -> None:
+        self.report = Report("librespeed_browser")
+        self.last: dict[str, object] = {}
+        self._epoch_s = time.time() - time.monotonic()
+
+    def take(self, told: bytes) -> None:
+        """A state of the worker."""
+        self.last = state = json.loads(told)
+        at_s = state["at_ms"] / 1000 - self._epoch_s
+        direction, name = _WAYS.get(state["testState"], ("", ""))
+        if not direction:
+            return
+        way = self.report.way(direction)
+        if way.start_s is None:
+            way.start_s = way.end_s = at_s
+        length_s = at_s - way.end_s
+        if state[name] and length_s > 0:
+            # What it shows is a mean since its time of grace; kept as the rate that it showed.
+            way.rates.append((at_s, length_s, round(float(state[name]) * length_s * 125_000)))
+        way.end_s = at_s
+
+    def conclude(self) -> Report:
+        """The report. Raises BadResult for a test that didn't come to a number."""
+        for number, name in _NUMBERS.items():
+            try:
+                self.report.numbers[number] = float(str(self.last.get(name, "")))
+            except ValueError:
+                raise BadResult(f"LibreSpeed's page shows {self.last.get(name)!r} for {number}; "
+                                "expected a number") from None
+        for direction, name in _WAYS.values():
+            self.report.way(direction).mbps = float(str(self.last[name]))
+        return self.report
+
+
+def main() -> int:
+    """Run the page; exit status 1 when it never came to its end, or to no numbers."""
+    worker, chromium, server = sys.argv[1:]
+    heard = Heard()
+    if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": server},
+                heard.take, patience_s=END_S, words=WORDS):
+        print(f"LibreSpeed's page in {chromium} did not end within {END_S:g} s", file=sys.stderr)
+        return 1
+    try:
+        print(heard.conclude().text())
+    except BadResult as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
