@@ -78,7 +78,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "ping_host": _LAB_HOST,
     "tcp_cong_control": _WORDS,
     # of the speed tests over HTTP
-    "http_version": text("[12]"),
+    "http_version": text("[123]"),
     "interval_s": _DECIMAL,
     "most_connections": _COUNT,
     "probes_per_s": _COUNT,

@@ -56,6 +56,9 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
         needs = _ndt7(needs, scenario, parameters)
     if "speedtest-cleartext" in needs.servers and switch(parameters.get("speedtest_tls", "no")):
         needs = replace(needs, servers=("irtt", "speedtest"), encrypted=True)
+    if test_name == "responsiveness" and str(parameters.get("http_version")) == "3":
+        needs = replace(needs, servers=("irtt", "speedtest-http3"), encrypted=True,
+                        tools=(*needs.tools, "aioquic"))
     kind = kind_of(scenario.cross_traffic)
     if kind:
         cross = (kind.server,) if kind.server else needs.cross_servers

@@ -46,6 +46,9 @@ SERVERS: Mapping[str, Server] = {
         {**_SPEEDTEST, "SPEEDTEST_TLS_PORT": (defaults.SPEEDTEST_TLS_PORT,)},
         words=("responsiveness", "librespeed", "cloudflare", "ookla_style", "speedtest",
                str(defaults.SPEEDTEST_PORT), str(defaults.SPEEDTEST_TLS_PORT))),
+    "speedtest-http3": Server(
+        {"SPEEDTEST_HTTP3_PORT": (defaults.SPEEDTEST_HTTP3_PORT,)}, "udp", module="aioquic",
+        behind_ssh=False, words=("http_version=3",)),
     "nuttcp": Server({"NUTTCP_PORT": (defaults.NUTTCP_PORT,)}, program="nuttcp"),
     "iperf2": Server({"IPERF2_PORT": (defaults.IPERF2_PORT,)}, program="iperf"),
     "irtt-call": Server({"CALL_PORT": (defaults.CALL_PORT,)}, "udp", program="irtt"),

@@ -86,6 +86,8 @@ NETPERF_PORT = 12865
 # Speed tests over HTTP (measure/speedtests), and the others' own servers. nuttcp has a port for
 # its control connection, and takes those from the next one on for data.
 SPEEDTEST_PORT, SPEEDTEST_TLS_PORT = 8090, 8490
+# The same number, over UDP.
+SPEEDTEST_HTTP3_PORT = SPEEDTEST_TLS_PORT
 NUTTCP_PORT, NUTTCP_DATA_PORT = 5100, 5101
 IPERF2_PORT = 5001
 IRTT_PORT = 2112

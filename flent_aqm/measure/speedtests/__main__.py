@@ -9,7 +9,7 @@ import sys
 from collections.abc import Coroutine
 from typing import Any
 
-from flent_aqm.base.defaults import SPEEDTEST_PORT
+from flent_aqm.base.defaults import SPEEDTEST_HTTP3_PORT, SPEEDTEST_PORT
 from flent_aqm.base.errors import AqmError, BadResult
 
 # Of table.py's clients those that are modules here.
@@ -20,6 +20,12 @@ def _serve(args: argparse.Namespace) -> None:
     from flent_aqm.measure.speedtests.server import serve
 
     serve(args.port, args.tls_port)
+
+
+def _serve_http3(args: argparse.Namespace) -> None:
+    from flent_aqm.measure.speedtests.server_http3 import serve
+
+    serve(args.port)
 
 
 def _client(args: argparse.Namespace) -> None:
@@ -57,7 +63,7 @@ def _measure(args: argparse.Namespace, server: Any, report: Any) -> Coroutine[An
 
     return responsiveness.measure(server, report, responsiveness.Parameters(
         most_connections=args.most_connections, interval_s=args.interval_s,
-        probes_per_s=args.probes_per_s, unsent=args.unsent))
+        probes_per_s=args.probes_per_s, unsent=args.unsent, http_version=args.http_version))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,6 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     serve = parts.add_parser("serve")
     serve.add_argument("--tls-port", type=int)
     serve.add_argument("--port", type=int, default=SPEEDTEST_PORT)
+    http3 = parts.add_parser("serve-http3")
+    http3.add_argument("--port", type=int, default=SPEEDTEST_HTTP3_PORT)
     for name in OURS:
         client = parts.add_parser(name)
         client.add_argument("--host", required=True)
@@ -79,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
             client.add_argument("--interval-s", type=float, default=5.0)
             client.add_argument("--most-connections", type=int, default=16)
             client.add_argument("--probes-per-s", type=float, default=100.0)
+            client.add_argument("--http-version", type=int, choices=(2, 3), default=2)
             client.add_argument("--unsent", default="draft")
     return parser
 
@@ -87,7 +96,7 @@ def main() -> int:
     """Serve, or test and print a report; the exit status."""
     args = _parser().parse_args()
     try:
-        (_serve if args.what == "serve" else _client)(args)
+        {"serve": _serve, "serve-http3": _serve_http3}.get(args.what, _client)(args)
     except (BadResult, AqmError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -148,6 +148,10 @@ class Connection(ABC, asyncio.Protocol):
                             "expected 200: is it this package's server?")
         return reply
 
+    def limit_unsent(self, asked: str) -> None:
+        """Of an upload that follows, see unsent.py."""
+        self.limit.begin(asked)
+
     @abstractmethod
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:

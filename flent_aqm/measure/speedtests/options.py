@@ -16,6 +16,7 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "most_connections": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64"),
         "probes_per_s": (r"[1-9][0-9]?|100", "1 to 100"),
         "unsent": _UNSENT,
+        "http_version": (r"[23]", "2 or 3"),
     },
     "cloudflare": {
         "http_version": (r"[12]", "1 or 2"),
@@ -36,5 +37,7 @@ def words_of(client: str, parameter: Callable[..., Any], refuse: Callable[[str],
         if not re.fullmatch(form, str(value)):
             refuse(f"{name}: {str(value)!r} is not known; expected {expected}")
             continue
+        if name == "http_version" and value == "3" and parameter("unsent", default=None):
+            refuse("unsent: of HTTP/2 alone; leave it out with http_version=3")
         words += [f"--{name.replace('_', '-')}", str(value)]
     return words

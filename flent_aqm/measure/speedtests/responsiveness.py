@@ -23,7 +23,6 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.connection import Connection, Server
-from flent_aqm.measure.speedtests.http2 import Http2Connection
 from flent_aqm.measure.speedtests.report import Metered, Report, Way
 from flent_aqm.measure.speedtests.statistics import deviation, mean, without
 
@@ -42,7 +41,8 @@ GO_KEPT, GO_PERCENTILE = 0.05, 0.9
 @dataclass(frozen=True)
 class Parameters:
     """By the draft's names: INP and INC, MNP, ID, MAD, SDT, TMP, MPS, PTC. unsent: how much
-    the senders leave in their kernels, see unsent.py: "draft" or "kernel"."""
+    the senders leave in their kernels, see unsent.py: "draft" or "kernel"; http_version: 2, or 3,
+    which needs aioquic."""
 
     first_connections: int = 1
     more_connections: int = 1
@@ -54,6 +54,7 @@ class Parameters:
     probes_per_s: float = 100.0
     share: float = 0.05
     unsent: str = "draft"
+    http_version: int = 2
 
 
 @dataclass
@@ -72,6 +73,7 @@ class _Test:
     """One direction while it is tested."""
 
     server: Server
+    kind: type[Connection]
     way: Way
     asked: Parameters
     group: asyncio.TaskGroup
@@ -95,9 +97,21 @@ class _Test:
         task.add_done_callback(self.tasks.discard)
 
 
+def kind_of(http_version: int) -> type[Connection]:
+    """Of the connections. Imported here, as each needs a library of its own."""
+    if http_version == 3:
+        from flent_aqm.measure.speedtests.http3 import Http3Connection
+
+        return Http3Connection
+    from flent_aqm.measure.speedtests.http2 import Http2Connection
+
+    return Http2Connection
+
+
 async def measure(server: Server, report: Report, asked: Parameters) -> None:
     """The whole test. Raises BadResult."""
-    async with Http2Connection(server) as connection:
+    kind = kind_of(asked.http_version)
+    async with kind(server) as connection:
         await connection.get("/.well-known/nq")
         for _ in range(10):
             reply = await connection.get("/small")
@@ -108,7 +122,7 @@ async def measure(server: Server, report: Report, asked: Parameters) -> None:
     for direction in ("download", "upload"):
         way = report.way(direction)
         async with Metered(way), asyncio.TaskGroup() as group:
-            test = _Test(server, way, asked, group, chance)
+            test = _Test(server, kind, way, asked, group, chance)
             found = await _test(test, direction)
             for task in list(test.tasks):
                 task.cancel()
@@ -214,14 +228,14 @@ def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float
 
 async def _load(test: _Test, direction: str) -> None:
     """One load-generating connection."""
-    connection = Http2Connection(test.server)
+    connection = test.kind(test.server)
     async with connection:
         test.connections.append(connection)
         if direction == "download":
             await connection.get(f"/large?unsent={test.asked.unsent}", test.way.count,
                                  patience_s=None)
         else:
-            connection.limit.begin(test.asked.unsent)
+            connection.limit_unsent(test.asked.unsent)
             await connection.post("/upload", UPLOAD_BYTES, test.way.count, patience_s=None)
     raise BadResult("responsiveness: a connection of the load ended before the test did")
 
@@ -250,7 +264,7 @@ async def _probe(test: _Test) -> None:
 
 async def _foreign(test: _Test) -> None:
     began_s = time.monotonic()
-    async with Http2Connection(test.server) as connection:
+    async with test.kind(test.server) as connection:
         reply = await connection.get("/small", patience_s=None)
     found = Probe(reply.end_s, reply.whole_ms, connection.tcp_ms, connection.tls_ms)
     test.foreign.append(found)

@@ -58,6 +58,10 @@ start_servers() {
             "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
                 >/run/speedtest.log 2>&1 &
             ;;
+        speedtest-http3)
+            "$PYTHON" -P -m flent_aqm.measure.speedtests serve-http3 --port "$SPEEDTEST_HTTP3_PORT" \
+                >/run/speedtest-http3.log 2>&1 &
+            ;;
         nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;
         iperf2) iperf -s -e -p "$IPERF2_PORT" >/run/iperf2.log 2>&1 & ;;
         ndt-server | ndt-server-cleartext)

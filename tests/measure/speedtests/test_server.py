@@ -140,7 +140,7 @@ def test_responsiveness_opens_no_more_connections_than_asked(
     async def measure() -> None:
         async with asyncio.TaskGroup() as group:
             test = responsiveness._Test(
-                _server(1), Way(), responsiveness.Parameters(
+                _server(1), Http2Connection, Way(), responsiveness.Parameters(
                     interval_s=0.01, most_connections=3, more_connections=2),
                 group, random.Random(0))
             with pytest.raises(BadResult, match="0 probes came back"):

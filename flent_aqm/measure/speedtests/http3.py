@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A client's connection over HTTP/3: any number of requests at once. Needs aioquic."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamReset
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.connection import (
+    KEPT_BYTES,
+    PATIENCE_S,
+    Connection,
+    Count,
+    Reply,
+    Server,
+)
+from flent_aqm.measure.speedtests.quic import Bulk, configuration
+
+_AGENT = b"flent-aqm"
+
+
+@dataclass
+class _Stream:
+    """A request; sends: it is an upload."""
+
+    future: asyncio.Future[Reply]
+    reply: Reply
+    count: Count | None
+    sends: bool
+
+
+class Http3Connection(Connection):
+    """See Connection. QUIC's handshake is TLS' as well, and counts as tcp_ms."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._streams: dict[int, _Stream] = {}
+        self._end: Bulk | None = None
+
+    async def open(self) -> None:
+        sock = socket.socket(self.server.family, socket.SOCK_DGRAM)
+        sock.setblocking(False)
+        asked = configuration(client=True)
+        asked.verify_mode = ssl.CERT_NONE
+        began_s = time.monotonic()
+        _, self._end = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: _End(self, QuicConnection(configuration=asked)), sock=sock)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                self._end.connect(self.server.address)
+                await self._end.wait_connected()
+        except (OSError, TimeoutError) as fault:
+            self.abort()
+            why = str(fault) or f"no answer in {PATIENCE_S:g} s"
+            raise BadResult(f"no connection to {self.server.name} over QUIC: {why}") from None
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+        self.tcp_ms = (time.monotonic() - began_s) * 1000
+
+    def abort(self) -> None:
+        self._ended = "it was ended"
+        if self._end is not None:
+            self._end.end()
+        self.fail("it was ended")
+
+    def limit_unsent(self, asked: str) -> None:
+        """Nothing is left to the kernel, see quic.py."""
+
+    def request(self, method: str, path: str, size: int, count: Count | None
+                ) -> asyncio.Future[Reply]:
+        assert self._end is not None
+        stream = _Stream(asyncio.get_running_loop().create_future(), Reply(time.monotonic()),
+                         count, method == "POST")
+        if self._ended:
+            stream.future.set_exception(self.broken(self._ended))
+            return stream.future
+        number = self._end._quic.get_next_available_stream_id()
+        self._streams[number] = stream
+        headers = [(b":method", method.encode()), (b":path", path.encode()),
+                   (b":authority", self.server.name.encode()), (b":scheme", b"https"),
+                   (b"user-agent", _AGENT), (b"accept-encoding", b"identity")]
+        if stream.sends:
+            headers.append((b"content-type", b"application/octet-stream"))
+        self._end.http.send_headers(number, headers, end_stream=not size)
+        if size:
+            self._end.send_bulk(number, size, count)
+        else:
+            self._end.transmit()
+        return stream.future
+
+    def see(self, event: QuicEvent) -> None:
+        """What the other end did."""
+        now_s = time.monotonic()
+        if isinstance(event, ConnectionTerminated):
+            self.fail(event.reason_phrase or "the server ended it")
+        elif isinstance(event, StreamReset) and event.stream_id in self._streams:
+            future = self._streams.pop(event.stream_id).future
+            if not future.done():
+                future.set_exception(self.broken("the server reset a request"))
+        assert self._end is not None
+        for found in self._end.http.handle_event(event):
+            stream = self._streams.get(getattr(found, "stream_id", -1))
+            if stream is None:
+                continue
+            if isinstance(found, HeadersReceived):
+                stream.reply.first_s = now_s
+                stream.reply.status = int(dict(found.headers).get(b":status", b"0"))
+            elif isinstance(found, DataReceived):
+                stream.reply.size += len(found.data)
+                if len(stream.reply.body) < KEPT_BYTES:
+                    stream.reply.body += found.data[:KEPT_BYTES]
+                if stream.count is not None and not stream.sends:
+                    stream.count(len(found.data))
+            if getattr(found, "stream_ended", False):
+                stream.reply.end_s = now_s
+                del self._streams[found.stream_id]
+                if not stream.future.done():
+                    stream.future.set_result(stream.reply)
+
+    def fail(self, why: str) -> None:
+        self._ended = self._ended or why
+        for stream in self._streams.values():
+            if not stream.future.done():
+                stream.future.set_exception(self.broken(why))
+        self._streams.clear()
+
+    def fill(self) -> None:
+        """It sends on by itself."""
+
+
+class _End(Bulk):
+    """Tells its connection what happens."""
+
+    def __init__(self, connection: Http3Connection, *words: Any, **named: Any) -> None:
+        super().__init__(*words, **named)
+        self._connection = connection
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        self._connection.see(event)

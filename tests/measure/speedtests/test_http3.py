@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""HTTP/3 by aioquic: both ends over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from flent_aqm.asked.needs import needs_of_run
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests import http3
+from flent_aqm.measure.speedtests.connection import Server, find_server
+from flent_aqm.measure.speedtests.http3 import Http3Connection
+from flent_aqm.measure.speedtests.options import words_of
+from flent_aqm.measure.speedtests.quic import PIECE_BYTES
+
+from .conftest import MODULE
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One of its own, on a port that was free."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+        sock.bind(("::1", 0))
+        port = int(sock.getsockname()[1])
+    with subprocess.Popen([*MODULE, "serve-http3", "--port", str(port)]) as process:
+        for _ in range(200):
+            listening = subprocess.run(["ss", "-Hlnu", f"sport = :{port}"], check=True,
+                                       capture_output=True, text=True).stdout
+            if listening:
+                break
+            time.sleep(0.05)
+        yield find_server("127.0.0.1", port, None, secure=True)
+        process.terminate()
+
+
+def test_small_answers_come_beside_a_download_and_an_upload(server: Server) -> None:
+    """While either goes on; what waits in a sender is no more than two pieces."""
+    got, sent = [0], [0]
+
+    def count(counted: list[int], size: int) -> None:
+        counted[0] += size
+
+    async def both() -> None:
+        async with Http3Connection(server) as connection:
+            assert connection.tcp_ms > 0
+            assert connection.tls_ms is None
+            reply = await connection.get("/small")
+            assert (reply.status, reply.body) == (200, b"1")
+            load = asyncio.ensure_future(connection.get(
+                "/large", lambda size: count(got, size), patience_s=None))
+            while got[0] < 100_000:
+                await asyncio.sleep(0.01)
+            before = got[0]
+            assert (await connection.get("/small")).body == b"1"
+            while got[0] == before:
+                await asyncio.sleep(0.01)
+            load.cancel()
+        async with Http3Connection(server) as connection:
+            load = asyncio.ensure_future(connection.post(
+                "/upload", 10**9, lambda size: count(sent, size), patience_s=None))
+            while sent[0] < 100_000:
+                await asyncio.sleep(0.01)
+            assert (await connection.get("/small")).body == b"1"
+            end = connection._end
+            assert end is not None
+            for stream in end._quic._streams.values():
+                waiting = stream.sender._buffer_stop - stream.sender.next_offset
+                assert waiting < 2 * PIECE_BYTES + 100
+            load.cancel()
+
+    asyncio.run(asyncio.wait_for(both(), 60))
+
+
+def test_upload_of_known_size_is_answered(server: Server) -> None:
+    """Once all of it has come, and each piece was counted."""
+    sent: list[int] = []
+
+    async def upload() -> None:
+        async with Http3Connection(server) as connection:
+            reply = await connection.post("/upload", 100_001, sent.append)
+            assert reply.status == 200
+            with pytest.raises(BadResult, match="status 404"):
+                await connection.get("/nowhere")
+
+    asyncio.run(asyncio.wait_for(upload(), 60))
+    assert sum(sent) == 100_001
+
+
+def test_no_server_and_an_ended_connection_are_told(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line each."""
+    async def ended() -> None:
+        async with Http3Connection(server) as connection:
+            asked = connection.request("GET", "/large", 0, None)
+        with pytest.raises(BadResult, match="broke: it was ended"):
+            await asked
+        with pytest.raises(BadResult, match="broke: it was ended"):
+            await connection.get("/small")
+
+    asyncio.run(asyncio.wait_for(ended(), 60))
+    monkeypatch.setattr(http3, "PATIENCE_S", 0.2)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        nobody = find_server("127.0.0.1", silent.getsockname()[1], 4, secure=True)
+        with pytest.raises(BadResult, match=r"over QUIC: no answer in 0.2 s"):
+            asyncio.run(Http3Connection(nobody).open())
+
+
+def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:
+    """And refuses what is of HTTP/2."""
+    needs = needs_of_run("responsiveness", Scenario(), {"http_version": "3"})
+    assert needs.servers == ("irtt", "speedtest-http3")
+    assert needs.tools == ("aioquic",)
+    assert needs.encrypted
+    assert needs_of_run("responsiveness", Scenario(), {"http_version": "2"}).tools == ()
+    refused: list[str] = []
+    given = {"http_version": "3", "unsent": "draft"}
+    words_of("responsiveness", lambda name, default: given.get(name, default), refused.append)
+    assert refused == ["unsent: of HTTP/2 alone; leave it out with http_version=3"]
