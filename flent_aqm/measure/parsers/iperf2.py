@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Output of `iperf -e -i 5 --bounceback --bounceback-congest -f m` of iperf 2.1.8.
+"""Output of iperf 2.1.8, of `iperf -e -f m`: a load over TCP, and with --bounceback messages.
 
+    [ *1] 0.0000-1.0000 sec  5.34 MBytes  44.8 Mbits/sec  57970=0:0:0:3855:0:0:0:5
     [  1] 0.0000-1.0000 sec  0.004 MBytes  0.03 Mbits/sec    20=43.5/20.2/70.2/15.1 ms ... 23 rps
-    [ *2] 0.0000-1.0000 sec  5.34 MBytes  44.8 Mbits/sec  57970=0:0:0:3855:0:0:0:5
 
-The lines of the whole come last for either stream, and begin at 0 as well. --trip-times adds one
-of each way's delays, as mean/least/most/deviation, of the whole test:
+The line of the whole comes last in either, and begins at 0 as well. --trip-times adds one of the
+messages' delay each way, as mean/least/most/deviation of the whole:
 
     [  1] 0.0000-10.0270 sec  OWD Delays (ms) Cnt=30 To=0.09/0.01/2.1/0.4 From=0.14/0.02/3.5/0.6 ...
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import ParseError
 
 _LINE = re.compile(
-    r"\[ *\*?(?P<stream>\d+)\] +(?P<start>[\d.]+)-(?P<end>[\d.]+) sec +[\d.]+ [KMG]?Bytes +"
+    r"\[ *\*?\d+\] +(?P<start>[\d.]+)-(?P<end>[\d.]+) sec +[\d.]+ [KMG]?Bytes +"
     r"(?P<mbps>[\d.]+) Mbits/sec(?P<rest>.*)")
 _BOUNCES = re.compile(
     r" +(?P<count>\d+)=(?P<mean>[\d.]+)/(?P<least>[\d.]+)/(?P<most>[\d.]+)/[\d.]+ ms .* "
@@ -29,7 +29,7 @@ _ONE_WAY = re.compile(
 
 @dataclass(frozen=True)
 class Interval:
-    """Of the working load: times in s since its start."""
+    """Of a load: times in s since its start."""
 
     start_s: float
     end_s: float
@@ -57,40 +57,50 @@ class OneWay:
 
 
 @dataclass(frozen=True)
-class Iperf2:
-    """load, bounces: by interval; whole and all_bounces: of the whole test; one_way: None
-    without --trip-times."""
+class Load:
+    """A load by interval, and the whole."""
 
-    load: tuple[Interval, ...]
-    bounces: tuple[Bounces, ...]
+    intervals: tuple[Interval, ...]
     whole: Interval
-    all_bounces: Bounces
+
+
+@dataclass(frozen=True)
+class Bounceback:
+    """Messages by interval, and the whole; one_way: None without --trip-times."""
+
+    intervals: tuple[Bounces, ...]
+    whole: Bounces
     one_way: OneWay | None = None
 
 
-def parse_iperf2(text: str) -> Iperf2:
-    """Read it. Raises ParseError."""
-    load: list[Interval] = []
-    bounces: list[Bounces] = []
-    one_way: OneWay | None = None
-    for line in text.splitlines():
-        if delays := _ONE_WAY.match(line):
-            one_way = OneWay(float(delays["to"]), float(delays["back"]))
-        found = _LINE.match(line)
-        if not found:
-            continue
-        told = _BOUNCES.match(found["rest"])
-        if told:
-            bounces.append(Bounces(float(found["end"]), int(told["count"]), float(told["mean"]),
-                                   float(told["most"]), float(told["rps"])))
-        else:
-            load.append(Interval(float(found["start"]), float(found["end"]),
-                                 float(found["mbps"])))
-    if not load or not bounces or load[-1].start_s:
-        fault = next((line for line in text.splitlines() if " failed" in line), "")
-        if fault:
-            raise ParseError(f"iperf 2: {fault[:100]}")
-        raise ParseError("iperf 2 printed no bounceback with its working load; its output "
-                         f"starts with {text[:60]!r}")
-    return Iperf2(tuple(load[:-1]), tuple(bounces[:-1]), load[-1], bounces[-1],
-                  one_way)
+def parse_load(text: str) -> Load:
+    """Read what a load of one TCP connection printed. Raises ParseError."""
+    found = [Interval(float(line["start"]), float(line["end"]), float(line["mbps"]))
+             for line in _lines(text)]
+    if len(found) < 2 or found[-1].start_s:
+        raise _fault(text, "no throughput")
+    return Load(tuple(found[:-1]), found[-1])
+
+
+def parse_bounceback(text: str) -> Bounceback:
+    """Read what a bounceback printed. Raises ParseError."""
+    found = [(float(line["start"]),
+              Bounces(float(line["end"]), int(told["count"]), float(told["mean"]),
+                      float(told["most"]), float(told["rps"])))
+             for line in _lines(text) if (told := _BOUNCES.match(line["rest"]))]
+    if len(found) < 2 or found[-1][0]:
+        raise _fault(text, "no bounceback")
+    delays = next((told for line in text.splitlines() if (told := _ONE_WAY.match(line))), None)
+    return Bounceback(tuple(one for _, one in found[:-1]), found[-1][1],
+                      None if delays is None else
+                      OneWay(float(delays["to"]), float(delays["back"])))
+
+
+def _lines(text: str) -> list[re.Match[str]]:
+    return [found for line in text.splitlines() if (found := _LINE.match(line))]
+
+
+def _fault(text: str, what: str) -> ParseError:
+    said = next((line for line in text.splitlines() if " failed" in line), "")
+    return ParseError(f"iperf 2: {said[:100]}" if said else
+                      f"iperf 2 printed {what}; its output starts with {text[:60]!r}")

@@ -71,12 +71,12 @@ class AqmCallRunner(_CrossRunner):
 
     def fork(self) -> int:
         # Stopped, irtt writes into files, and nothing to standard output.
-        self._written = self.open_output(".json")
-        self.args = [self._written.name if one == "OUTPUT" else one for one in self.args]
+        written = self.open_written(".json")
+        self.args = [written if one == "OUTPUT" else one for one in self.args]
         return super().fork()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        call = parse_call(Path(self._written.name).read_text(encoding="utf-8"))
+        call = parse_call(Path(self.written).read_text(encoding="utf-8"))
         upload = self.parsed(call["upload"])
         # Only what is returned reaches the process that Flent goes on in.
         upload[2]["reverse"] = self.parsed(call["download"])

@@ -32,14 +32,13 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
     def fork(self) -> int:
         if self.linger_s is not None:
             # Stopped, irtt writes into files, and nothing to standard output.
-            self._written = self.open_output(".json")
-            self.args[self.args.index("-o") + 1] = self._written.name
+            self.args[self.args.index("-o") + 1] = self.open_written(".json")
         return super().fork()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         if self.linger_s is None:
             return super().read(output, error)
-        with open(self._written.name, encoding="utf-8") as written:
+        with open(self.written, encoding="utf-8") as written:
             series, samples, metadata = super().read(written, error)
         end_s = max((one["t"] for one in samples), default=0.0) - ANSWERS_S
         if isinstance(series, dict):

@@ -99,6 +99,14 @@ class SupervisedRunner(ProcessRunner):
         return tempfile.NamedTemporaryFile(
             mode="w+", encoding="utf-8", prefix="flent-aqm-", suffix=suffix)
 
+    def open_written(self, suffix: str) -> str:
+        """The name of a further file, for the tool to write into; in `written` from then on."""
+        # Flent may parse in another process, which gets what has a public name alone; this one
+        # keeps the file until then.
+        self._written = self.open_output(suffix)
+        self.written: str = self._written.name
+        return self.written
+
     def start(self) -> int:
         self._thread = threading.Thread(target=self.run)
         self._thread.start()

@@ -130,6 +130,11 @@ def test_bounceback_sees_the_queue(sweep: Path) -> None:
         name = f"iperf2_bounceback_{way}_ms"
         assert _value(fair, name) == pytest.approx(20, abs=3)
         assert _value(full, name) > 5 * _value(fair, name)
+    for way, filled, empty in (("download", "from", "to"), ("upload", "to", "from")):
+        name = f"iperf2_owd_{filled}_server_{way}_ms"
+        assert _value(fair, name) == pytest.approx(10, abs=3)
+        assert _value(full, name) > 5 * _value(fair, name)
+        assert _value(full, f"iperf2_owd_{empty}_server_{way}_ms") == pytest.approx(10, abs=3)
 
 
 def test_a_speed_test_repeats(sweep: Path) -> None:
@@ -145,8 +150,9 @@ def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
     done = subprocess.run(
         [BIN / "flent-aqm", "lab", "--rate", "10", "--", "sh", "-c",
          ("flent nuttcp -H server -l 1 --test-parameter cross_traffic=web >&2 && "
-          "flent quic_download -H server -l 2 >&2 && : librespeed && "
-          "ip netns exec server ss -Hlntu")],
+          "flent quic_download -H server -l 2 >&2 && "
+          "flent librespeed -H server --test-parameter cross_traffic=call >&2 && "
+          "ip netns exec server ss -Hlntu && : http_version=3")],
         cwd=tmp_path, timeout=300, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     heard = {line.split()[4].rpartition(":")[2] for line in done.stdout.splitlines()}
@@ -157,5 +163,10 @@ def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
     series = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]
     for name in ("TCP download", "TCP upload", "Cross download"):
         assert series[name]["MEAN_VALUE"] > 1
+    # Here another process than the one that ran them parses what tools wrote into files.
+    file, = tmp_path.glob("librespeed-*.flent.gz")
+    run = load_run(file)
+    assert run.loaded().rtt_ms.size > 1000
+    assert series["Cross download"]["MEAN_VALUE"] == pytest.approx(1.4, abs=0.1)
     file, = tmp_path.glob("quic_download-*.flent.gz")
     assert _value(load_run(file), "throughput_download_mbps") == pytest.approx(9, abs=1)
