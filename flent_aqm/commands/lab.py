@@ -20,6 +20,7 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.servers import SERVERS
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.setup.librespeed_page import find_worker
 from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
@@ -98,11 +99,13 @@ def main(args: argparse.Namespace) -> int:
     here = Path.cwd()
     since_ns = time.time_ns()
     results = _results_folder(args.results)
+    page = find_worker()
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=_servers(command, args.mlab_server or scenario.ndt7_server == "mlab"),
         prelude=[apply_command(scenario)],
+        programs={defaults.LIBRESPEED_WORKER: page} if page else {},
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,
         writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
