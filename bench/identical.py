@@ -95,8 +95,8 @@ def main() -> int:
                         help="in turn, with commas between (default: %(default)s)")
     parser.add_argument("--output", type=Path, help="instead of bench/results/identical-DATE.json")
     arguments = parser.parse_args()
-    names = arguments.only or [*(name for name in our_tests() if name not in BROWSERS), *OTHER_CROSS,
-                               "rrul", *LAB]
+    names = arguments.only or [*(name for name in our_tests() if name not in BROWSERS),
+                               *OTHER_CROSS, "rrul", *LAB]
     circumstances = arguments.circumstances.split(",")
     unknown = [name for name in circumstances if name not in disturbances.ALL]
     if unknown:
