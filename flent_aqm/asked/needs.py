@@ -72,9 +72,12 @@ def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
     """Raise ConfigError where server_testbed is to start what it can't."""
     for name in needs.servers if scenario.server_testbed else ():
         if not SERVERS[name].behind_ssh:
-            key, value = (("ndt7_server", scenario.ndt7_server) if name.startswith("ndt-server")
-                          else ("cross_traffic", scenario.cross_traffic))
-            raise ConfigError(f"{key}: {value} needs a server that server_testbed can't start; "
+            kind = kind_of(scenario.cross_traffic)
+            asking = (f"ndt7_server: {scenario.ndt7_server}" if name.startswith("ndt-server")
+                      else f"cross_traffic: {scenario.cross_traffic}"
+                      if kind is not None and kind.server == name else
+                      "http_version: 3" if name == "speedtest-http3" else "the test")
+            raise ConfigError(f"{asking} needs a server that server_testbed can't start ({name}); "
                               "leave one of them out")
 
 

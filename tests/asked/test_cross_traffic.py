@@ -54,20 +54,22 @@ def test_only_the_servers_of_the_kind_are_started(
     assert (needs.servers, needs.tools) == (servers, tools)
 
 
-@pytest.mark.parametrize(("settings", "parameters", "key"), [
-    ({"cross_traffic": "web"}, {}, "cross_traffic: web"),
-    ({"cross_traffic": "quic"}, {}, "cross_traffic: quic"),
-    ({"ndt7_server": "mlab"}, {"ndt7_tls": "yes"}, "ndt7_server: mlab")])
+@pytest.mark.parametrize(("test", "settings", "parameters", "key"), [
+    ("ndt7", {"cross_traffic": "web"}, {}, "cross_traffic: web"),
+    ("ndt7", {"cross_traffic": "quic"}, {}, "cross_traffic: quic"),
+    ("ndt7", {"ndt7_server": "mlab"}, {"ndt7_tls": "yes"}, "ndt7_server: mlab"),
+    ("quic_download", {}, {}, "the test"),
+    ("responsiveness", {"cross_traffic": "call"}, {"http_version": "3"}, "http_version: 3")])
 def test_server_that_ssh_cannot_start_is_refused(
-    settings: dict[str, str], parameters: dict[str, object], key: str
+    test: str, settings: dict[str, str], parameters: dict[str, object], key: str
 ) -> None:
-    """And only there."""
+    """And only there, by the name of what asks for it."""
     here = Scenario.from_settings(settings)
-    refuse_servers_behind_ssh(needs_of_run("ndt7", here, parameters), here)
+    refuse_servers_behind_ssh(needs_of_run(test, here, parameters), here)
     there = replace(here, testbed="ssh://root@192.0.2.1",
                     server_testbed="ssh://root@198.51.100.9")
     with pytest.raises(ConfigError, match=f"{key} needs a server that server_testbed can't start"):
-        refuse_servers_behind_ssh(needs_of_run("ndt7", there, parameters), there)
+        refuse_servers_behind_ssh(needs_of_run(test, there, parameters), there)
 
 
 def test_every_server_but_those_refused_can_be_started_behind_ssh() -> None:
