@@ -72,8 +72,9 @@ def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str
         took_ns = trip["delay"].get(way)
         if took_ns is not None and (fastest_ns is None or took_ns < fastest_ns):
             fastest_ns = took_ns
-        if trip["lost"] not in lost_words:
-            step = int((_at_s(trip, way) - start_s) / STEP_S)
+        at_s = _at_s(trip, way)
+        if trip["lost"] not in lost_words and at_s is not None:
+            step = int((at_s - start_s) / STEP_S)
             counted[step] = counted.get(step, 0) + PACKET_BYTES
     whole = [(packets[0]["timestamps"]["client"]["send"]["wall"] / 1e9, packets)
              for packets in frames.values() if len(packets) == PACKETS_PER_FRAME]
@@ -82,11 +83,11 @@ def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str
                          for at_s, packets in whole])
 
 
-def _at_s(trip: Mapping[str, Any], way: str) -> float:
-    """When the client had to do with a packet; the server's clock may be another."""
-    ends = trip["timestamps"]["client"]
-    return float((ends["send"] if way == "send" else ends.get("receive", ends["send"]))["wall"]
-                 ) / 1e9
+def _at_s(trip: Mapping[str, Any], way: str) -> float | None:
+    """When the client had to do with a packet, as the server's clock may be another; None for an
+    answer that never came, as what it answers didn't get there."""
+    wall_ns = trip["timestamps"]["client"].get(way, {}).get("wall")
+    return None if wall_ns is None else wall_ns / 1e9
 
 
 def _frame(at_s: float, packets: Iterable[Mapping[str, Any]], way: str,

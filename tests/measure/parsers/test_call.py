@@ -34,18 +34,28 @@ def test_call_is_made_of_frames_of_five_packets(output: dict[str, Any]) -> None:
             packets * 1200 * 8e-6)
 
 
-def test_frame_with_a_lost_packet_is_lost_where_the_packet_was(output: dict[str, Any]) -> None:
-    """Up, down, or both where irtt can't tell."""
+@pytest.mark.parametrize("empty", [True, False])
+def test_frame_with_a_lost_packet_is_lost_where_the_packet_was(
+    output: dict[str, Any], empty: bool
+) -> None:
+    """Up, down, or both where irtt can't tell; what went up in vain brought nothing down."""
     for index, lost in ((1, "true_up"), (6, "true_down"), (11, "true")):
         trip = output["round_trips"][index]
         trip["lost"], trip["delay"] = lost, {}
-        del trip["timestamps"]["client"]["receive"]
+        if empty:
+            trip["timestamps"]["client"]["receive"] = {}
+        else:
+            del trip["timestamps"]["client"]["receive"]
         trip["timestamps"]["server"] = {}
     call = parse_call(json.dumps(output))
     found = {way: [index for index, one in enumerate(call[way].events) if one["frame_lost"]]
             for way in call}
     assert found == {"upload": [0, 2], "download": [1, 2]}
     assert "frame_ms" not in call["upload"].events[0]
+    packets = len(output["round_trips"])
+    for way, came in (("upload", packets - 2), ("download", packets - 3)):
+        assert sum(one["val"] * one["dur"] for one in call[way].rates) == pytest.approx(
+            came * 1200 * 8e-6)
 
 
 def test_frame_is_as_late_as_its_slowest_packet_whatever_the_clocks_say(
