@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from flent_aqm.asked.flent_settings import TEST_PARAMETERS
+from flent_aqm.asked.link.keys import BOTH_WAYS
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 
-# What shapes the testbed. `rate_mbps` and `modem_mbps` are for both directions.
-SCENARIO_KEYS = frozenset({*(field.name for field in fields(Scenario)), "rate_mbps", "modem_mbps"})
+# What shapes the testbed. Those without a direction are for both.
+SCENARIO_KEYS = frozenset({*(field.name for field in fields(Scenario)), "rate_mbps", "modem_mbps",
+                           *BOTH_WAYS})
 # Each parameter of an AQM, or of a router's model, is checked with it.
 PARAMETER_PREFIXES = ("aqm_", "up_aqm_", "router_")
 SWEEP_KEYS = frozenset({"jobs", "scheduler", "summary_by"})

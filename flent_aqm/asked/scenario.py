@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, fields, replace
 
 from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.kernel import STOCK, parse_kernel
+from flent_aqm.asked.link.keys import INSIDE, link_settings
 from flent_aqm.asked.queues.foreign import is_foreign, queue_of
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
@@ -30,6 +31,7 @@ _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.
 
 _FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
 _FIELDS_TOLD_ALWAYS = 27  # aqm to server_model
+LINK_TRACES = ("link_down_trace", "link_up_trace")
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,19 @@ class Scenario:
     ndt7_server: str = "own"
     # Which kernel the virtual lab boots: set-up's, or one that the user built under a name.
     kernel: str = STOCK
+    # A link that plays a schedule in place of the modem's TBF: asked/link/. Traces are paths.
+    link_down_trace: str = ""
+    link_up_trace: str = ""
+    link_trace_end: str = "repeat"
+    link_down_loss: str = ""
+    link_up_loss: str = ""
+    link_down_jitter_ms: float = 0.0
+    link_up_jitter_ms: float = 0.0
+    link_down_access: str = ""
+    link_up_access: str = ""
+    link_outages_s: str = ""
+    modem_down_buffer_packets: int | None = None
+    modem_up_buffer_packets: int | None = None
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -93,6 +108,12 @@ class Scenario:
         """The AQM; where the upload has another one, both with their directions."""
         down, up = self.queue("down")[0], self.queue("up")[0]
         return down if down == up else f"{down} down, {up} up"
+
+    @property
+    def has_link(self) -> bool:
+        """Whether the modem's devices play a schedule."""
+        return any(getattr(self, field.name) != field.default for field in fields(self)
+                   if field.name.startswith("link_") or field.name.endswith("_buffer_packets"))
 
     @property
     def has_cards(self) -> bool:
@@ -121,14 +142,25 @@ class Scenario:
         """
         later = {field.name for field in fields(self)[_FIELDS_OF_FIRST_VERSION:]
                  if getattr(self, field.name) == field.default}
-        return {key: value for key, value in self.as_dict().items() if key not in later}
+        told = {key: value for key, value in self.as_dict().items() if key not in later}
+        # A trace is the same wherever it lies.
+        return told | {key: os.path.basename(str(told[key])) for key in LINK_TRACES if key in told}
 
     def inside(self) -> Scenario:
-        """The scenario as a run's tools get it: without the kernel, whose name would shift
-        their memory. So runs on two kernels differ in nothing else. A queue that nobody here
-        knows needs it, and is no other kernel's."""
+        """The scenario as a run's tools get it: without the kernel and paths of traces, whose
+        length would shift their memory. So runs on two kernels differ in nothing else. A queue
+        that nobody here knows needs its kernel, and is no other kernel's."""
         foreign = any(queue_of(name).foreign for name in self.queues)
-        return self if foreign else replace(self, kernel=STOCK)
+        return replace(
+            self, kernel=self.kernel if foreign else STOCK,
+            link_down_trace=self.link_down_trace and INSIDE,
+            link_up_trace=self.link_up_trace and INSIDE)
+
+    def not_told_inside(self) -> dict[str, object]:
+        """What a run's tools got otherwise, by the names of fields."""
+        inside = self.inside()
+        return {field.name: getattr(self, field.name) for field in fields(self)
+                if getattr(self, field.name) != getattr(inside, field.name)}
 
     def as_json(self) -> str:
         """All fields as one line of JSON, the form in which a run's tools get them."""
@@ -164,7 +196,8 @@ class Scenario:
             burst_shaping=parse_flag("burst_shaping", given.get("burst_shaping", False)),
             cross_traffic=parse_cross_traffic("cross_traffic",
                                               given.get("cross_traffic", False)),
-            base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0)),
+            base_delay_ms=_delay("base_delay_ms", given.get("base_delay_ms", 0),
+                                 defaults.MAX_FAR_DELAY_MS),
             router_model=with_parameters(str(given.get("router_model", "ideal")),
                                          _router_parameters(given)),
             testbed=_testbed(given.get("testbed", "virtual")),
@@ -180,7 +213,7 @@ class Scenario:
             up_aqm=(up_aqm := _up_aqm(aqm, given, kernel)),
             up_aqm_parameters=_aqm_parameters(up_aqm, given, "up_aqm_") if up_aqm else (),
             tcp_ecn=parse_flag("tcp_ecn", given.get("tcp_ecn", False)),
-            dest2_delay_ms=_if_given(_delay, "dest2_delay_ms", given.get("dest2_delay_ms")),
+            dest2_delay_ms=_if_given(_far_delay, "dest2_delay_ms", given.get("dest2_delay_ms")),
             modem_down_mbps=_if_given(_rate, "modem_down_mbps",
                                       given.get("modem_down_mbps", modem)),
             modem_up_mbps=_if_given(_rate, "modem_up_mbps", given.get("modem_up_mbps", modem)),
@@ -193,6 +226,7 @@ class Scenario:
             ndt7_server=_choice("ndt7_server", given.get("ndt7_server", "own"),
                                 defaults.NDT7_SERVERS),
             kernel=kernel,
+            **link_settings(given),  # type: ignore[arg-type]  # checked there
         )
         scenario._refuse_odd_pairs()
         return scenario
@@ -210,7 +244,11 @@ class Scenario:
         if self.shaper == "cake" and self.up_aqm not in (None, "cake"):
             raise ConfigError("shaper: cake is AQM and shaper in one; give up_aqm = cake with it, "
                               f"not {self.up_aqm}")
-        if (self.modem_down_mbps is None) != (self.modem_up_mbps is None):
+        for way in ("down", "up"):
+            if getattr(self, f"link_{way}_trace") and getattr(self, f"modem_{way}_mbps"):
+                raise ConfigError(f"link_{way}_trace: the trace says the rate; leave "
+                                  f"modem_{way}_mbps out")
+        if (self.modem_down_mbps is None) != (self.modem_up_mbps is None) and not self.has_link:
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
                               "both, or modem_mbps")
 
@@ -264,12 +302,15 @@ def _rate(key: str, value: object) -> float:
     return rate
 
 
-def _delay(key: str, value: object) -> float:
+def _delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> float:
     delay = _number(key, value, "ms")
-    if not 0 <= delay <= defaults.MAX_DELAY_MS:
-        raise ConfigError(f"{key}: {value} ms is out of range; "
-                          f"expected 0 to {defaults.MAX_DELAY_MS:g}")
+    if not 0 <= delay <= most_ms:
+        raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to {most_ms:.10g}")
     return delay
+
+
+def _far_delay(key: str, value: object) -> float:
+    return _delay(key, value, defaults.MAX_FAR_DELAY_MS)
 
 
 def parse_flag(key: str, value: object) -> bool:

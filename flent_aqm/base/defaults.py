@@ -20,6 +20,11 @@ LAB_SEED = 1
 MIN_RATE_MBPS = 0.064
 MAX_RATE_MBPS = 40_000.0
 MAX_DELAY_MS = 10_000.0
+# The way to a server may be as long as a probe's to the edge of the solar system and beyond:
+# 7 days. Up to the limit above it is netem's, beyond it the lab's own delay line.
+MAX_FAR_DELAY_MS = 7 * 24 * 3600 * 1000.0
+# Jitter is drawn from 32 bits of ns.
+MAX_JITTER_MS = 4_000.0
 
 # The study's burst shaping: ceil as a factor of rate, and burst and cburst in bytes (tc
 # reads 15KB as 15 x 1024). router_hooks/defaults.sh has the same for the router.

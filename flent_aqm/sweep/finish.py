@@ -16,7 +16,6 @@ from typing import Any
 
 from flent_aqm import __version__
 from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.results.data_file import parse_data_file
@@ -54,9 +53,9 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
     _measure_length(data, metadata)
     _name_capture(metadata, cell.capture_file.name)
     inside = metadata.get("AQM", {})
-    if cell.scenario.kernel != STOCK and isinstance(inside.get("requested"), dict):
-        # Which kernel it is, nobody inside is told.
-        inside["requested"]["kernel"] = cell.scenario.kernel
+    if isinstance(inside.get("requested"), dict):
+        # Which kernel it is, and where traces lie, nobody inside is told.
+        inside["requested"].update(cell.scenario.not_told_inside())
     metadata["AQM"] = {
         "schema": SCHEMA_VERSION,
         **inside,
@@ -68,6 +67,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
         "kernel": dict(facts.testbed.kernel),
         "tools": dict(facts.tools),
         "hosts": dict(facts.testbed.hosts),
+        **({"links": dict(outcome.links)} if outcome.links else {}),
         "virtual_s": outcome.virtual_s,
         "wall_s": round(outcome.wall_s, 3),
         "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

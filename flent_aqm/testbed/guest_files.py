@@ -26,6 +26,7 @@ from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.tc_plugin import find_tc
 from flent_aqm.setup.tools import tool_dirs
 from flent_aqm.testbed.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
+from flent_aqm.testbed.link_files import links
 from flent_aqm.testbed.package_copy import package_folder
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
@@ -101,6 +102,7 @@ def write(
            if any(name.startswith("ndt-server") for name in servers) else {}),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
         **_topology(scenario),
+        **links(folder, scenario, IN_GUEST),
         **_cards(scenario),
         "INTERACTIVE": "yes" if interactive else "no",
         "RESULTS": RESULTS_IN_GUEST,
@@ -220,7 +222,7 @@ def _topology(scenario: Scenario) -> dict[str, str]:
         ("DOWN", scenario.modem_down_mbps, scenario.modem_down_buffer_ms),
         ("UP", scenario.modem_up_mbps, scenario.modem_up_buffer_ms),
     ):
-        if mbps is not None:
+        if mbps is not None and not scenario.has_link:
             bit_s = round(mbps * 1_000_000)
             found |= {
                 f"MODEM_{way}_BIT_S": str(bit_s),

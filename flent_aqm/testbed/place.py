@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
@@ -45,7 +45,7 @@ def kill_all() -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one command ended: its exit status and what it took.
+    """How one command ended: its exit status, what it took, and what its links did.
 
     virtual_s: seconds on the guest's clock from boot to the command's end, None where the
     clock is ours; wall_s: seconds on ours.
@@ -54,6 +54,8 @@ class Outcome:
     status: int
     virtual_s: float | None
     wall_s: float
+    # For each way of a link that plays a schedule; see link_files.report().
+    links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 class RunEnvironment:

@@ -15,6 +15,12 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     if scenario.kernel != STOCK:
         raise ConfigError(f"kernel: {scenario.kernel} is a kernel of the virtual lab; on testbed "
                           f"{testbed} the machines have their own: leave kernel out")
+    if scenario.has_link:
+        raise ConfigError(f"link_…, modem_…_buffer_packets: a link that plays a schedule needs the "
+                          f"virtual lab's kernel; on testbed {testbed} leave these keys out")
+    if max(scenario.base_delay_ms, scenario.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
+        raise ConfigError(f"base_delay_ms, dest2_delay_ms: above {defaults.MAX_DELAY_MS:g} ms they "
+                          f"need the virtual lab's kernel; on testbed {testbed} give less")
     if scenario.router_model != "ideal":
         raise ConfigError(f"router_model: {scenario.router_model} is a model of the virtual lab; "
                           f"on testbed {testbed} the router is real: leave router_model out")

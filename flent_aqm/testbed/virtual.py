@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.kernel import STOCK
+from flent_aqm.asked.link.plan import refuse_link_that_ends
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model
@@ -23,6 +25,7 @@ from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.testbed.complaints import first_complaint, hang, leak
 from flent_aqm.testbed.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.testbed.hang import busy_addresses
+from flent_aqm.testbed.link_files import report
 from flent_aqm.testbed.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 
@@ -63,7 +66,7 @@ class Lab(RunEnvironment):
         self._fail_if_lost()
         out = self.stdout.parent
         self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
-        return outcome
+        return replace(outcome, links=report(self._scenario, read_text(out / "links")))
 
     def _fail_by_own_words(self, log: str, held: str = "") -> None:
         """A kernel of the user's that has complained, or whose queue holds packets for ever, has
@@ -161,9 +164,10 @@ class VirtualTestbed:
         if os.environ.get(environment.IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
                               "--batch-override testbed=netns")
-        for scenario in {cell.scenario for cell in cells}:
+        for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.kernel)
             _check_has(scenario)
+            refuse_link_that_ends(scenario, length_s)
         return []
 
     def prepare(self) -> None:

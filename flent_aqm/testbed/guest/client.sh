@@ -9,7 +9,7 @@ set -eu
 between_router_and_server="
 link add name up address 02:00:00:00:02:01 netns router type veth peer name eth0 address 02:00:00:00:02:02 netns server
 "
-[ -z "${MODEM_UP_BIT_S:-}" ] || between_router_and_server="
+[ -z "${MODEM_UP_BIT_S:-}${LINK_UP:-}" ] || between_router_and_server="
 netns add modem
 link add name up address 02:00:00:00:02:01 netns router type veth peer name lan address 02:00:00:00:03:01 netns modem
 link add name wan address 02:00:00:00:03:02 netns modem type veth peer name eth0 address 02:00:00:00:02:02 netns server
@@ -25,5 +25,6 @@ netns add server
 link add name eth0 address 02:00:00:00:01:02 type veth peer name down address 02:00:00:00:01:01 netns router
 $between_router_and_server
 $behind_server"
+! is_far "$((HALF_DELAY_US + ${DEST2_HALF_DELAY_US:-0}))" || very_patient
 slow_cards "${CLIENT_CARDS:-}"
 sender_waits "${CLIENT_CARDS:-}"

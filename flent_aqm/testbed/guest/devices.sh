@@ -32,6 +32,39 @@ slow_cards() { # lines
     done
 }
 
+# Devices of this namespace with a link that plays a schedule or is very long: patch 0012 of the
+# lab's kernel. Each line begins with the device.
+plays_schedule() { # lines
+    link=/sys/module/sch_lablink/parameters/link
+    [ -e $link ] || {
+        echo "a link with a trace, or a delay of minutes, needs patch 0012 in the kernel"
+        exit 1
+    }
+    for line in "$@"; do
+        tc qdisc add dev "${line%% *}" root lablink
+        echo "$line" >$link || exit 1
+    done
+}
+
+# Whether half of a delay is more than netem is asked for: MAX_DELAY_MS in defaults.py.
+is_far() { # us
+    [ "$1" -gt 5000000 ]
+}
+
+# A far neighbour doesn't answer ARP in time.
+knows_neighbour() { # device, MAC address, IPv4, IPv6
+    ip neigh replace "$3" lladdr "$2" dev "$1" nud permanent
+    ip neigh replace "$4" lladdr "$2" dev "$1" nud permanent
+}
+
+# TCP that doesn't give up while an answer is hours away: as many attempts as can be asked for, of
+# which one comes every two minutes.
+very_patient() {
+    for setting in tcp_syn_retries=127 tcp_synack_retries=127 tcp_retries2=255 tcp_orphan_retries=255; do
+        echo "${setting#*=}" >"/proc/sys/net/ipv4/${setting%=*}"
+    done
+}
+
 # sender_waits CARDS: a host's programs wait while its card is full, which takes a queue in front of
 # the card: Linux's own. Without one the kernel refuses their packets, and irtt then ends.
 sender_waits() {

@@ -24,7 +24,7 @@ set_up_network() {
     echo client >/proc/sys/kernel/hostname
     sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
     ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
-    [ -z "${MODEM_UP_BIT_S:-}" ] || ip netns exec modem sh "$GUEST_DIR/modem.sh" ||
+    [ -z "${MODEM_UP_BIT_S:-}${LINK_UP:-}" ] || ip netns exec modem sh "$GUEST_DIR/modem.sh" ||
         fail "can't set up the modem's network"
     ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server's network"
     [ -z "${DEST2_IPV4:-}" ] || ip netns exec dest2 sh "$GUEST_DIR/dest2.sh" ||

@@ -23,7 +23,10 @@ sleep 3
 read -r psched </proc/net/psched
 [ "${psched##* }" = 3b9aca00 ] || fail "the packet scheduler's clock is not ready"
 
+# Schedules of links begin with the command.
+[ -z "${LINK_UP:-}" ] || echo now >/sys/module/sch_lablink/parameters/start
 run_command
+[ -z "${LINK_UP:-}" ] || cat /sys/module/sch_lablink/parameters/link >/run/lab/out/links
 read -r uptime _ </proc/uptime
 echo "$uptime" >/run/lab/out/uptime
 [ -z "${OWN_KERNEL:-}" ] || sh "$GUEST_DIR/check_kernel.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
 # The modem: what arrives at one device leaves by the other, through a shaper with a
-# drop-tail queue. It has no addresses and changes no packet. Run in its namespace.
+# drop-tail queue, or through a link that plays a schedule. It has no addresses and changes no packet. Run in its namespace.
 #
 #   router up ── lan [modem] wan ── server eth0
 
@@ -15,9 +15,15 @@ link set dev lan up
 link set dev wan up
 END
 no_offloads lan wan
-tc -batch - <<END
+if [ -n "${LINK_UP:-}" ]; then
+    plays_schedule "$LINK_DOWN" "$LINK_UP"
+else
+    tc -batch - <<END
 qdisc add dev lan root tbf rate ${MODEM_DOWN_BIT_S}bit burst $MODEM_DOWN_BURST_BYTES limit $MODEM_DOWN_BUFFER_BYTES
 qdisc add dev wan root tbf rate ${MODEM_UP_BIT_S}bit burst $MODEM_UP_BURST_BYTES limit $MODEM_UP_BUFFER_BYTES
+END
+fi
+tc -batch - <<END
 qdisc add dev lan clsact
 filter add dev lan ingress matchall action mirred egress redirect dev wan
 qdisc add dev wan clsact

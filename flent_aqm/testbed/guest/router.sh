@@ -19,6 +19,7 @@ link set dev down up
 link set dev up up
 END
 no_offloads down up
+! is_far "$HALF_DELAY_US" || knows_neighbour up 02:00:00:00:02:02 "$SERVER_IPV4" "$SERVER_IPV6"
 slow_cards "${ROUTER_CARDS:-}"
 if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
     ip -batch - <<END

@@ -7,6 +7,7 @@ set -eu
 . "$GUEST_DIR/serving.sh"
 
 end_host "$SERVER_IPV4" "$SERVER_IPV6" "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6"
+! is_far "$HALF_DELAY_US" || knows_neighbour eth0 02:00:00:00:02:01 "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6"
 slow_cards "${SERVER_CARDS:-}"
 if [ -n "${DEST2_IPV4:-}" ]; then
     echo 1 >/proc/sys/net/ipv4/ip_forward
@@ -17,6 +18,7 @@ addr add $SERVER_DEST2_IPV6/64 dev dest2 nodad
 link set dev dest2 up
 END
     no_offloads dest2
+    ! is_far "$DEST2_HALF_DELAY_US" || knows_neighbour dest2 02:00:00:00:04:02 "$DEST2_IPV4" "$DEST2_IPV6"
 fi
 # Where there is a delay, packets wait in netem's queue.
 [ "$HALF_DELAY_US" -gt 0 ] || sender_waits "${SERVER_CARDS:-}"

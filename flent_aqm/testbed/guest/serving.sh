@@ -15,6 +15,15 @@ delay_of() { # device, half of the delay in us
 link add ifb0 type ifb
 link set dev ifb0 up
 END
+    if is_far "$2"; then
+        tc -batch - <<END || no_delay
+qdisc add dev $1 clsact
+filter add dev $1 ingress matchall action mirred egress redirect dev ifb0
+END
+        plays_schedule "$1 delay_ns=${2}000" "ifb0 delay_ns=${2}000"
+        very_patient
+        return
+    fi
     tc -batch - <<END || no_delay
 qdisc add dev $1 root netem delay ${2}us limit 1000000
 qdisc add dev $1 clsact

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a link hands out its capacity: in grants, on request, newly every so often.
+
+The named ones are examples with what their sources say, and no statement about a product.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flent_aqm.asked.link.schedule import (
+    NS,
+    Schedule,
+    Step,
+    changed,
+    in_grants,
+    split,
+    without_capacity,
+)
+from flent_aqm.asked.link.words import parse_words
+
+
+@dataclass(frozen=True)
+class Access:
+    """cycle_ms: what the link could carry in a cycle goes at once at the end of it; 0: as it
+    comes. request_ms: a packet goes so long after it came, at the earliest, as capacity is asked
+    for first. period_s: every so often the link is allotted anew, 0: never; then its rate is off
+    by up to rate_spread_pct, its one-way delay longer by up to delay_spread_ms, both evenly
+    spread, and for gap_ms it carries nothing. offset_s: when that happens first."""
+
+    cycle_ms: float = 0.0
+    request_ms: float = 0.0
+    period_s: float = 0.0
+    offset_s: float = 0.0
+    rate_spread_pct: float = 0.0
+    delay_spread_ms: float = 0.0
+    gap_ms: float = 0.0
+
+
+# The lab's clock begins at a full minute, and runs 3 s before a link does.
+_STARLINK = Access(period_s=15, offset_s=9, rate_spread_pct=40, delay_spread_ms=10, gap_ms=50)
+# Down and up. Who sends down hands out capacity itself, and need not ask. Sources of each
+# number: docs/links.md.
+KNOWN = {
+    "down": {"docsis": Access(), "lte": Access(cycle_ms=1), "starlink": _STARLINK},
+    "up": {"docsis": Access(cycle_ms=2, request_ms=2), "lte": Access(cycle_ms=1, request_ms=8),
+           "starlink": _STARLINK},
+}
+_BOUNDS = {"cycle_ms": (0.0, 1000.0), "request_ms": (0.0, 1000.0), "period_s": (0.0, 3600.0),
+           "offset_s": (0.0, 3600.0), "rate_spread_pct": (0.0, 100.0),
+           "delay_spread_ms": (0.0, 1000.0), "gap_ms": (0.0, 10_000.0)}
+
+
+def parse_access(key: str, text: str, way: str) -> Access:
+    """Return the access of `NAME+PARAMETER=VALUE+…` for the way down or up. Raises
+    ConfigError."""
+    return parse_words(key, text, KNOWN[way], _BOUNDS)
+
+
+def is_by_chance(access: Access) -> bool:
+    """Whether it takes a seed, and so a schedule of some length."""
+    return bool(access.period_s)
+
+
+def allot(schedule: Schedule, access: Access, seed: int, direction: str,
+          before_grants: Callable[[Schedule], Schedule]) -> Schedule:
+    """The schedule as the access hands it out; one that is allotted anew needs a period."""
+    if access.period_s:
+        schedule = _allotted_anew(schedule, access, seed, direction)
+    schedule = before_grants(schedule)
+    if access.cycle_ms:
+        schedule = in_grants(schedule, round(access.cycle_ms * 1e6))
+    return schedule
+
+
+def _allotted_anew(schedule: Schedule, access: Access, seed: int, direction: str) -> Schedule:
+    chance = random.Random(f"{seed} {direction} access").random
+    every, offset, gap = (round(value * NS) for value in (
+        access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))
+    # The one before the first, which is on when the link begins, as well.
+    begins = range(offset - every, schedule.period_ns, every)
+    drawn = [(1 + access.rate_spread_pct / 100 * (2 * chance() - 1),
+              round(access.delay_spread_ms * 1e6 * chance())) for _ in begins]
+    whole = split(schedule, [at for begin in begins for at in (begin, begin + gap)])
+
+    def change(one: Step) -> Step:
+        number = (one.at_ns - begins[0]) // every
+        factor, delay_ns = drawn[number]
+        one = one._replace(delay_ns=one.delay_ns + delay_ns,
+                           rate_bit_s=round(one.rate_bit_s * factor),
+                           burst_bytes=round(one.burst_bytes * factor))
+        return without_capacity(one) if one.at_ns < begins[number] + gap else one
+
+    return changed(whole, change)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a scenario to what the lab's kernel plays on a modem's device: a pure function of its
+settings, its seed and the trace's content."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flent_aqm.asked.link.access import Access, allot, is_by_chance, parse_access
+from flent_aqm.asked.link.loss import Loss, parse_loss
+from flent_aqm.asked.link.outages import Outage, cut, parse_outages
+from flent_aqm.asked.link.schedule import (
+    NS,
+    TCP_GIVES_UP_S,
+    Schedule,
+    constant,
+    refuse_unplayable,
+    unrolled,
+)
+from flent_aqm.asked.link.seeded import make, parse_seeded
+from flent_aqm.asked.link.trace import read_trace
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+
+WAYS = ("down", "up")
+# What is by chance, and outages, last so long; then all begins again.
+ROUND_S = 900
+# A frame has to fit, even where the buffer's time is 0.
+_FRAME_BYTES, _HEADER_BYTES = 1514, 14
+
+
+@dataclass(frozen=True)
+class LinkPlan:
+    """One direction of a link. schedule: None for one that carries all at once; limit_bytes,
+    limit_packets: of its buffer, 0 for none; about: what it is, for the data file."""
+
+    schedule: Schedule | None
+    lead_ns: int = 0
+    jitter_ns: int = 0
+    loss: Loss | None = None
+    limit_bytes: int = 0
+    limit_packets: int = 0
+    seed: int = 0
+    about: Mapping[str, object] = field(default_factory=dict)
+
+    def line(self, device: str, file: str) -> str:
+        """The device's line for /sys/module/sch_lablink/parameters/link. file: where the guest
+        finds the packed schedule."""
+        loss = self.loss or Loss()
+        values = {
+            "limit_bytes": self.limit_bytes, "limit_packets": self.limit_packets,
+            "lead_ns": self.lead_ns, "jitter_ns": self.jitter_ns, "seed": self.seed,
+            **({"ge_p": _of_2_32(loss.p), "ge_r": _of_2_32(loss.r), "ge_bad": _of_2_32(loss.bad),
+                "ge_good": _of_2_32(loss.good)} if loss.p or loss.good else {}),
+        }
+        if self.schedule is not None:
+            values |= {"period_ns": self.schedule.period_ns,
+                       "frame_bytes": 0 if self.schedule.counts_frames else _HEADER_BYTES}
+        words = [f"{name}={value}" for name, value in values.items() if value]
+        return " ".join([device, *words, *([f"file={file}"] if self.schedule else [])])
+
+
+def _of_2_32(share: float) -> int:
+    return round(share * 2**32)
+
+
+def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
+    """Return the plan of either direction, none where no key asks for a link. Raises ConfigError,
+    for a trace with file, line and column."""
+    if not scenario.has_link:
+        return {}
+    return {way: _plan(scenario, way) for way in WAYS}
+
+
+def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
+    """Raise ConfigError where a trace that doesn't begin again ends before the run does."""
+    for way, plan in link_plans(scenario).items():
+        dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
+        if dead_ns is not None and dead_ns < length_s * NS:
+            raise ConfigError(
+                f"link_{way}_trace: {getattr(scenario, f'link_{way}_trace')} ends after "
+                f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer one, or "
+                "link_trace_end = repeat")
+
+
+@functools.lru_cache(maxsize=8)
+def _plan(scenario: Scenario, way: str) -> LinkPlan:
+    seed = defaults.LAB_SEED if scenario.seed is None else scenario.seed
+    mbps: float | None = getattr(scenario, f"modem_{way}_mbps")
+    access_text: str = getattr(scenario, f"link_{way}_access")
+    access = parse_access(f"link_{way}_access", access_text, way) if access_text else Access()
+    schedule, about = _source(scenario, way, seed, mbps)
+    outages = parse_outages("link_outages_s", scenario.link_outages_s)
+    if schedule is None and (access_text or outages):
+        key = f"link_{way}_access" if access_text else "link_outages_s"
+        raise ConfigError(f"{key}: the link has no rate for the way {way}; give modem_{way}_mbps "
+                          f"or link_{way}_trace")
+    if schedule is not None:
+        schedule = _shaped(schedule, access, outages, seed, way)
+        # One that ends is told by the length of the run.
+        if schedule.dead_from_ns() is None:
+            refuse_unplayable(_whose(way, outages, schedule), schedule)
+        about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.steps),
+                  "period_s": schedule.period_ns / NS or None}
+    packets: int | None = getattr(scenario, f"modem_{way}_buffer_packets")
+    limit_bytes = 0
+    if packets is None and schedule is not None:
+        buffer_ms: float = getattr(scenario, f"modem_{way}_buffer_ms")
+        limit_bytes = max(round(schedule.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
+    return LinkPlan(
+        schedule, round(access.request_ms * 1e6),
+        round(getattr(scenario, f"link_{way}_jitter_ms") * 1e6),
+        parse_loss(f"link_{way}_loss", getattr(scenario, f"link_{way}_loss")),
+        limit_bytes, packets or 0,
+        # Another one each way, whatever the seed.
+        (2 * seed + WAYS.index(way)) % 2**63,
+        {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets})
+
+
+def _whose(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
+    gap = any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages)
+    return "link_outages_s" if gap else f"link_{way}_access" if schedule.period_ns else (
+        f"link_{way}_trace")
+
+
+def _source(scenario: Scenario, way: str, seed: int,
+            mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
+    key = f"link_{way}_trace"
+    text: str = getattr(scenario, key)
+    if not text:
+        return (None if mbps is None else constant(mbps)), {}
+    model = parse_seeded(key, text)
+    if model is not None:
+        return make(model, seed, way), {"trace": text}
+    trace = read_trace(key, text, scenario.link_trace_end)
+    return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
+                            "size_bytes": trace.size_bytes}
+
+
+def _shaped(schedule: Schedule, access: Access, outages: tuple[Outage, ...], seed: int,
+            way: str) -> Schedule:
+    """With the access's chance, outages, and grants of what is left then."""
+    if is_by_chance(access) or outages:
+        last_ns = max([ROUND_S * NS, *(end for _, end in outages)])
+        schedule = unrolled(schedule, last_ns)
+    return allot(schedule, access, seed, way, before_grants=lambda one: cut(one, outages))

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings of the form NAME+PARAMETER=VALUE+…, as router models have it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from flent_aqm.base.errors import ConfigError
+
+Model = TypeVar("Model")
+
+
+def parse_words(key: str, text: str, known: Mapping[str, Model],
+                bounds: Mapping[str, tuple[float, float]]) -> Model:
+    """Return the model of that name with the parameters given, all of them numbers within
+    bounds. Raises ConfigError."""
+    name, *changes = text.split("+")
+    if name not in known:
+        raise ConfigError(f"{key}: unknown value {name[:40]!r}; known: {', '.join(known)}")
+    given: dict[str, float] = {}
+    for change in changes:
+        parameter, _, value = change.partition("=")
+        if parameter not in bounds or parameter in given:
+            raise ConfigError(f"{key}: {change[:40]!r} is no parameter of {name}, or is there "
+                              f"twice; expected NAME=VALUE, with a NAME of {', '.join(bounds)}")
+        low, high = bounds[parameter]
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise ConfigError(f"{key}: {parameter}: {value[:40]!r} is out of range; expected a "
+                              f"number from {low:g} to {high:g}")
+        given[parameter] = number
+    return replace(known[name], **given)  # type: ignore[type-var]
