@@ -20,6 +20,9 @@ from flent_aqm.base.errors import ConfigError
 # What base.batch runs before each test. In the guest, all settings stand in its place.
 ROUTER_HOOK = f'sh "${environment.HOOKS}/{ON_ROUTER}" apply ${environment.ROUTER_SETTINGS}'
 
+# Starts the scenario's program on the router, behind the hook; testbed/guest/router_program.sh.
+START_PROGRAM = 'sh "$GUEST_DIR/router_program.sh"'
+
 # In the guest; the batch's own would get into random choices of its Flent.
 BATCH_NAME = "cell"
 
@@ -117,6 +120,8 @@ def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
     words = shlex.join(["apply", f"testbed={scenario.testbed}", *first_settings(scenario)])
     line = (f'sh "${environment.HOOKS}/{ON_ROUTER}" {words} '
             f"${environment.ROUTER_SETTINGS}")
+    if scenario.router_program:
+        line += f' && {START_PROGRAM}'
     return {"router": {"exec": line, "type": "pre", "essential": "True"}}
 
 

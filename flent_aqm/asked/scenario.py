@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 
@@ -31,6 +32,7 @@ _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.
 
 _FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
 _FIELDS_TOLD_ALWAYS = 27  # aqm to server_model
+_MOST_COMMAND = 4096
 LINK_TRACES = ("link_down_trace", "link_up_trace")
 
 
@@ -91,6 +93,8 @@ class Scenario:
     link_outages_s: str = ""
     modem_down_buffer_packets: int | None = None
     modem_up_buffer_packets: int | None = None
+    # A command that runs on the router from when its queue is in place: words of a shell.
+    router_program: str = ""
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -147,14 +151,15 @@ class Scenario:
         return told | {key: os.path.basename(str(told[key])) for key in LINK_TRACES if key in told}
 
     def inside(self) -> Scenario:
-        """The scenario as a run's tools get it: without the kernel and paths of traces, whose
-        length would shift their memory. So runs on two kernels differ in nothing else. A queue
-        that nobody here knows needs its kernel, and is no other kernel's."""
+        """The scenario as a run's tools get it: without the kernel, paths of traces and the
+        router's program, whose length would shift their memory. So runs on two kernels differ in
+        nothing else. A queue that nobody here knows needs its kernel, and is no other kernel's."""
         foreign = any(queue_of(name).foreign for name in self.queues)
         return replace(
             self, kernel=self.kernel if foreign else STOCK,
             link_down_trace=self.link_down_trace and INSIDE,
-            link_up_trace=self.link_up_trace and INSIDE)
+            link_up_trace=self.link_up_trace and INSIDE,
+            router_program=self.router_program and INSIDE)
 
     def not_told_inside(self) -> dict[str, object]:
         """What a run's tools got otherwise, by the names of fields."""
@@ -226,6 +231,7 @@ class Scenario:
             ndt7_server=_choice("ndt7_server", given.get("ndt7_server", "own"),
                                 defaults.NDT7_SERVERS),
             kernel=kernel,
+            router_program=_program("router_program", given.get("router_program")),
             **link_settings(given),  # type: ignore[arg-type]  # checked there
         )
         scenario._refuse_odd_pairs()
@@ -270,7 +276,20 @@ def _choice(key: str, value: object, known: tuple[str, ...]) -> str:
 def _router_parameters(given: Mapping[str, object]) -> dict[str, object]:
     """Keys router_NAME: parameters of the router's model."""
     return {key.removeprefix("router_"): value for key, value in given.items()
-            if key.startswith("router_") and key != "router_model"}
+            if key.startswith("router_") and key not in ("router_model", "router_program")}
+
+
+def _program(key: str, value: object) -> str:
+    text = str(value or "").strip()
+    try:
+        words = shlex.split(text)
+    except ValueError as fault:
+        raise ConfigError(f"{key}: {text[:60]!r}: {fault}; give a command as a shell has "
+                          "it") from None
+    if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or (text and not words[0]):
+        raise ConfigError(f"{key}: {text[:60]!r} is no command of one line of up to "
+                          f"{_MOST_COMMAND} letters")
+    return text
 
 
 def _host_model(key: str, given: Mapping[str, object]) -> str:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from flent_aqm.asked.cell import START_PROGRAM
 from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.known_routers import KNOWN_ROUTERS
@@ -104,7 +105,8 @@ def main(args: argparse.Namespace) -> int:
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=_servers(command, args.mlab_server or scenario.ndt7_server == "mlab"),
-        prelude=[apply_command(scenario)],
+        prelude=[apply_command(scenario),
+                 *([["sh", "-c", START_PROGRAM]] if scenario.router_program else [])],
         programs={defaults.LIBRESPEED_WORKER: page} if page else {},
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,

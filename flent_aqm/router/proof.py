@@ -28,6 +28,8 @@ _NOT_SHOWN_BY_OLD = frozenset({
 # Parameters that old versions of tc take, but show only as what then is in use, a size in
 # bytes among the counters (CAKE's before iproute2 5.10).
 _SHOWN_IN_USE = {("cake", "memlimit"): "memory_limit"}
+# What follows from a rate that is changed while it runs.
+_OF_RATES = {"cake": frozenset({"bandwidth"}), "tbf": frozenset({"rate", "burst"})}
 
 __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
@@ -52,13 +54,15 @@ def prove(scenario: Scenario, report: ReadBack) -> None:
 
 
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:
-    """One line for each setting that differs; empty when the router obeyed."""
+    """One line for each setting that differs; empty when the router obeyed. A program on the
+    router may have changed rates; all else is as it was asked for."""
     found = []
     for role, direction in report.directions.items():
         asked = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen)
         lines = _device(scenario, role, direction) + _hierarchy(asked, direction)
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
-            lines = _settings(asked, direction, report.clock)
+            lines = _settings(asked, direction, report.clock,
+                              rates=not scenario.router_program)
         found += [f"{role}: {line}" for line in lines]
     return found
 
@@ -95,13 +99,15 @@ def _joined(places: Iterable[str]) -> str:
     return ", ".join(order) or "none"
 
 
-def _settings(asked: ExpectedDirection, direction: Direction, clock: Clock) -> list[str]:
+def _settings(asked: ExpectedDirection, direction: Direction, clock: Clock, *,
+              rates: bool) -> list[str]:
     lines = []
     qdiscs = {qdisc.handle: qdisc for qdisc in direction.qdiscs}
     for qdisc in asked.qdiscs:
-        lines += _qdisc(qdisc, qdiscs[qdisc.handle])
+        lines += _qdisc(qdisc, qdiscs[qdisc.handle],
+                        frozenset() if rates else _OF_RATES.get(qdisc.kind, frozenset()))
     classes = {htb.handle: htb for htb in direction.classes}
-    for htb in asked.classes:
+    for htb in asked.classes if rates else ():
         lines += _class(classes[htb.handle], htb, clock, len(asked.classes) > 1)
     for drr in direction.drr_classes:
         # tc rounds it to a unit that is near
@@ -128,11 +134,11 @@ def _class(reported: HtbClass, asked: expected.ExpectedClass, clock: Clock,
     return [f"class {asked.handle} {line}" for line in lines] if several else lines
 
 
-def _qdisc(asked: ExpectedQdisc, reported: Qdisc) -> list[str]:
+def _qdisc(asked: ExpectedQdisc, reported: Qdisc, but: frozenset[str]) -> list[str]:
     lines = []
     names = (asked.parameters.keys() & reported.parameters.keys() if asked.foreign
              else asked.parameters.keys() | reported.parameters.keys())
-    for name in sorted(names - asked.ignored):
+    for name in sorted(names - asked.ignored - but):
         unit = expected.unit_of(asked.kind, name)
         wanted = asked.parameters.get(name, "nothing")
         got = reported.parameters.get(name, "nothing")

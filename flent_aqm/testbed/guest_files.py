@@ -112,7 +112,10 @@ def write(
     _write_programs(folder / "bin", scenario, place, more_programs or {})
     # A user's own command names the host's files; a sweep's runs name what is inside.
     named = [settings.get("NDT_SERVER", ""), *map(str, (more_programs or {}).values())]
-    words = [*(argv if writable_cwd else ()), *named]
+    program = shlex.split(scenario.router_program)
+    if program:
+        (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
+    words = [*(argv if writable_cwd else ()), *named, *program]
     visible = _hidden_but_needed(cwd, words, hidden)
     # Not exported, as the length of a program's environment shifts its memory.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),

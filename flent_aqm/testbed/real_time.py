@@ -21,6 +21,9 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     if max(scenario.base_delay_ms, scenario.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
         raise ConfigError(f"base_delay_ms, dest2_delay_ms: above {defaults.MAX_DELAY_MS:g} ms they "
                           f"need the virtual lab's kernel; on testbed {testbed} give less")
+    if scenario.router_program:
+        raise ConfigError(f"router_program: on testbed {testbed} nothing is started on the router; "
+                          "start it by hand and leave the key out, or use virtual")
     if scenario.router_model != "ideal":
         raise ConfigError(f"router_model: {scenario.router_model} is a model of the virtual lab; "
                           f"on testbed {testbed} the router is real: leave router_model out")

@@ -65,8 +65,18 @@ class Lab(RunEnvironment):
             raise
         self._fail_if_lost()
         out = self.stdout.parent
+        self._fail_by_program(read_text(out / "router_program_status"),
+                              read_text(out / "router_program"))
         self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
         return replace(outcome, links=report(self._scenario, read_text(out / "links")))
+
+    @staticmethod
+    def _fail_by_program(status: str, said: str) -> None:
+        """A router_program that failed was not there for the run. Raises LabError."""
+        if status not in ("", "0"):
+            last = said.splitlines()[-1:] or ["it said nothing"]
+            raise LabError(f"router_program: it ended with status {status[:10]} before the run "
+                           f"did: {last[0][:200]}")
 
     def _fail_by_own_words(self, log: str, held: str = "") -> None:
         """A kernel of the user's that has complained, or whose queue holds packets for ever, has

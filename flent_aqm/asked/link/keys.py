@@ -18,8 +18,8 @@ from flent_aqm.base.errors import ConfigError
 
 # For both directions; with down_ or up_ behind link_ or modem_, for one.
 BOTH_WAYS = ("link_trace", "link_loss", "link_jitter_ms", "link_access", "modem_buffer_packets")
-# In a run's tools, a trace has this name: its path would shift their memory.
-INSIDE = "trace"
+# A run's tools get this for a file of the user's: its path would shift their memory.
+INSIDE = "given"
 _MOST_PATH = 4096
 
 

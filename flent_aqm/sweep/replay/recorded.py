@@ -83,6 +83,9 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
     scenario = Scenario.from_settings(requested)
     if scenario.seed is None:
         raise ConfigError("it has no seed")
+    if scenario.router_program:
+        raise ConfigError("it ran a program on the router, and no data file may choose one; put "
+                          "router_program into a batch")
     if scenario.testbed != "virtual":
         raise ConfigError(f"it asks for the testbed {scenario.testbed!r}")
     return Cell(

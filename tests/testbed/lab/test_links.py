@@ -138,7 +138,7 @@ def test_mahimahi_trace_lets_each_packet_go_at_its_opportunity(
     seen = _see(tmp_path, monkeypatch, scenario)
     wanted = list(_mahimahi(times, [(one.came_ns - seen.start_ns, one.bytes - 14)
                                     for one in seen.packets]))
-    assert len(wanted) == 400
+    assert len(wanted) >= 400
     for one, left in zip(seen.packets, wanted, strict=True):
         assert one.left_ns == pytest.approx(seen.start_ns + left, abs=1000)
     assert seen.counters["dropped_packets"] == seen.counters["lost_packets"] == 0
