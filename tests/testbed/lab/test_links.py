@@ -120,7 +120,7 @@ def _fluid(schedule: Schedule, packets: Sequence[tuple[int, int]]) -> Iterator[i
                 free += bits * 10**9 / step.rate_bit_s
                 break
             bits -= room
-            free = rounds * schedule.period_ns + ends[index]
+            free = Fraction(rounds * schedule.period_ns + ends[index])
         last = max(last, int(free) + step.delay_ns)
         yield last
 
