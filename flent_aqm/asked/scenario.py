@@ -11,13 +11,11 @@ import json
 import math
 import os
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 
 from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.kernel import STOCK, parse_kernel
-from flent_aqm.asked.link.keys import INSIDE, link_settings
 from flent_aqm.asked.queues.foreign import is_foreign, queue_of
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
@@ -33,6 +31,8 @@ _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.
 _FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
 _FIELDS_TOLD_ALWAYS = 27  # aqm to server_model
 _MOST_COMMAND = 4096
+# A run's tools get this for a file of the user's, whose path would shift their memory.
+INSIDE = "given"
 LINK_TRACES = ("link_down_trace", "link_up_trace")
 
 
@@ -232,7 +232,7 @@ class Scenario:
                                 defaults.NDT7_SERVERS),
             kernel=kernel,
             router_program=_program("router_program", given.get("router_program")),
-            **link_settings(given),  # type: ignore[arg-type]  # checked there
+            **_link_settings(given),  # type: ignore[arg-type]  # checked there
         )
         scenario._refuse_odd_pairs()
         return scenario
@@ -279,8 +279,23 @@ def _router_parameters(given: Mapping[str, object]) -> dict[str, object]:
             if key.startswith("router_") and key not in ("router_model", "router_program")}
 
 
+def _link_settings(given: Mapping[str, object]) -> dict[str, object]:
+    """The fields of a link. What checks them is imported where one is given: each module takes
+    its time in the guest, and runs without a link are as they always were."""
+    if not any(value not in (None, "") for key, value in given.items()
+               if key.startswith("link_") or key.endswith("_buffer_packets")):
+        return {}
+    from flent_aqm.asked.link.keys import link_settings
+
+    return link_settings(given)
+
+
 def _program(key: str, value: object) -> str:
     text = str(value or "").strip()
+    if not text:
+        return ""
+    import shlex
+
     try:
         words = shlex.split(text)
     except ValueError as fault:

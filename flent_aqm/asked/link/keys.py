@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The keys of a scenario that shape a link, checked as far as their text goes: the guest, which
-checks them as well, has no trace. What checks a key is imported where the key is given, as each
-module takes its time in the guest."""
+checks them as well, has no trace."""
 
 from __future__ import annotations
 
@@ -9,14 +8,16 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
+from flent_aqm.asked.link.access import parse_access
+from flent_aqm.asked.link.loss import parse_loss
+from flent_aqm.asked.link.outages import parse_outages
+from flent_aqm.asked.link.seeded import parse_seeded
+from flent_aqm.asked.link.trace import ENDS
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
 # For both directions; with down_ or up_ behind link_ or modem_, for one.
 BOTH_WAYS = ("link_trace", "link_loss", "link_jitter_ms", "link_access", "modem_buffer_packets")
-# A run's tools get this for a file of the user's: its path would shift their memory.
-INSIDE = "given"
-ENDS = ("repeat", "hold")
 _MOST_PATH = 4096
 
 
@@ -42,16 +43,11 @@ def link_settings(given: Mapping[str, object]) -> dict[str, object]:
     if end not in ENDS:
         raise ConfigError(f"link_trace_end: unknown value {end!r}; known: {', '.join(ENDS)}")
     outages = str(given.get("link_outages_s") or "")
-    if outages:
-        from flent_aqm.asked.link.outages import parse_outages
-
-        parse_outages("link_outages_s", outages)
+    parse_outages("link_outages_s", outages)
     return {**found, "link_trace_end": end, "link_outages_s": outages}
 
 
 def _trace(key: str, value: object) -> str:
-    from flent_aqm.asked.link.seeded import parse_seeded
-
     text = str(value)
     if len(text) > _MOST_PATH or re.search(r"[\x00-\x1f\x7f]", text):
         raise ConfigError(f"{key}: {text[:60]!r} is no path of a file")
@@ -60,15 +56,11 @@ def _trace(key: str, value: object) -> str:
 
 
 def _loss(key: str, value: object) -> str:
-    from flent_aqm.asked.link.loss import parse_loss
-
     parse_loss(key, str(value))
     return str(value)
 
 
 def _access(key: str, value: object) -> str:
-    from flent_aqm.asked.link.access import parse_access
-
     parse_access(key, str(value), "down" if "_down_" in key else "up")
     return str(value)
 

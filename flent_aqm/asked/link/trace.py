@@ -25,6 +25,7 @@ from flent_aqm.asked.link.schedule import MOST_STEPS, NS, Schedule, Step, refuse
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
+ENDS = ("repeat", "hold")
 OPPORTUNITY_BYTES = 1500
 _MOST_BYTES = 64 << 20
 _MOST_S = 7 * 24 * 3600
@@ -55,7 +56,7 @@ class _File:
 
 
 def read_trace(key: str, path: str, end: str) -> Trace:
-    """Return the trace in that file. key: whose value the path is; end: one of keys.ENDS. Raises
+    """Return the trace in that file. key: whose value the path is; end: one of ENDS. Raises
     ConfigError with file, line and column."""
     data = _content(key, path)
     changed = os.stat(path).st_mtime_ns
