@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which of the lab's patches a kernel source gets.
 
-Most are required: without them runs don't repeat, a guest could write to the host, or models
-of routers and links are missing. Some only save time. A newer source on which one of those no longer fits is
-built without it.
+Most are required: without them runs don't repeat, a guest could write to the host, or models of
+routers and links are missing. Some only save time. A newer source on which one of those no longer
+fits is built without it.
 """
 
 from __future__ import annotations
