@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from flent_aqm.asked.link.access import parse_access
 from flent_aqm.asked.link.loss import parse_loss
 from flent_aqm.asked.link.outages import parse_outages
+from flent_aqm.asked.link.schedule import ENDS
 from flent_aqm.asked.link.seeded import parse_seeded
-from flent_aqm.asked.link.trace import ENDS
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 

@@ -16,7 +16,7 @@ from flent_aqm.asked.link.schedule import (
     TCP_GIVES_UP_S,
     Schedule,
     constant,
-    refuse_unplayable,
+    unplayable,
     unrolled,
 )
 from flent_aqm.asked.link.seeded import make, parse_seeded
@@ -101,8 +101,9 @@ def _plan(scenario: Scenario, way: str) -> LinkPlan:
     if schedule is not None:
         schedule = _shaped(schedule, access, outages, seed, way)
         # One that ends is told by the length of the run.
-        if schedule.dead_from_ns() is None:
-            refuse_unplayable(_whose(way, outages, schedule), schedule)
+        found = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
+        if found:
+            raise ConfigError(f"{_whose(way, outages, schedule)}: {found}")
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.steps),
                   "period_s": schedule.period_ns / NS or None}
     packets: int | None = getattr(scenario, f"modem_{way}_buffer_packets")

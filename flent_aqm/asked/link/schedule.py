@@ -15,6 +15,9 @@ from typing import NamedTuple
 from flent_aqm.base.errors import ConfigError
 
 NS = 10**9
+# What comes after a trace's end: its beginning, or its last row for ever.
+ENDS = ("repeat", "hold")
+OPPORTUNITY_BYTES = 1500  # mahimahi's
 # As many as the kernel takes: 4 million steps of 32 bytes.
 MOST_STEPS = 1 << 22
 _MOST_BURST_BYTES = 1 << 30
@@ -162,17 +165,17 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
     return replace(schedule, steps=tuple(steps))
 
 
-def refuse_unplayable(key: str, schedule: Schedule, *, place: str = "") -> None:
-    """Raise ConfigError for a link on which TCP starves: key and place say whose it is."""
+def unplayable(schedule: Schedule, *, place: str = "") -> str:
+    """Return why TCP starves on this link, "" where it doesn't. place: the file, with a colon."""
     if not any(map(_passes, schedule.steps)):
-        raise ConfigError(f"{key}: {place}nothing ever passes this link; give it a rate above 0 "
-                          "and a loss below 100 %")
+        return (f"{place}nothing ever passes this link; give it a rate above 0 and a loss below "
+                "100 %")
     gap_s, step = schedule.longest_gap_s()
-    if gap_s > TCP_GIVES_UP_S:
-        where = f"{place}{step.line}:1: " if step.line else place
-        raise ConfigError(f"{key}: {where}nothing passes for {gap_s:g} s from "
-                          f"{step.at_ns / NS:g} s on, and TCP gives up after {TCP_GIVES_UP_S} s; "
-                          "expected less")
+    if gap_s <= TCP_GIVES_UP_S:
+        return ""
+    where = f"{place}{step.line}:1: " if step.line else place
+    return (f"{where}nothing passes for {gap_s:g} s from {step.at_ns / NS:g} s on, and TCP gives "
+            f"up after {TCP_GIVES_UP_S} s; expected less")
 
 
 def _refuse_too_many(steps: int) -> None:

@@ -14,8 +14,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flent_aqm.asked.link.schedule import Schedule, Step
-from flent_aqm.asked.link.trace import OPPORTUNITY_BYTES
+from flent_aqm.asked.link.schedule import OPPORTUNITY_BYTES, Schedule, Step
 from flent_aqm.asked.link.words import parse_words
 
 PREFIX = "seeded"

@@ -60,7 +60,7 @@ def test_link_grants_carry_as_much_as_the_rate_at_the_end_of_each_cycle() -> Non
     assert (up.schedule.period_ns, up.lead_ns) == (2_000_000, 2_000_000)
     assert down.schedule is not None
     assert (down.schedule.steps[0].rate_bit_s, down.lead_ns) == (8_000_000, 0)
-    odd = _schedule(link_outages_s="0.0005-0.001", link_up_access="lte+cycle_ms=1.5")
+    odd = _schedule(link_outages_s="0.0005-0.001", link_up_access="lte+cycle_ms=70")
     assert odd.mean_mbps == pytest.approx(8 * (1 - 0.0005 / ROUND_S), rel=1e-9)
 
 
