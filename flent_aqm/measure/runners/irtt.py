@@ -15,6 +15,9 @@ from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
 WATCHDOG_MARGIN_S = 15
 # For the answers to what was sent last.
 ANSWERS_S = 1.0
+# What is stopped after another tool's end would go on for so much longer than that tool may last:
+# irtt that is stopped while it waits for its own last answers writes nothing.
+SPARE_S = 90
 
 
 class AqmIrttRunner(SupervisedRunner, IrttRunner):
@@ -25,6 +28,8 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
     """
 
     def __init__(self, *, length: float, linger_s: float | None = None, **kwargs: Any) -> None:
+        if linger_s is not None:
+            length += SPARE_S
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(length=length, linger_s=None if linger_s is None
                          else linger_s + ANSWERS_S, **kwargs)

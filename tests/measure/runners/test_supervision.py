@@ -18,7 +18,9 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners import process
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
+from flent_aqm.measure.runners.irtt import AqmIrttRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.runners.speedtest import WATCHDOG_MARGIN_S
 
 SETTINGS = SimpleNamespace(IP_VERSION=4)
 
@@ -161,3 +163,15 @@ def test_state_that_parsing_needs_survives_the_way_to_flents_parser_process() ->
     state = runner.__getstate__()
     copy = pickle.loads(pickle.dumps(state))
     assert (copy["stopped_by"], copy["started_s"]) == ("killed", 12.5)
+
+
+def test_irtt_that_ends_with_another_tool_outlasts_it() -> None:
+    """Even one that is late until its own limit: by itself irtt never ends then."""
+    length_s, linger_s = 50, 5.0
+    runner = AqmIrttRunner(name="irtt", settings=SETTINGS, finish_event=threading.Event(),
+                           host="127.0.0.1", length=length_s, linger_s=linger_s)
+    assert runner.length > length_s + WATCHDOG_MARGIN_S + linger_s
+    assert runner.watchdog_timer > runner.length
+    alone = AqmIrttRunner(name="irtt", settings=SETTINGS, finish_event=threading.Event(),
+                          host="127.0.0.1", length=length_s)
+    assert alone.length == length_s
