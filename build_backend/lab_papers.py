@@ -94,10 +94,16 @@ def _of_crates() -> str:
         raise SetupError(f"cargo no longer has the source of {ndt7_client.FOLDER}, and so not its "
                          f"licences: remove tools/{ndt7_client.FOLDER} from the cache folder, and "
                          "run flent-aqm setup")
+    return crate_licences(folder)
+
+
+def crate_licences(client: Path, *more: str) -> str:
+    """Return the licences of what the folder client has the source of, and of all crates that
+    are linked into it. more: options for cargo."""
     told = json.loads(run([
         ndt7_client.find_cargo(), "metadata", "--locked", "--format-version", "1",
         "--filter-platform", "x86_64-unknown-linux-gnu",
-        "--manifest-path", folder / "Cargo.toml"], timeout_s=300))
+        "--manifest-path", client / "Cargo.toml", *more], timeout_s=300))
     linked = {node["id"] for node in told["resolve"]["nodes"]}
     texts: dict[str, list[str]] = {}
     lines = ["ndt7-client is linked from these crates, whose licences follow:", ""]

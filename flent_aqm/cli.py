@@ -19,6 +19,9 @@ from flent_aqm.base.errors import AqmError
 from flent_aqm.base.words import plain
 from flent_aqm.commands.table import COMMANDS, fill, module_of
 
+# Of what the package wants, as pip installs it; a distribution may lack it.
+MAY_BE_MISSING = ("pyarrow",)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; argv without the program's name. Returns the exit status."""
@@ -38,13 +41,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has gone. Python's own flush at exit must not fail too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except ModuleNotFoundError as error:
+        if error.name not in MAY_BE_MISSING:
+            return _defect(words, error)
+        print(f"flent-aqm: this needs the Python package {error.name}, which is not installed "
+              "and no Debian package brings; install flent-aqm by pip, in an environment of its "
+              "own, to have it", file=sys.stderr)
+        return 1
     except Exception as error:
-        from flent_aqm.base.crash_log import write_crash_log
+        return _defect(words, error)
 
-        where = write_crash_log(words, error)
-        print(f"flent-aqm: a defect of flent-aqm: {type(error).__name__}: {plain(error)}; "
-              f"please report it with {where}", file=sys.stderr)
-        return 3
+
+def _defect(words: Sequence[str], error: Exception) -> int:
+    from flent_aqm.base.crash_log import write_crash_log
+
+    where = write_crash_log(words, error)
+    print(f"flent-aqm: a defect of flent-aqm: {type(error).__name__}: {plain(error)}; "
+          f"please report it with {where}", file=sys.stderr)
+    return 3
 
 
 def _run(words: list[str]) -> int:

@@ -11,6 +11,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 SYSTEM_CACHE = Path("/var/cache/flent-aqm")
 # The package of the wheel flent-aqm-lab: what set-up would build, ready-made.
 READY_MADE = "flent_aqm_lab"
+# The Debian package of the same purpose has it here.
+DEBIAN_READY_MADE = Path("/usr/lib/flent-aqm-lab")
 
 
 def resource_dir(name: str) -> Path:
@@ -42,14 +44,17 @@ def cache_to_write() -> Path:
 
 
 def ready_made() -> Path | None:
-    """Return the folder of the wheel flent-aqm-lab, None where it isn't installed.
+    """Return the folder of the wheel or Debian package flent-aqm-lab, None where neither is
+    installed.
 
-    It lies beside this package, or, for a checkout, among the environment's packages: nowhere
-    else, as programs in it are run."""
+    It lies beside this package, or, for a checkout, among the environment's packages, or where
+    Debian's package has it: nowhere else, as programs in it are run."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for folder in (PACKAGE.parent, Path(sys.prefix, "lib", version, "site-packages")):
-        if os.path.isdir(folder / READY_MADE / "kernels"):
-            return folder / READY_MADE
+    for folder in (PACKAGE.parent / READY_MADE,
+                   Path(sys.prefix, "lib", version, "site-packages", READY_MADE),
+                   DEBIAN_READY_MADE):
+        if os.path.isdir(folder / "kernels"):
+            return folder
     return None
 
 

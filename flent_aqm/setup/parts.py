@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ToolMissing
@@ -176,5 +177,14 @@ def _python_package(name: str, group: str) -> Part:
     try:
         found = metadata.distribution(name)
     except metadata.PackageNotFoundError:
-        return Part(name, group, False, "", "", GET_PYTHON)
+        return _without_metadata(name, group)
     return Part(name, group, True, found.version, str(found.locate_file("")), GET_PYTHON)
+
+
+def _without_metadata(name: str, group: str) -> Part:
+    """A package of which only its modules tell: Debian's Flent has nothing else."""
+    spec = find_spec(name) if name == "flent" else None
+    if spec is None or spec.origin is None:
+        return Part(name, group, False, "", "", GET_PYTHON)
+    version: str = import_module("flent.build_info").VERSION
+    return Part(name, group, True, version, str(Path(spec.origin).parents[1]), GET_PYTHON)

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +29,8 @@ NOT_UNPACKED = (
     "*/drivers/infiniband/*.[ch]", "*/drivers/accel/*.[ch]", "*/drivers/iio/*.[ch]",
     "*/drivers/staging/*.[ch]", "*/drivers/net/ethernet/*.[ch]", "*/drivers/net/wireless/*.[ch]",
     "*/sound/*.[ch]")
+# Where packages put kernels' sources.
+INSTALLED = Path("/usr/src")
 
 
 class Origin(Protocol):
@@ -64,7 +67,38 @@ class DebianOrigin:
             progress.step(f"downloading {source.package} {source.version} (about 165 MB)")
             deb = _download(self._cache, self._archive, source, scratch / "download")
         progress.step(f"unpacking {source.package} {source.version}")
-        _unpack(deb, source, tree)
+        # The tarball comes out of the package without a copy on disk.
+        if not _unpack([["dpkg-deb", "--fsys-tarfile", str(deb)],
+                        ["tar", "-xO", f".{INSTALLED}/{source.package}.tar.xz"],
+                        ["xz", "-dc", "-T0"]], tree):
+            deb.unlink(missing_ok=True)
+            raise SetupError(f"{deb.name} could not be unpacked and was removed; "
+                             "run flent-aqm setup again")
+        (tree / NOTES).mkdir()
+
+
+class InstalledOrigin:
+    """A source package that dpkg has installed, as a package of Debian's own is built with it."""
+
+    def __init__(self, package: str, folder: Path = INSTALLED) -> None:
+        """folder: where its tarball lies. Raise SetupError where it isn't installed."""
+        self._tarball = folder / f"{package}.tar.xz"
+        try:
+            version = run(["dpkg-query", "-W", "-f", "${Version}", package]).strip()
+        except CommandFailed:
+            version = ""
+        if not version or not self._tarball.is_file():
+            raise SetupError(f"{package} is not installed, or has no {self._tarball}")
+        self.source = Source(package, version)
+        self.folder = DebianOrigin.folder_of(self.source)
+
+    def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
+        """Unpack it into a new tree."""
+        if (tree / NOTES).is_dir():
+            return
+        progress.step(f"unpacking {self._tarball}")
+        if not _unpack([["xz", "-dc", "-T0", str(self._tarball)]], tree):
+            raise SetupError(f"{self._tarball} could not be unpacked")
         (tree / NOTES).mkdir()
 
 
@@ -185,19 +219,12 @@ def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path)
     return fresh.replace(deb)
 
 
-def _unpack(deb: Path, source: Source, tree: Path) -> None:
-    """The source tree out of the tarball out of the package, without a copy on disk."""
-    member = f"./usr/src/{source.package}.tar.xz"
+def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
+    """Unpack into tree what a pipe of programs writes, a tar archive; False if it can't be."""
     exclude = [f"--exclude={pattern}" for pattern in NOT_UNPACKED]
-    stages = (
-        ["dpkg-deb", "--fsys-tarfile", str(deb)],
-        ["tar", "-xO", member],
-        ["xz", "-dc", "-T0"],
-        ["tar", "-x", "--strip-components=1", *exclude, "-C", str(tree)],
-    )
     processes: list[subprocess.Popen[bytes]] = []
     try:
-        for argv in stages:
+        for argv in (*stages, ["tar", "-x", "--strip-components=1", *exclude, "-C", str(tree)]):
             source_of_input = processes[-1].stdout if processes else subprocess.DEVNULL
             processes.append(subprocess.Popen(argv, stdin=source_of_input,
                                               stdout=subprocess.PIPE))
@@ -213,7 +240,4 @@ def _unpack(deb: Path, source: Source, tree: Path) -> None:
             if process.poll() is None:
                 process.kill()
             process.wait()
-    if any(codes):
-        deb.unlink(missing_ok=True)
-        raise SetupError(f"{deb.name} could not be unpacked and was removed; "
-                         "run flent-aqm setup again")
+    return not any(codes)
