@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from argparse_manpage.manpage import Manpage
@@ -45,8 +47,25 @@ installed it."""
 
 def pages() -> dict[str, str]:
     """Return all pages by file name."""
-    # argparse breaks lines by the terminal's width; what groff reads shall not depend on it.
+    with _without_breaks():
+        return _pages()
+
+
+@contextmanager
+def _without_breaks() -> Iterator[None]:
+    """argparse breaks lines by the terminal's width, on which pages shall not depend."""
+    before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "10000"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+
+
+def _pages() -> dict[str, str]:
     found = {"flent-aqm.1": _top()}
     for name, command in COMMANDS.items():
         parser = fill(argparse.ArgumentParser(prog=f"flent-aqm {name}"), name)

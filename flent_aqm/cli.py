@@ -44,9 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in MAY_BE_MISSING:
             return _defect(words, error)
-        print(f"flent-aqm: this needs the Python package {error.name}, which is not installed "
-              "and no Debian package brings; install flent-aqm by pip, in an environment of its "
-              "own, to have it", file=sys.stderr)
+        print(f"flent-aqm: {words[0]} needs the Python package {error.name}, which is not "
+              "installed and which Debian doesn't have; with pip, in an environment of its own, "
+              "flent-aqm brings it along", file=sys.stderr)
         return 1
     except Exception as error:
         return _defect(words, error)

@@ -8,6 +8,7 @@ executed as Python code. So a name is a plain file name, never a path.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from flent_aqm.base.paths import resource_dir
 
@@ -35,10 +36,15 @@ def locate(filename: str, stock_dir: str) -> str:
     Gives filename itself where Flent has it, or where nobody has. Raises RuntimeError,
     which Flent reports in one line, when the name that it was made of is a path.
     """
-    folder, name = os.path.split(filename)
-    if folder != stock_dir:
-        raise RuntimeError(
-            f"test name {os.path.relpath(filename, stock_dir).removesuffix(SUFFIX)!r} is a path; "
-            "expected a plain name, as flent --list-tests shows them")
-    ours = resource_dir("tests_defs") / name
+    refuse_path(filename, [stock_dir])
+    ours = resource_dir("tests_defs") / os.path.basename(filename)
     return str(ours) if not os.path.exists(filename) and ours.is_file() else filename
+
+
+def refuse_path(filename: str, folders: Sequence[str]) -> None:
+    """Raise RuntimeError unless the file is right in one of the folders of definitions, the
+    first of which is Flent's own: then the name that it was made of is a plain one."""
+    if os.path.dirname(filename) not in folders:
+        name = os.path.relpath(filename, folders[0]).removesuffix(SUFFIX)
+        raise RuntimeError(f"test name {name!r} is a path; expected a plain name, as "
+                           "flent --list-tests shows them")

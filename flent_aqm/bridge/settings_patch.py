@@ -17,8 +17,9 @@ from flent_aqm.show.plots.catalogue import plots_for
 
 def patch(module: Any) -> None:
     """Patch flent.settings."""
-    _patch_words(module)
-    _patch_list(module)
+    if not hasattr(module, "find_test"):  # which a Flent with a search list has (docs/upstream)
+        _patch_words(module)
+        _patch_list(module)
     _patch_plots(module)
     if not os.environ.get(environment.CELL):
         from flent_aqm.bridge import definitions, overrides
@@ -36,7 +37,7 @@ def _patch_words(module: Any) -> None:
 
     @wraps(stock)
     def load_test_or_host(self: Any, test_name: str) -> None:
-        if not is_only_ours(test_name, module.TEST_PATH):
+        if not is_only_ours(test_name, _stock_dir()):
             stock(self, test_name)
         elif self.NAME not in (None, test_name):
             raise RuntimeError(f"Multiple test names specified: {self.NAME} and {test_name}.")
@@ -54,7 +55,7 @@ def _patch_list(module: Any) -> None:
     def get_tests(cls: Any, settings: Any) -> list[tuple[str, str]]:
         tests: list[tuple[str, str]] = stock(cls, settings)
         for name in our_tests():
-            if is_only_ours(name, module.TEST_PATH):
+            if is_only_ours(name, _stock_dir()):
                 loaded = settings.copy()
                 try:
                     loaded.load_test(name, informational=True)
@@ -73,11 +74,11 @@ def _patch_plots(module: Any) -> None:
 
     @wraps(stock)
     def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
-        if informational and test_name is None and is_unknown(self, module.TEST_PATH):
+        if informational and test_name is None and is_unknown(self, _stock_dir()):
             define(self)
             return
         if not informational:
-            _check_parameters(self, test_name or self.NAME, module.TEST_PATH)
+            _check_parameters(self, test_name or self.NAME, _stock_dir())
         stock(self, test_name, informational)
         if hasattr(self, "PLOTS") and hasattr(self, "DATA_SETS"):
             for name, plot in plots_for(self.DATA_SETS).items():
@@ -93,3 +94,10 @@ def _check_parameters(settings: Any, test_name: str | None, stock_dir: str) -> N
 
         with reported():
             refuse_unknown_parameters("--test-parameter", settings.TEST_PARAMETERS)
+
+
+def _stock_dir() -> str:
+    """Flent's own folder of tests. A Flent with a search list names it in flent.testenv alone."""
+    from flent import testenv
+
+    return str(testenv.TEST_PATH)

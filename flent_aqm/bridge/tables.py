@@ -36,8 +36,11 @@ def table(kind: str) -> dict[str, type]:
 def extend_lookup(module: ModuleType, function: str, kind: str) -> None:
     """Let a look-up function of a Flent module, name -> class, fall back on our table.
 
-    Flent's own names win. A name that nobody knows raises what Flent raises.
+    Flent's own names win. A name that nobody knows raises what Flent raises. A Flent that
+    looks for entry points itself (docs/upstream) finds ours in setup.cfg, and stays as it is.
     """
+    if hasattr(module, "plugins"):
+        return
     stock: Callable[[str], type] = getattr(module, function)
 
     @wraps(stock)  # by whose name it is pickled

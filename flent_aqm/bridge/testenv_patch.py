@@ -3,18 +3,34 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 from typing import Any
 
-from flent_aqm.asked.test_files import locate
+from flent_aqm.asked.test_files import locate, refuse_path
+from flent_aqm.base.paths import resource_dir
 
 
 def patch(module: Any) -> None:
     """Patch flent.testenv: execute() is the only function that opens a definition."""
+    has_list = hasattr(module, "test_paths")
+    if has_list:
+        _add_to_list(module)
     stock = module.TestEnvironment.execute
 
     @wraps(stock)
     def execute(self: Any, filename: str) -> Any:
+        if has_list:
+            refuse_path(filename, module.test_paths())
+            return stock(self, filename)
         return stock(self, locate(filename, module.TEST_PATH))
 
     module.TestEnvironment.execute = execute
+
+
+def _add_to_list(module: Any) -> None:
+    """Put our folder on the search list of a Flent that has one (docs/upstream)."""
+    listed = os.environ.get(module.TEST_PATH_VAR, "").split(os.pathsep)
+    ours = str(resource_dir("tests_defs"))
+    if ours not in listed:
+        os.environ[module.TEST_PATH_VAR] = os.pathsep.join([*filter(None, listed), ours])

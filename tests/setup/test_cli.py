@@ -118,3 +118,18 @@ def test_reader_that_goes_away_causes_no_traceback() -> None:
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
         assert process.wait() == 141
+
+
+def test_command_whose_library_debian_lacks_says_so(tmp_path: Path) -> None:
+    """One line in place of a defect; any other missing module is one of ours."""
+    code = ("import sys; sys.modules[sys.argv[1]] = None; from flent_aqm.cli import main; "
+            "sys.exit(main(['export', 'tests', '-o', sys.argv[2]]))")
+    ends = {name: subprocess.run(
+        [sys.executable, "-c", code, name, tmp_path / "runs.parquet"], capture_output=True,
+        text=True, check=False, cwd=Path(__file__).parents[2],
+        env={"XDG_CACHE_HOME": str(tmp_path)}) for name in ("pyarrow", "orjson")}
+    assert ends["pyarrow"].returncode == 1
+    assert ends["pyarrow"].stderr.startswith(
+        "flent-aqm: export needs the Python package pyarrow, which is not installed")
+    assert ends["pyarrow"].stderr.count("\n") == 1
+    assert ends["orjson"].returncode == 3

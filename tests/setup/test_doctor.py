@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,16 @@ def test_doctor_without_the_tc_for_dualpi2_tells_how_to_get_it(
     part, = (part for part in setup_parts.all_parts() if part.name == "tc for dualpi2")
     assert (part.found, part.how_to_get) == (False, BUILT)
     assert missing([part]) == []
+
+
+def test_flent_without_metadata_is_found_by_its_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Debian installs it; any other package without is missing."""
+    def none(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", none)
+    found = {part.name: part for part in setup_parts.all_parts()
+             if part.name in setup_parts.PYTHON_PACKAGES}
+    assert found["flent"].found
+    assert found["flent"].version == "2.3.0"
+    assert not found["numpy"].found

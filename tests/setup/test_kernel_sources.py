@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, SetupError
 from flent_aqm.setup.apt import DebianArchive
-from flent_aqm.setup.kernel.sources import GitOrigin, parse_origin
+from flent_aqm.setup.kernel.sources import GitOrigin, InstalledOrigin, parse_origin
 from flent_aqm.setup.kernel.tree import Tree
 from flent_aqm.setup.progress import Progress
 
@@ -121,3 +121,25 @@ def test_what_is_no_source_is_refused(
     with pytest.raises(ConfigError, match=said):
         parse_origin(text.replace("REPOSITORY", str(repository)), tmp_path,
                      DebianArchive(tmp_path))
+
+
+def test_installed_package_is_unpacked_once(tmp_path: Path) -> None:
+    """Of a package that dpkg knows, with the tarball where packages of kernels have theirs."""
+    (tmp_path / "linux-source" / "kernel").mkdir(parents=True)
+    (tmp_path / "linux-source" / "kernel" / "Kconfig").write_text("config A\n")
+    subprocess.run(["tar", "-cJf", "dpkg.tar.xz", "linux-source"], cwd=tmp_path, check=True)
+    origin = InstalledOrigin("dpkg", tmp_path)
+    assert origin.source.version[0].isdigit()
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    origin.fill(tree, tmp_path, Progress("kernel"))
+    (tree / "kernel" / "Kconfig").write_text("ours\n")
+    origin.fill(tree, tmp_path, Progress("kernel"))
+    assert (tree / "kernel" / "Kconfig").read_text() == "ours\n"
+
+
+def test_package_that_is_not_installed_is_refused(tmp_path: Path) -> None:
+    """By its name; so is one without a tarball."""
+    for name in ("linux-source-0.0", "dpkg"):
+        with pytest.raises(SetupError, match=f"{name} is not installed, or has no"):
+            InstalledOrigin(name, tmp_path)

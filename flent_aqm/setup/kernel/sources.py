@@ -222,12 +222,14 @@ def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path)
 def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
     """Unpack into tree what a pipe of programs writes, a tar archive; False if it can't be."""
     exclude = [f"--exclude={pattern}" for pattern in NOT_UNPACKED]
+    last = ["tar", "-x", "--strip-components=1", *exclude, "-C", str(tree)]
     processes: list[subprocess.Popen[bytes]] = []
     try:
-        for argv in (*stages, ["tar", "-x", "--strip-components=1", *exclude, "-C", str(tree)]):
+        for argv in (*stages, last):
             source_of_input = processes[-1].stdout if processes else subprocess.DEVNULL
-            processes.append(subprocess.Popen(argv, stdin=source_of_input,
-                                              stdout=subprocess.PIPE))
+            processes.append(subprocess.Popen(
+                argv, stdin=source_of_input,
+                stdout=subprocess.DEVNULL if argv is last else subprocess.PIPE))
             if len(processes) > 1:
                 # ours must be closed, so that a stage sees its reader's end
                 previous = processes[-2].stdout
