@@ -13,12 +13,10 @@ irtt and tc are packages of their own in Debian.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,20 +32,21 @@ from flent_aqm.setup.progress import Progress
 
 def build(folder: Path, crates: Path) -> None:
     """Raises AqmError where a source is missing, a patch doesn't fit or nothing compiles."""
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        cache = Path(scratch)
-        built = _build_kernel(cache)
-        shutil.rmtree(folder, ignore_errors=True)
-        kernel = folder / "kernels" / built.name
-        kernel.mkdir(parents=True)
-        for name in ("linux", "config", "kernel.json"):
-            shutil.copy2(built / name, kernel)
-        shutil.copy2(cache / recipe.CHOICE, folder / "kernels")
+    shutil.rmtree(folder, ignore_errors=True)
     client = folder / "tools" / ndt7_client.FOLDER
     client.mkdir(parents=True)
     (folder.parent / "ndt7-client-crates.txt").write_text(
         crate_licences(crates / "client", *_vendored(crates)), encoding="utf-8")
     shutil.copy2(_build_client(folder.parent / "ndt7-client", crates), client)
+    # It stays, so that a build that failed goes on where it was.
+    cache = folder.parent / "cache"
+    cache.mkdir(exist_ok=True)
+    built = _build_kernel(cache)
+    kernel = folder / "kernels" / built.name
+    kernel.mkdir(parents=True)
+    for name in ("linux", "config", "kernel.json"):
+        shutil.copy2(built / name, kernel)
+    shutil.copy2(cache / recipe.CHOICE, folder / "kernels")
 
 
 def installed_source() -> str:
@@ -63,14 +62,16 @@ def _build_kernel(cache: Path) -> Path:
     """The folder with the kernel."""
     origin = InstalledOrigin(installed_source())
     wanted = recipe.current_recipe(origin.source)
-    progress = Progress("lab kernel")
-    progress.finish(build_kernel(cache, origin, wanted, progress))
     built = cache / "kernels" / wanted.hash
+    if not built.is_dir():
+        progress = Progress("lab kernel")
+        progress.finish(build_kernel(cache, origin, wanted, progress))
     left_out = json.loads((built / "kernel.json").read_text())["left_out"]
     if left_out:
         raise SetupError(f"{origin.source.package} {origin.source.version} doesn't take "
                          f"{', '.join(left_out)}{patching.cost_of(left_out)}: not a kernel to "
                          "pass on")
+    (cache / recipe.CHOICE).parent.mkdir(parents=True, exist_ok=True)
     (cache / recipe.CHOICE).write_text(json.dumps(asdict(origin.source)) + "\n")
     return built
 
@@ -78,11 +79,12 @@ def _build_kernel(cache: Path) -> Path:
 def _build_client(target: Path, crates: Path) -> Path:
     """The program."""
     Progress("ndt7-client").step(f"compiling version {ndt7_client.VERSION}")
+    cargo = ndt7_client.find_cargo()
     done = subprocess.run(
-        [str(ndt7_client.find_cargo()), "build", "--release", "--locked",
+        [str(cargo), "build", "--release", "--locked",
          "--manifest-path", str(crates / "client" / "Cargo.toml"), "--target-dir", str(target),
          *_vendored(crates)],
-        env={**os.environ, "CARGO_HOME": str(target / "home"),
+        env={**ndt7_client.environment(cargo), "CARGO_HOME": str(target / "home"),
              # A path of the machine that builds is of no use to anybody.
              "RUSTFLAGS": f"--remap-path-prefix={Path.cwd()}=/build"}, check=False)
     if done.returncode:

@@ -4,8 +4,8 @@
     python3 -m build_backend.ndt7_source ARCHIVE.tar.xz
 
 For a Debian source package, which builds without a network. Crates for other systems than Linux
-on x86-64 keep their manifest alone, which cargo wants to see: some of them are programs without
-source. The same versions give the same archive.
+on x86-64 keep their manifest and an empty library, which cargo wants to see: some of them are
+programs without source. The same versions give the same archive.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write(archive: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch, "ndt7-client")
         fetch(top, Path(scratch))
-        with lzma.open(archive, "wb", preset=6) as packed, \
+        with lzma.open(archive, "wb", preset=1) as packed, \
                 tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for path in sorted(top.rglob("*")):
                 tar.add(path, path.relative_to(scratch), recursive=False, filter=_plain)
@@ -81,6 +81,9 @@ def _thin(crate: Path, *, manifest_alone: bool) -> None:
                 shutil.rmtree(path)
             elif path.name not in ("Cargo.toml", checked.name):
                 path.unlink()
+        # without which cargo takes it for no package
+        (crate / "src").mkdir()
+        (crate / "src" / "lib.rs").touch()
     for pattern in LEFT_OUT:
         for path in crate.rglob(pattern):
             path.unlink()

@@ -8,6 +8,7 @@ import json
 import sys
 from dataclasses import asdict
 
+from flent_aqm.base.waiting import said
 from flent_aqm.setup.parts import GROUPS, Part, all_parts, missing
 
 
@@ -27,7 +28,8 @@ def main(args: argparse.Namespace) -> int:
         from flent_aqm.testbed.ssh import doctor
 
         return doctor.report(args.testbed, server=args.server, as_json=args.json)
-    parts = list(all_parts())
+    with said("looking for programs"):
+        parts = list(all_parts())
     if args.json:
         json.dump([asdict(part) for part in parts], sys.stdout, indent=1)
         print()

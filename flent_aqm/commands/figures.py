@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.waiting import told
 from flent_aqm.base.words import counted
 from flent_aqm.results.jobs_option import add_jobs
 
@@ -50,8 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     # Late, as --help needs none of it.
-    from rich.console import Console
-    from rich.progress import Progress
 
     from flent_aqm.results.grouping import ALIASES, check_known
     from flent_aqm.results.many_files import find_files
@@ -68,10 +67,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"--figure {unknown[0]}: known are 1 to {len(FIGURES)}")
     chosen_by = [_pair(text) for text in args.where]
     paths = find_files(args.results)
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("reading", total=len(paths))
-        rows, faults = gather(paths, args.jobs, lambda: bar.advance(task))
+    rows, faults = gather(paths, args.jobs)
     for fault in faults[:MOST_NAMED]:
         print(f"left out: {fault}", file=sys.stderr)
     if len(faults) > MOST_NAMED:
@@ -92,7 +88,7 @@ def main(args: argparse.Namespace) -> int:
     common = grid(rows)
     try:
         args.output.mkdir(parents=True, exist_ok=True)
-        for number in wanted:
+        for number in told(wanted, len(wanted), "drawing figures"):
             _make(FIGURES[number - 1], rows, common, args, width)
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "

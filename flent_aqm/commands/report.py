@@ -27,13 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     # Late, as --help needs none of it.
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from flent_aqm.base.waiting import said
     from flent_aqm.base.whole_file import write_text
     from flent_aqm.show.report import model
     from flent_aqm.show.report.html import render
-    from flent_aqm.show.report.read import files_of, read, require
+    from flent_aqm.show.report.read import read, require
 
     results = args.results or [newest()]
     output = args.output or (newest() / "report.html" if not args.results else None)
@@ -41,16 +39,14 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("no -o FILE; expected the page to write, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
         raise ConfigError(f"{output}: the report is a page; expected a name that ends in .html")
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("reading", total=len(files_of(results)))
-        rows, damaged, folders = read(results, args.jobs, lambda: bar.advance(task))
+    rows, damaged, folders = read(results, args.jobs)
     failed = sum(len(one.status.failed) for one in folders if one.status)
     require(rows, damaged, failed)
     for path, cause in damaged[:MOST_NAMED]:
         print(f"left out: {plain(path)}: {cause}", file=sys.stderr)
     title = args.title or title_of(results)
-    page = render(model.build(rows, damaged, folders, title))
+    with said("making the page"):
+        page = render(model.build(rows, damaged, folders, title))
     try:
         write_text(output, page)
     except OSError as error:

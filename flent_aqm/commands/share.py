@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    from flent_aqm.base.waiting import told
     from flent_aqm.results.data_file import SUFFIX
     from flent_aqm.results.many_files import find_files
 
@@ -35,19 +36,27 @@ def main(args: argparse.Namespace) -> int:
         # What isn't checked yet has no name that anybody would take it by.
         with tempfile.TemporaryDirectory(prefix=".share-", dir=args.output) as made:
             copies: list[tuple[Path, Path, Stripped]] = []
-            for file in files:
-                try:
-                    copy = Path(made, f"{len(copies)}{SUFFIX}")
-                    copies.append((file, copy, _write(file, copy)))
-                except BadResult as error:
+            tried = (_try(file, Path(made, f"{number}{SUFFIX}"))
+                     for number, file in enumerate(files))
+            for one in told(tried, len(files), "reading data files"):
+                if isinstance(one, BadResult):
                     faults += 1
-                    print(f"flent-aqm: skipped: {error}", file=sys.stderr)
+                    print(f"flent-aqm: skipped: {one}", file=sys.stderr)
+                else:
+                    copies.append(one)
             faults += _keep(copies, args.output)
     except OSError as error:
         raise ConfigError(f"{args.output}: can't be written: {error.strerror or error}") from None
     if faults:
         print(f"flent-aqm: {faults} of {len(files)} files were not shared", file=sys.stderr)
     return 1 if faults else 0
+
+
+def _try(file: Path, copy: Path) -> tuple[Path, Path, Stripped] | BadResult:
+    try:
+        return file, copy, _write(file, copy)
+    except BadResult as error:
+        return error
 
 
 def _write(file: Path, copy: Path) -> Stripped:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.waiting import told
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.metrics.run import Run, as_run
 
@@ -75,14 +76,20 @@ def each_file(
     doing = partial(_one, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)
     if len(files) < FEWEST_FOR_PROCESSES or jobs < 2:
-        yield from zip(files, map(doing, files), strict=True)
+        yield from _told(files, map(doing, files))
         return
     # A server that has imported all once is forked for each; forking ourselves could copy
     # a thread's lock.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["flent_aqm.results.many_files", work_module(work)])
     with context.Pool(jobs) as pool:
-        yield from zip(files, pool.imap(doing, files, chunksize=8), strict=True)
+        yield from _told(files, pool.imap(doing, files, chunksize=8))
+
+
+def _told(
+    files: Sequence[Path], results: Iterable[Result | BadResult]
+) -> Iterator[tuple[Path, Result | BadResult]]:
+    return told(zip(files, results, strict=True), len(files), "reading data files")
 
 
 def work_module(work: Callable[..., object]) -> str:

@@ -44,7 +44,7 @@ def set_up_ndt7_client(cache: Path) -> None:
             run_watched(
                 [cargo, "install", "ndt7-client", "--version", VERSION, "--locked",
                  "--root", work / "root", "--target-dir", work / "target"],
-                count, env=_environment(cargo), log=log)
+                count, env=environment(cargo), log=log)
         except CommandFailed as error:
             wrong = [line for line in error.stderr.splitlines() if line.startswith("error")]
             raise SetupError(f"ndt7-client did not compile: {(wrong or ['see the log'])[0]}; "
@@ -84,7 +84,7 @@ def cargo_version(cargo: Path) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
-def _environment(cargo: Path) -> dict[str, str]:
+def environment(cargo: Path) -> dict[str, str]:
     """The caller's, but for what an outer make says about its jobs, which cargo would obey."""
     env = {key: value for key, value in os.environ.items()
            if key not in ("MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "MAKELEVEL")}

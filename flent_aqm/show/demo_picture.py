@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.waiting import said
 from flent_aqm.base.words import counted, for_plot
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.plots.paper import letters
 
     try:
-        with matplotlib.rc_context(letters(WIDTH_INCHES)):
+        with said("drawing"), matplotlib.rc_context(letters(WIDTH_INCHES)):
             draw(runs, picture)
     except OSError as error:
         raise ConfigError(f"{picture}: can't be written: {error.strerror or error}") from None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,16 +36,11 @@ class FigureRow(Row):
     curves: Mapping[str, Curve]
 
 
-def gather(paths: Sequence[Path], jobs: int | None, each: Callable[[], None] = lambda: None
-           ) -> tuple[list[FigureRow], list[str]]:
-    """A row for each usable file, in order, and a line for each that isn't.
-
-    each: called when another file has been read.
-    """
+def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
+    """A row for each usable file, in order, and a line for each that isn't."""
     rows: list[FigureRow] = []
     faults: list[str] = []
     for path, row in each_file(paths, row_of, jobs):
-        each()
         if isinstance(row, FigureRow):
             rows.append(row)
         else:

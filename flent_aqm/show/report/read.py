@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
@@ -15,15 +15,13 @@ from flent_aqm.show.report.gather import ReportRow, row_of
 from flent_aqm.show.report.model import Folder
 
 
-def read(given: Sequence[Path], jobs: int | None = None,
-         each: Callable[[], None] = lambda: None
+def read(given: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
     """Rows of good files, (path, cause) of damaged ones, and their folders. Raises ConfigError."""
     rows: list[ReportRow] = []
     damaged: list[tuple[Path, str]] = []
     files = files_of(given)
     for path, result in each_file(files, row_of, jobs):
-        each()
         if isinstance(result, BadResult):
             damaged.append((path, str(result).removeprefix(f"{plain(path)}: ")))
         else:

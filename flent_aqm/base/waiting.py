@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A line on a terminal while one waits: it stands on standard error, goes when the work is done,
+and never gets into a file or a log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TextIO, TypeVar
+
+Thing = TypeVar("Thing")
+
+_CLEAR = "\r\x1b[K"
+
+
+@contextmanager
+def said(text: str, stream: TextIO | None = None) -> Iterator[None]:
+    """Show what is being done meanwhile, such as "drawing"."""
+    stream = stream or sys.stderr
+    if not stream.isatty():
+        yield
+        return
+    stream.write(f"{_CLEAR}{text} ...")
+    stream.flush()
+    try:
+        yield
+    finally:
+        stream.write(_CLEAR)
+        stream.flush()
+
+
+def told(
+    things: Iterable[Thing], of: int, text: str, stream: TextIO | None = None
+) -> Iterator[Thing]:
+    """Give the things one by one, and tell how many there have been while the next is made.
+
+    of: how many there will be; text: what is done, such as "reading data files". While the
+    last one is used there is no line, as its user may write some.
+    """
+    waiting = iter(things)
+    done = 0
+    while True:
+        try:
+            with said(f"{text}: {done:,} of {of:,}", stream):
+                thing = next(waiting)
+        except StopIteration:
+            return
+        done += 1
+        yield thing
