@@ -3,6 +3,8 @@
 # Fetches the exact source of every program in flent-aqm-lab, as sources.txt beside this script
 # lists it, into the folder $1. Needs Debian's apt and dpkg-dev, and cargo; no root.
 # FLENT_AQM_DEBIAN_URI names a mirror; without it, the one that this machine's apt uses.
+# Mirrors keep the newest versions alone. FLENT_AQM_SNAPSHOT_URI names the archive as it was on a
+# day when it had the others, in Debian's archive of snapshots: .../archive/debian/DATE.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,6 +26,9 @@ mkdir -p apt/lists/partial apt/state apt/cache/archives/partial
 for suite in trixie-backports forky; do
     for kind in deb deb-src; do
         echo "$kind [signed-by=$keyring] $uri $suite main"
+        # A snapshot's signature says that it is out of date, which it is meant to be.
+        [ -z "${FLENT_AQM_SNAPSHOT_URI-}" ] ||
+            echo "$kind [signed-by=$keyring check-valid-until=no] $FLENT_AQM_SNAPSHOT_URI $suite main"
     done
 done > apt/sources.list
 cat > apt/apt.conf <<EOF
@@ -39,7 +44,8 @@ EOF
 apt-get -c apt/apt.conf -q update
 
 gone() {
-    echo "$1 $2 is not in Debian's archive any more; its archive of snapshots keeps it" >&2
+    echo "$1 $2 could not be fetched. If Debian's archive doesn't have it any more, set" \
+        "FLENT_AQM_SNAPSHOT_URI to a day of its archive of snapshots that does, and run this again" >&2
     failed=1
 }
 
