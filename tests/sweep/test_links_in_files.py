@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A sweep over a link by a trace: what its data file has, and that it can be made again."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.sweep.conftest import Bench
+
+
+@pytest.mark.lab
+def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench: Bench) -> None:
+    """The trace by path and content, what the link carried; replay finds the trace, and refuses a
+    run with a program of the router's, which a file may not choose."""
+    trace = "".join(f"{ms}\n" for ms in range(1, 1001))  # 12 Mbit/s
+    (bench.folder / "some.trace").write_text(trace)
+    bench.batch("test_name = iperf3_download\nlength = 2\nrate_mbps = 100\nshaper = none\n"
+                "link_down_trace = some.trace\nlink_up_loss = 0.5%\nrouter_program = sleep 1000")
+    done = bench.flent()
+    assert done.returncode == 0, done.stderr
+    file, = bench.files()
+    metadata = bench.data(file.name)["metadata"]
+    asked, links = metadata["AQM"]["requested"], metadata["AQM"]["links"]
+    assert (asked["link_down_trace"], asked["router_program"]) == ("some.trace", "sleep 1000")
+    assert links["down"]["trace"] == "some.trace"
+    assert links["down"]["sha256"] == hashlib.sha256(trace.encode()).hexdigest()
+    assert links["down"]["mean_mbps"] == pytest.approx(12)
+    carried = links["down"]["counters"]["carried_bytes"] * 8 / 1e6
+    assert 12 * 2 * 0.8 < carried < 12 * 20
+    assert links["up"]["counters"]["lost_packets"] > 0
+    again = _replay(file)
+    assert again.returncode != 0
+    assert "no data file may choose one" in again.stderr
+    bench.batch("test_name = iperf3_download\nlength = 2\nrate_mbps = 100\nshaper = none\n"
+                "link_down_trace = some.trace\nfilename_extra = second", "second")
+    assert bench.flent(name="second").returncode == 0
+    again = _replay(bench.file("second"))
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def _replay(file: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([Path(sys.executable).with_name("flent-aqm"), "replay", file],
+                          cwd=file.parents[1], check=False, capture_output=True, text=True)
