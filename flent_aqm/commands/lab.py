@@ -28,7 +28,7 @@ from flent_aqm.testbed.follow import Follower
 from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
 
 # Beside those that every lab has.
-_MORE_SERVERS = ("speedtest", "nuttcp", "iperf2", "irtt-call", "fetch", "quic")
+_MORE_SERVERS = ("speedtest", "speedtest-http3", "nuttcp", "iperf2", "irtt-call", "fetch", "quic")
 # A script that the command names is no longer than this.
 _SCRIPT_BYTES = 1 << 20
 

@@ -155,9 +155,10 @@ def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
           "ip netns exec server ss -Hlntu && : http_version=3")],
         cwd=tmp_path, timeout=300, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    heard = {line.split()[4].rpartition(":")[2] for line in done.stdout.splitlines()}
-    wanted = {str(port) for name, server in SERVERS.items() if can_start(server)
-              for port in ports_of(name)}
+    heard = {(line.split()[0], line.split()[4].rpartition(":")[2])
+             for line in done.stdout.splitlines()}
+    wanted = {(server.protocol, str(port)) for name, server in SERVERS.items()
+              if can_start(server) for port in ports_of(name)}
     assert wanted <= heard
     file, = tmp_path.glob("nuttcp-*.flent.gz")
     series = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]
