@@ -25,7 +25,8 @@ def next_step(here: Path) -> str:
                 "  flent-aqm setup")
     newest = _newest(here / RESULTS)
     if newest is None:
-        batch = os.path.relpath(resource_dir("batches") / "aqm_sweep.batch", here)
+        there = str(resource_dir("batches") / "aqm_sweep.batch")
+        batch = min(os.path.relpath(there, here), there, key=len)
         return ("The lab is set up. Next, eight runs in about a minute:\n"
                 f"  flent -B {shlex.quote(batch)} -b quick")
     name = shlex.quote(str(newest.relative_to(here)))

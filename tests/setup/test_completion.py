@@ -80,6 +80,15 @@ def test_next_is_a_first_batch_where_there_are_no_results(here: Path) -> None:
     assert (here / batch).samefile(Path(__file__).parents[2] / "batches" / "aqm_sweep.batch")
 
 
+def test_batch_of_a_system_package_is_named_by_its_shorter_path(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A way up to the root and down again is no help."""
+    monkeypatch.setattr(next_step, "resource_dir", lambda name: Path("/usr/lib/flent_aqm", name))
+    assert "\n  flent -B /usr/lib/flent_aqm/batches/aqm_sweep.batch -b quick" in (
+        next_step.next_step(here))
+
+
 def test_next_is_the_report_on_the_newest_results(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
