@@ -51,7 +51,8 @@ class Defect:
 
 DEFECTS = (
     Defect("CoDel with a target of 6 ms", "include/net/codel_impl.h",
-           "params->target = MS2TIME(5);", "params->target = MS2TIME(6);", ("aqm=codel",)),
+           "codel_time_before(vars->ldelay, params->target) ||",
+           "codel_time_before(vars->ldelay, params->target + MS2TIME(1)) ||", ("aqm=codel",)),
     Defect("FQ-CoDel that uses four of its queues", "net/sched/sch_fq_codel.c",
            "return reciprocal_scale(skb_get_hash(skb), q->flows_cnt);",
            "return reciprocal_scale(skb_get_hash(skb), 4);", ("aqm=fq_codel",)),

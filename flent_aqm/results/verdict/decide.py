@@ -11,12 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.results.metrics.table import HIGHER, METRICS, NEITHER, Metric, ranked
+from flent_aqm.results.metrics.table import (
+    HIGHER,
+    METRICS,
+    NEITHER,
+    Metric,
+    Unavailable,
+    ranked,
+)
 from flent_aqm.results.verdict.pairs import Cell, Comparison
 
 BETTER, WORSE, SAME, MIXED = "better", "worse", "same", "mixed"
@@ -31,7 +38,10 @@ FEWEST_SEEDS = 3
 # Of the numbers themselves: differences of floats that are no differences.
 ROUNDING = 1e-9
 # What nobody cares about: a difference below this share of the base's value, or below this
-# many units.
+# many units. Of a latency under load, the share is that of what it has beyond the path's own:
+# a queue's wait that grows from 5 to 6 ms is a fifth more, wherever the server is.
+PATH_OWN = "latency_idle_min_ms"
+BEYOND_PATH = "latency_loaded_"
 ALIKE_SHARE = 0.05
 ALIKE = {"Mbit/s": 0.0, "ms": 0.2, "%": 0.2, "": 0.02}
 # Throughput is what is paid for: less of a loss is cared about.
@@ -42,7 +52,7 @@ ALIKE_SHARE_BY_UNIT = {"Mbit/s": 0.02}
 class Effect:
     """A metric in a cell. base, test: medians over seeds; difference: the mean of test - base;
     low, high: its interval; probability: of one as large by chance alone; verdict: of this
-    cell."""
+    cell; whole: that of which a difference is a share."""
 
     cell: str
     seeds: int
@@ -53,6 +63,7 @@ class Effect:
     high: float
     probability: float
     verdict: str
+    whole: float
 
 
 @dataclass(frozen=True)
@@ -117,8 +128,18 @@ def _effect(metric: Metric, cell: Cell) -> Effect | None:
         result = stats.ttest_rel(test, base)
         interval = result.confidence_interval(CONFIDENCE)
         low, high, probability = float(interval.low), float(interval.high), float(result.pvalue)
-    return Effect(cell.name, len(known), float(numpy.median(base)), float(numpy.median(test)),
-                  mean, low, high, probability, SAME)
+    middle = float(numpy.median(base))
+    return Effect(cell.name, len(known), middle, float(numpy.median(test)),
+                  mean, low, high, probability, SAME, abs(middle - _path_own(metric, cell)))
+
+
+def _path_own(metric: Metric, cell: Cell) -> float:
+    """The part of a number that no queue can change, in the metric's unit."""
+    if not metric.name.startswith(BEYOND_PATH):
+        return 0.0
+    idle = [value for run, _ in cell.pairs
+            if (value := ranked(run.values.get(PATH_OWN, Unavailable("")))) is not None]
+    return float(numpy.median(idle)) if idle else 0.0
 
 
 def _adjusted(probabilities: Sequence[float]) -> list[float]:
@@ -129,12 +150,11 @@ def _adjusted(probabilities: Sequence[float]) -> list[float]:
 
 def _decided(metric: Metric, effect: Effect, probability: float) -> Effect:
     share = ALIKE_SHARE_BY_UNIT.get(metric.unit, ALIKE_SHARE)
-    matters = abs(effect.difference) > max(share * abs(effect.base), ALIKE.get(metric.unit, 0.0))
+    matters = abs(effect.difference) > max(share * effect.whole, ALIKE.get(metric.unit, 0.0))
     verdict = SAME
     if probability < FALSE_SHARE and matters:
         verdict = BETTER if (effect.difference > 0) == (metric.better == HIGHER) else WORSE
-    return Effect(effect.cell, effect.seeds, effect.base, effect.test, effect.difference,
-                  effect.low, effect.high, probability, verdict)
+    return replace(effect, probability=probability, verdict=verdict)
 
 
 def _overall(effects: Sequence[Effect]) -> str:

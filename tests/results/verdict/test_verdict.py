@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -16,7 +17,16 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.shown import Scored
-from flent_aqm.results.verdict.decide import BETTER, MIXED, SAME, USUAL, WORSE, is_worse, judge
+from flent_aqm.results.verdict.decide import (
+    BETTER,
+    MIXED,
+    PATH_OWN,
+    SAME,
+    USUAL,
+    WORSE,
+    is_worse,
+    judge,
+)
 from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.show.verdict_page import html, markdown, sentence
 
@@ -164,3 +174,15 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     (slow / "1.flent.gz").write_bytes(b"no data")
     assert main([*words, str(slow)]) == 1
     assert "1.flent.gz: damaged" in capsys.readouterr().err
+
+
+def test_a_latency_is_judged_by_what_it_has_beyond_the_path() -> None:
+    """A wait that grows from 5 to 6 ms is a fifth more, though the round trip of 100 ms grows by
+    less than a hundredth."""
+    def at(wait_ms: float, draw: int, target: str) -> list[Scored]:
+        return [replace(run, values={**run.values, PATH_OWN: 100.0}) for run in side(
+            draw, lambda cell, metric, value: 100 + wait_ms + value / 1000
+            if metric == LATENCY else value, target=target)]
+
+    assert {name: verdict for name, verdict in verdicts(
+        at(5, 1, "5ms"), at(6, 2, "6ms")).items() if verdict != SAME} == {LATENCY: WORSE}
