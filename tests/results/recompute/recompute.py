@@ -196,9 +196,15 @@ def mean_over(flow, begin, end):
 
 
 def throughput(run, way):
-    if not run.of_test(way):
+    """From the first flow's start to the last one's end."""
+    flows = run.of_test(way)
+    if not flows:
         raise Unknown
-    return sum(about["MEAN_VALUE"] for about, _ in run.of_test(way))
+    if not all(any("val" in one for one in raw) for _, raw in flows):
+        return sum(about["MEAN_VALUE"] for about, _ in flows)
+    times = [own_time(flow) for flow in flows]
+    begin, end = min(a for a, _ in times), max(b for _, b in times)
+    return sum(mean_over(flow, begin, end) for flow in flows)
 
 
 def utilisation(run, way):
