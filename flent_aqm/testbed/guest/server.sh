@@ -9,7 +9,7 @@ set -eu
 end_host "$SERVER_IPV4" "$SERVER_IPV6" "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6"
 ! is_far "$HALF_DELAY_US" || knows_neighbour eth0 02:00:00:00:02:01 "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6"
 slow_cards "${SERVER_CARDS:-}"
-if [ -n "${DEST2_IPV4:-}" ]; then
+if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
     echo 1 >/proc/sys/net/ipv4/ip_forward
     echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
     ip -batch - <<END
