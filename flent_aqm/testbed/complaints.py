@@ -5,7 +5,7 @@ an oops with function and line, a queue that never lets go of packets."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError
@@ -25,6 +25,7 @@ _TELLERS = re.compile(r"show_stack|dump_stack|__warn|warn_slowpath|panic|segv|si
                       r"report|userspace|relay_signal|bad_|_printk|vprintk")
 # Files of the kind that a user brings.
 _CALLED_BY_NAME = re.compile(r", (?:sch|tcp)_\w+\.c line ")
+_MOST_PLACES = 2000
 LONGEST = 400
 
 
@@ -42,12 +43,13 @@ def first_complaint(log: str, program: Path) -> str:
 
 def hang(addresses: Iterable[int], program: Path) -> str:
     """Return the place in the source where a kernel is that never ends, "" where nobody knows.
-    addresses: where it was seen, those of programs among them, the most frequent first.
+    addresses: where it was seen, the most likely first, with others among them that are no
+    place in the kernel.
 
     A loop calls functions of others: the first place that is in a queue or a congestion control
     is the one to tell.
     """
-    places = [place for address in addresses if (place := _source_line(address, program))]
+    places = [place for place in _source_lines(list(addresses)[:_MOST_PLACES], program) if place]
     own = [place for place in places if _CALLED_BY_NAME.search(place)]
     return (own or places or [""])[0]
 
@@ -85,16 +87,36 @@ def _address_of(name: str, program: Path) -> int:
 
 
 def _source_line(address: int, program: Path) -> str:
-    """Function, file and line, the latter two for files of the user's; "" where nobody knows."""
+    """As _source_lines() has it."""
+    return _source_lines([address], program)[0]
+
+
+def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
+    """Function, file and line of each, the latter two for files of the user's; "" where nobody
+    knows. Where a header's function was put into one of a queue or a congestion control, the
+    latter."""
+    if not addresses:
+        return []
     try:
-        lines = run(["addr2line", "-f", "-e", program.with_name("linux.debug"),
-                     f"{address:#x}"]).split("\n")
+        text = run(["addr2line", "-a", "-f", "-i", "-e", program.with_name("linux.debug"),
+                    *map(hex, addresses)])
     except AqmError:
-        return ""
-    function, place = lines[0], lines[1].split(" ")[0]
+        return [""] * len(addresses)
+    found = []
+    # Of each address itself, then function and place, from the innermost on outwards.
+    for part in re.split(r"^0x[0-9a-f]+$\n", text, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        frames = [_as_words(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)]
+        own = [frame for frame in frames if _CALLED_BY_NAME.search(frame)]
+        found.append((own or frames or [""])[0])
+    return found
+
+
+def _as_words(function: str, place: str) -> str:
+    """Of the two lines that addr2line has for an address."""
     if function == "??":
         return ""
-    path, _, number = place.rpartition(":")
+    path, _, number = place.split(" ")[0].rpartition(":")
     if path in ("", "??") or not number.isdigit():
         return f"in {function}"
     return f"in {function}, {path.rpartition('/')[2]} line {number}"

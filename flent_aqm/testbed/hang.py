@@ -2,7 +2,8 @@
 """Where a lab's kernel is that never ends: addresses of instructions, looked at from outside.
 
 The guest's kernel runs in processes of the host, which are ours: ptrace(2) stops one for a
-moment and tells where it is. Of a loop that never ends, some look will find each part.
+moment and tells where it is, and what it has on its stack. A loop that never ends may be in what
+it calls at each look; where that returns to lies on the stack.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import ctypes
 import os
 import platform
+import struct
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,23 +21,29 @@ from pathlib import Path
 # Of linux/ptrace.h and x86's asm/ptrace-abi.h.
 _GETREGS, _DETACH, _SEIZE, _INTERRUPT = 12, 17, 0x4206, 0x4207
 _WALL = 0x40000000  # waitpid: whatever kind of child
-_REGISTERS, _RIP = 27, 16  # of struct user_regs_struct: words, and the place of rip
-LOOKS, BETWEEN_S = 50, 0.01
+# Of struct user_regs_struct: words, and the places of two.
+_REGISTERS, _RIP, _RSP = 27, 16, 19
+LOOKS, BETWEEN_S = 20, 0.01
+# The innermost callers are what is looked for.
+_STACK_BYTES = 1024
 
 
 def busy_addresses(session: int) -> list[int]:
     """Return where the busy processes of a session were at some looks, the address that was
-    seen most often first; empty where none is busy, or the host doesn't let us look."""
+    seen most often first, and behind them what lay on their stacks likewise: addresses to return
+    to, and other words. Empty where none is busy, or the host doesn't let us look."""
     if platform.machine() != "x86_64":
         return []
     seen: Counter[int] = Counter()
+    on_stack: Counter[int] = Counter()
     for _ in range(LOOKS):
         for process in _running(session):
-            address = _address(process)
-            if address is not None:
-                seen[address] += 1
+            address, words = _look(process)
+            seen.update([address] if address else [])
+            # A call is before the address that it returns to.
+            on_stack.update({word - 1 for word in words if word})
         time.sleep(BETWEEN_S)
-    return [address for address, _ in seen.most_common()]
+    return [address for counter in (seen, on_stack) for address, _ in counter.most_common()]
 
 
 def _running(session: int) -> Iterator[int]:
@@ -48,20 +56,26 @@ def _running(session: int) -> Iterator[int]:
                 yield int(stat.parent.name)
 
 
-def _address(process: int) -> int | None:
+def _look(process: int) -> tuple[int, tuple[int, ...]]:
+    """The address of its next instruction and the top of its stack; 0 and nothing where it isn't
+    to be seen."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
     libc.ptrace.restype = ctypes.c_long
     if libc.ptrace(_SEIZE, process, None, None):
-        return None
+        return 0, ()
     registers = (ctypes.c_ulonglong * _REGISTERS)()
     try:
         if libc.ptrace(_INTERRUPT, process, None, None):
-            return None
+            return 0, ()
         os.waitpid(process, _WALL)
-        failed = libc.ptrace(_GETREGS, process, None, ctypes.byref(registers))
-        return None if failed else int(registers[_RIP])
-    except ChildProcessError:
-        return None
+        if libc.ptrace(_GETREGS, process, None, ctypes.byref(registers)):
+            return 0, ()
+        with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
+            memory.seek(registers[_RSP])
+            stack = memory.read(_STACK_BYTES)
+        return int(registers[_RIP]), struct.unpack(f"<{len(stack) // 8}Q", stack[:len(stack) & ~7])
+    except OSError:  # it has ended, or its stack isn't memory
+        return int(registers[_RIP]), ()
     finally:
         libc.ptrace(_DETACH, process, None, None)

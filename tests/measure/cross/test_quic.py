@@ -48,6 +48,6 @@ def test_run_without_the_package_is_refused_before_it_starts(
     assert needs.encrypted
     assert "quic" in needs.servers
     monkeypatch.setattr(chosen_tools, "find_spec", lambda name: None)
-    with pytest.raises(ToolMissing, match=r"cross_traffic=quic\) needs the Python package aioquic; "
-                       "run: flent-aqm setup --speedtests aioquic"):
+    with pytest.raises(ToolMissing, match=r"cross_traffic=quic, http_version=3\) needs the Python "
+                       "package aioquic; run: flent-aqm setup --speedtests aioquic"):
         chosen_tools.check_tools(["aioquic"])
