@@ -15,19 +15,15 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy
 
-from flent_aqm.base.errors import AqmError
-from flent_aqm.results.data_file import read_data_file
-from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.queue import drop_pct
-from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
 from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE, jain
 from flent_aqm.results.metrics.window import Window
-from validation import marked
+from validation import from_runs
 
 PAGE, PART = "bbr.md", "cases"
 WAY = "upload"
@@ -177,21 +173,10 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the table, and write it into the page where it is asked for."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", nargs="+", type=Path)
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help=f"the folder of {PAGE}")
-    args = parser.parse_args()
-    try:
-        runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
-    except AqmError as error:
-        print(f"validation.bbr: {error}", file=sys.stderr)
-        return 1
-    text = "\n".join(lines(runs))
-    print(text)
-    if args.output:
-        marked.replace(args.output / PAGE, PART, text)
-    return 0
+    from_runs.add_arguments(parser, PAGE)
+    return from_runs.make(parser.parse_args(), PAGE, PART, lines)
 
 
 if __name__ == "__main__":

@@ -12,18 +12,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-from flent_aqm.base.errors import AqmError
-from flent_aqm.results.data_file import read_data_file
-from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.flows import Flow
-from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import mean_mbps
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
-from validation import marked
+from validation import from_runs
 
 PAGE, PART = "l4s.md", "scenario 6"
 WAY = "upload"
@@ -96,21 +92,10 @@ def _rates(run: Run) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Print the table, and write it into the page where it is asked for."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", nargs="+", type=Path)
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help=f"the folder of {PAGE}")
-    args = parser.parse_args()
-    try:
-        runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
-    except AqmError as error:
-        print(f"validation.l4s: {error}", file=sys.stderr)
-        return 1
-    text = "\n".join(lines(runs))
-    print(text)
-    if args.output:
-        marked.replace(args.output / PAGE, PART, text)
-    return 0
+    from_runs.add_arguments(parser, PAGE)
+    return from_runs.make(parser.parse_args(), PAGE, PART, lines)
 
 
 if __name__ == "__main__":

@@ -14,15 +14,11 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from flent_aqm.base.errors import AqmError
-from flent_aqm.results.data_file import read_data_file
-from flent_aqm.results.many_files import find_files
-from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
 from flent_aqm.results.metrics.window import Window
-from validation import marked
+from validation import from_runs
 
 PAGE = "papers.md"
 WAY = "upload"
@@ -68,22 +64,12 @@ PAPERS = {paper.batch: paper for paper in (Paper("ware2019", _ware),)}
 
 
 def main() -> int:
-    """Print a paper's table, and write it."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("paper", choices=PAPERS)
-    parser.add_argument("results", type=Path)
-    parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
-    given = parser.parse_args()
-    try:
-        runs = [as_run(read_data_file(path)) for path in find_files([given.results])]
-    except AqmError as error:
-        print(f"validation.papers: {error}", file=sys.stderr)
-        return 1
-    table = "\n".join(PAPERS[given.paper].lines(runs))
-    print(table)
-    if given.output:
-        marked.replace(given.output / PAGE, given.paper, table)
-    return 0
+    from_runs.add_arguments(parser, PAGE)
+    args = parser.parse_args()
+    return from_runs.make(args, PAGE, args.paper, PAPERS[args.paper].lines)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A table of a page in docs/ from runs that are there already: what the programs share that make
+one from a batch's results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import Run, as_run
+from validation import marked
+
+Lines = Callable[[Sequence[Run]], Iterable[str]]
+
+
+def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
+    """Results, and where the page is."""
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("-o", "--output", type=Path, metavar="DOCS", help=f"the folder of {page}")
+
+
+def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
+    """Print the table, and write it into its part of the page where that is asked for; return the
+    exit status."""
+    try:
+        text = "\n".join(lines([as_run(read_data_file(path))
+                                for path in find_files(args.results)]))
+    except AqmError as error:
+        print(f"{page}: {error}", file=sys.stderr)
+        return 1
+    print(text)
+    if args.output:
+        marked.replace(args.output / page, part, text)
+    return 0
