@@ -83,6 +83,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
     parser.add_argument("--comparisons", type=int, default=20,
                         help="of false-alarms (default: %(default)s)")
+    parser.add_argument("--only", default="", help="of power: defects with this in their names")
     parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
     args = parser.parse_args()
     output = args.output.resolve()
@@ -91,7 +92,7 @@ def main() -> int:
         good = sum(not one.seen for one in found)
         print(f"{good} of {len(found)} comparisons of a kernel with itself: the same")
     else:
-        found = power(output)
+        found = power(output, args.only)
         good = sum(bool(one.seen) for one in found)
         print(f"{good} of {len(found)} defects were found")
     RESULTS.mkdir(exist_ok=True)
@@ -134,7 +135,7 @@ def _with_seed_from_one(run: Scored, first: int) -> Scored:
     return replace(run, settings={**run.settings, SEED: int(str(run.settings[SEED])) - first})
 
 
-def power(output: Path) -> list[Comparison]:
+def power(output: Path, only: str) -> list[Comparison]:
     """Build a kernel for each defect, and compare it with set-up's."""
     source = stock_source()
     if source is None:
@@ -142,6 +143,8 @@ def power(output: Path) -> list[Comparison]:
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
     found = []
     for number, defect in enumerate(DEFECTS):
+        if only not in defect.name:
+            continue
         folder = output / f"defect{number}"
         folder.mkdir(parents=True, exist_ok=True)
         patch = folder / "defect.patch"
