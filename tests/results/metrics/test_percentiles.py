@@ -7,10 +7,12 @@ import math
 
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.results.metrics.percentiles import percentile, percentile_or_lost
+from flent_aqm.results.metrics.percentiles import of_any, percentile, percentile_or_lost
 from flent_aqm.results.metrics.trimmed import trimmed_mean
 
 
@@ -44,6 +46,28 @@ def test_lost_probes_are_slower_than_all_others() -> None:
     with pytest.raises(NotAvailable, match="2 % of the probes were lost"):
         percentile(samples, 99)
     assert math.isinf(percentile_or_lost(samples, 99))
+
+
+def test_slowest_answer_is_the_percentile_where_it_stands_there_exactly() -> None:
+    """The probe behind it is lost, and has no part in it."""
+    assert percentile([*range(11), *[math.inf] * 10], 50) == 10
+    assert of_any([1.0, 2.0, math.inf], 50) == 2
+    assert math.isinf(of_any([1.0, 2.0, math.inf], 51))
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.floats(0, 100))
+def test_percentile_is_numpys_or_lost_and_never_no_number(
+    answered: int, lost: int, percent: float
+) -> None:
+    """Whatever the number of probes, and of lost ones."""
+    samples = [float(one) for one in range(answered)] + [math.inf] * lost
+    found = of_any(samples, percent)
+    place = (len(samples) - 1) * (percent / 100)
+    if math.ceil(place) >= answered:
+        assert math.isinf(found)
+    else:
+        assert found == pytest.approx(numpy.percentile(samples[:math.ceil(place) + 1], 100)
+                                      - (math.ceil(place) - place))
 
 
 @pytest.mark.parametrize("size", [1, 7, 19, 20, 41, 1000])
