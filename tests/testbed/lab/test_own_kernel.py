@@ -77,7 +77,7 @@ class Runs:
 
 @pytest.fixture(scope="module")
 def runs(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """A known queue on both kernels; the unknown one; and three mistakes."""
+    """A known queue on both kernels; the unknown one; CAKE; and three mistakes."""
     folder = tmp_path_factory.mktemp("runs")
     shutil.copy(resource_dir("batches") / "base.batch", folder)
     (folder / "try.batch").write_text(f"""\
@@ -99,6 +99,10 @@ aqm = {QUEUE}
 aqm_options = limit 50
 kernel = {kernel}
 test_parameters = cross_traffic=${{cross_traffic}}; flows=1x{CONTROL}
+[Batch::tins]
+inherits = common
+aqm = cake
+kernel = {kernel}
 [Arg::warns]
 txqueuelen = 1001
 [Arg::leaks]
@@ -112,7 +116,7 @@ kernel = {kernel}
 for_fault = warns, leaks, crashes
 filename_extra = ${{txqueuelen}}
 """)
-    words = [word for name in ("both", "unknown", "faults") for word in ("-b", name)]
+    words = [word for name in ("both", "unknown", "tins", "faults") for word in ("-b", name)]
     return Runs(run("flent", "-B", "try.batch", *words, cwd=folder), folder / "results")
 
 
@@ -143,6 +147,11 @@ def test_an_unknown_queue_is_measured_with_its_options_proven(runs: Runs) -> Non
                      for one in values if one)
     # 50 full packets at 20 Mbit/s are 30 ms
     assert 35 < longest_ms < 70
+
+
+def test_empty_tins_of_cake_hold_nothing(runs: Runs) -> None:
+    """tc tells a backlog of each, in other words than the queue's."""
+    assert runs.data("-cake-")["metadata"]["AQM"]["kernel"]["name"] == NAME
 
 
 @pytest.mark.parametrize(("txqueuelen", "said"), [
