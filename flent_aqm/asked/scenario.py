@@ -301,7 +301,7 @@ def _program(key: str, value: object) -> str:
     except ValueError as fault:
         raise ConfigError(f"{key}: {text[:60]!r}: {fault}; give a command as a shell has "
                           "it") from None
-    if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or (text and not words[0]):
+    if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or not words[0]:
         raise ConfigError(f"{key}: {text[:60]!r} is no command of one line of up to "
                           f"{_MOST_COMMAND} letters")
     return text
