@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What papers measure, of runs of the test aqm_flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import Numbers, numbers, read_data_file
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
+from flent_aqm.results.metrics.throughput import FRAME_BYTES, PAYLOAD_BYTES, PAYLOAD_SHARE
+from flent_aqm.results.metrics.window import Window
+
+WAY = "upload"
+Measure = Callable[[Run], float]
+
+
+def share_pct(control: str, from_s: float) -> Measure:
+    """What flows of a congestion control have of all that receivers get, from from_s of the
+    load on."""
+    def measure(run: Run) -> float:
+        mbps = dict(_rates(run, from_s))
+        ours = sum(value for name, value in mbps.items() if f"x{control}" in name)
+        return 100 * ours / sum(mbps.values())
+    return measure
+
+
+def goodput_mbps(from_s: float) -> Measure:
+    """What receivers get, from from_s of the load on."""
+    return lambda run: sum(mbps for _, mbps in _rates(run, from_s))
+
+
+def utilisation_pct(from_s: float) -> Measure:
+    """The same, of what the rate lets full-sized packets of TCP carry."""
+    def measure(run: Run) -> float:
+        return 100 * goodput_mbps(from_s)(run) / (_rate_mbps(run) * PAYLOAD_SHARE)
+    return measure
+
+
+def window_packets(from_s: float) -> Measure:
+    """Mean window: goodput times the round trip, which nothing queues up on, in segments."""
+    def measure(run: Run) -> float:
+        delay_s = float(str(run.settings["base_delay_ms"])) / 1000
+        return goodput_mbps(from_s)(run) * 1e6 * delay_s / (8 * PAYLOAD_BYTES)
+    return measure
+
+
+def queue_packets(percentile: float, from_s: float) -> Measure:
+    """A percentile of the router's queue on the way of the flows, in packets."""
+    return lambda run: float(numpy.percentile(_backlog(run, "packets", from_s, None), percentile))
+
+
+def queue_products(from_s: float) -> Measure:
+    """The median queue, in bandwidth-delay products."""
+    def measure(run: Run) -> float:
+        delay_s = float(str(run.settings["base_delay_ms"])) / 1000
+        product = _rate_mbps(run) * 1e6 / 8 * delay_s / FRAME_BYTES
+        return queue_packets(50, from_s)(run) / product
+    return measure
+
+
+def queue_delay_ms(from_s: float, to_s: float) -> Measure:
+    """How long what stands in the queue takes at the link's rate, mean over a part of the load."""
+    def measure(run: Run) -> float:
+        return float(_backlog(run, "bytes", from_s, to_s).mean()) * 8e-3 / _rate_mbps(run)
+    return measure
+
+
+def _rates(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
+    """Each group's name and Mbit/s."""
+    flows = run.way(WAY)
+    whole = told_window(flows[0])
+    window = Window(whole.start_s + from_s, whole.end_s)
+    for flow in flows:
+        yield flow.name, mean_mbps(flow, window)
+
+
+def _rate_mbps(run: Run) -> float:
+    return float(str(run.settings["rate_up_mbps"]))
+
+
+def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
+    """Samples of the queue from from_s to to_s of the load, or to its end."""
+    whole = told_window(run.way(WAY)[0])
+    samples = read_data_file(run.path).raw_values.get("Queues", [])
+    at_s = numbers([one.get("t") for one in samples], "time in 'Queues'")
+    backlog = numbers([one.get(f"up_backlog_{unit}") for one in samples], "backlog in 'Queues'")
+    end_s = whole.end_s if to_s is None else whole.start_s + to_s
+    inside = backlog[(at_s >= whole.start_s + from_s) & (at_s <= end_s)]
+    if not inside.size:
+        raise BadResult(f"{run.path}: no samples of the router's queue from {from_s:g} s on")
+    return inside
