@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/l4s.md, from runs of batches/l4s.batch.
+"""The table of docs/l4s.md, from runs of the batch l4s of batches/papers.batch.
 
-    .venv/bin/flent -B batches/l4s.batch
+    .venv/bin/flent -B batches/papers.batch -b l4s
     .venv/bin/python -m validation.l4s results/l4s-… [-o docs]
 
 Prints the table and, with -o, writes it between its two marks there.

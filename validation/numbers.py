@@ -118,7 +118,7 @@ def made_with(runs: Sequence[Run]) -> str:
     package = sorted({str(run.aqm.get("flent_aqm")) for run in runs})
     sources = sorted({str(run.aqm.get("flent_aqm_hash")) for run in runs})
     return (f"*Made by `make docs` with flent-aqm {', '.join(package)} ({', '.join(sources)}), "
-            f"{stories.pop()}: {len(runs)} runs.*")
+            f"{stories.pop()}: {len(runs)} run{'s' if len(runs) > 1 else ''}.*")
 
 
 def _story(aqm: Mapping[str, object]) -> str:

@@ -5,15 +5,20 @@
     .venv/bin/python -m validation.papers ware2019 results/papers-… [-o docs]
 
 Prints what a paper says beside what the lab measured and, with -o, writes it between the
-paper's two marks on the page.
+paper's two marks on the page. --keep writes the run that tests keep of this paper.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.results.metrics.run import Run
 from validation import from_runs
+from validation.papers.kept import keep
 from validation.papers.table import PAPERS
 
 PAGE = "papers.md"
@@ -25,8 +30,17 @@ def main() -> int:
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paper", choices=PAPERS)
     from_runs.add_arguments(parser, PAGE)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="the folder of the runs kept")
     args = parser.parse_args()
-    return from_runs.make(args, PAGE, args.paper, PAPERS[args.paper].lines)
+    paper = PAPERS[args.paper]
+
+    def lines(runs: Sequence[Run]) -> Iterator[str]:
+        yield from paper.lines(runs)
+        if args.keep:
+            path, = (run.path for run in runs if run.title == paper.golden)
+            keep(path, args.keep / f"{paper.batch}{SUFFIX}")
+
+    return from_runs.make(args, PAGE, paper.batch, lines)
 
 
 if __name__ == "__main__":
