@@ -68,8 +68,8 @@ def test_kept_run_has_the_number_of_its_row(paper: Paper) -> None:
 def test_results_without_a_cell_make_no_table() -> None:
     """Which is lacking, and what makes it."""
     claim = Claim("a cell", "a number", 1, 0, 2, lambda _: 1.0)
-    with pytest.raises(BadResult, match="no run has the title 'a cell'; make all by "
-                                        "flent -B batches/papers.batch -b some"):
+    with pytest.raises(BadResult, match=r"no run has the title 'a cell'; make all by "
+                                        r"flent -B batches/papers\.batch -b some"):
         list(Paper("some", "", "a cell", (claim,)).lines([]))
 
 
