@@ -34,7 +34,11 @@ def goodput_mbps(from_s: float) -> Measure:
 
 
 def utilisation_pct(from_s: float) -> Measure:
-    """The same, of what the rate lets full-sized packets of TCP carry."""
+    """The same, of what the rate lets full-sized packets of TCP carry.
+
+    With dozens of slow streams in a group, of the whole load only (0): iperf3's server reads blocks
+    of 128 KB, stream by stream, and its intervals tell of what came by seconds too late.
+    """
     def measure(run: Run) -> float:
         return 100 * goodput_mbps(from_s)(run) / (_rate_mbps(run) * PAYLOAD_SHARE)
     return measure
