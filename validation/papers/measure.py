@@ -11,7 +11,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import Numbers, numbers, read_data_file
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
-from flent_aqm.results.metrics.throughput import FRAME_BYTES, PAYLOAD_BYTES, PAYLOAD_SHARE
+from flent_aqm.results.metrics.throughput import FRAME_BYTES, PAYLOAD_BYTES
 from flent_aqm.results.metrics.window import Window
 
 WAY = "upload"
@@ -31,17 +31,6 @@ def share_pct(control: str, from_s: float) -> Measure:
 def goodput_mbps(from_s: float) -> Measure:
     """What receivers get, from from_s of the load on."""
     return lambda run: sum(mbps for _, mbps in _rates(run, from_s))
-
-
-def utilisation_pct(from_s: float) -> Measure:
-    """The same, of what the rate lets full-sized packets of TCP carry.
-
-    With dozens of slow streams in a group, of the whole load only (0): iperf3's server reads blocks
-    of 128 KB, stream by stream, and its intervals tell of what came by seconds too late.
-    """
-    def measure(run: Run) -> float:
-        return 100 * goodput_mbps(from_s)(run) / (_rate_mbps(run) * PAYLOAD_SHARE)
-    return measure
 
 
 def window_packets(from_s: float) -> Measure:
