@@ -112,6 +112,12 @@ tell_kind() {
             ;;
         *) ;;
     esac
+    if [ "$1" = cake_mq ]; then # of CAKE's module, and not for devices with one queue
+        said=$(in_namespace sh -c 'ip link add dev flent-probe numtxqueues 2 type dummy &&
+            tc qdisc add dev flent-probe root cake_mq' 2>&1)
+        answer "$1" "$?" sch_cake
+        return
+    fi
     # shellcheck disable=SC2086 # split into words
     said=$(in_namespace tc qdisc add dev lo root "$1" ${words} 2>&1)
     answer "$1" "$?" "sch_$1"

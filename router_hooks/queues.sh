@@ -144,7 +144,12 @@ check_settings() {
         *3*) die "tiers=3: needs shaper=htb, not ${shaper}" ;;
         *) die "burst_shaping: needs shaper=htb, not ${shaper}" ;;
     esac
-    [ "${shaper}" != cake ] || [ "${aqm}" = cake ] || die "shaper=cake: is AQM and shaper in one; give aqm=cake, not ${aqm}"
+    case ${shaper}:${aqm} in
+        cake:cake | cake:cake_mq | none:cake_mq) ;;
+        cake:*) die "shaper=cake: is AQM and shaper in one; give aqm=cake, not ${aqm}" ;;
+        *:cake_mq) die "aqm=cake_mq: stands on the device's own queues; give shaper=cake, not ${shaper}" ;;
+        *) ;;
+    esac
     case ${txqueuelen} in
         *[!0-9]* | ????????*) die "txqueuelen: '${txqueuelen}' is not a number of packets" ;;
         *) ;;
@@ -156,9 +161,14 @@ check_settings() {
 # neither kind of device goes without, and undoes all when tc is refused later.
 try_out() {
     probe=flent-probe
+    case $1 in
+        cake_mq*) probe_queues='numtxqueues 2' ;; # it refuses devices with one
+        *) probe_queues= ;;
+    esac
     trap 'ip link del dev "${probe}"; exit 1' HUP INT TERM
-    ip link add dev "${probe}" type ifb 2> /dev/null ||
-        ip link add dev "${probe}" type dummy 2> /dev/null || return 0
+    # shellcheck disable=SC2086 # several words
+    ip link add dev "${probe}" ${probe_queues} type ifb 2> /dev/null ||
+        ip link add dev "${probe}" ${probe_queues} type dummy 2> /dev/null || return 0
     run_tc "qdisc add dev ${probe} root handle 10: $1"
     status=$?
     ip link del dev "${probe}"

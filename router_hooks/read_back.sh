@@ -13,7 +13,8 @@ offload() {
 }
 
 # device_facts DEVICE: offloads let a queue see several packets as one; byte queue limits
-# bound what the driver takes out of the queue.
+# bound what the driver takes out of the queue. How many queues it has is told where there are
+# several.
 device_facts() {
     read -r length < "/sys/class/net/$1/tx_queue_len"
     read -r mtu < "/sys/class/net/$1/mtu"
@@ -30,6 +31,8 @@ device_facts() {
     printf '@gso %s\n' "${state}"
     offload generic-receive-offload
     printf '@gro %s\n' "${state}"
+    set -- "/sys/class/net/$1/queues/tx-"*
+    [ "$#" -eq 1 ] || printf '@queues %s\n' "$#"
 }
 
 # has_qdisc NAME HANDLE: whether qdiscs, JSON or text, have it.

@@ -34,6 +34,8 @@ _MOST_COMMAND = 4096
 # A run's tools get this for a file of the user's, whose path would shift their memory.
 INSIDE = "given"
 LINK_TRACES = ("link_down_trace", "link_up_trace")
+# Queues that shape by themselves: shaper = cake.
+_OWN_SHAPER = ("cake", "cake_mq")
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,9 @@ class Scenario:
     modem_up_buffer_packets: int | None = None
     # A command that runs on the router from when its queue is in place: words of a shell.
     router_program: str = ""
+    # Transmit queues of each device on the way through the router. None: one; behind ssh, what the
+    # router has.
+    tx_queues: int | None = None
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -232,6 +237,7 @@ class Scenario:
                                 defaults.NDT7_SERVERS),
             kernel=kernel,
             router_program=_program("router_program", given.get("router_program")),
+            tx_queues=_tx_queues(given.get("tx_queues")),
             **_link_settings(given),  # type: ignore[arg-type]  # checked there
         )
         scenario._refuse_odd_pairs()
@@ -239,17 +245,21 @@ class Scenario:
 
     def _refuse_odd_pairs(self) -> None:
         """Settings that are right alone and can't be had together."""
-        if self.shaper == "cake" and self.aqm != "cake":
-            raise ConfigError("shaper: cake is AQM and shaper in one; give aqm = cake with it, "
-                              f"not {self.aqm}")
+        for key in ("aqm", "up_aqm"):
+            name = getattr(self, key)
+            if self.shaper == "cake" and name not in (None, *_OWN_SHAPER):
+                raise ConfigError(f"shaper: cake is AQM and shaper in one; give {key} = cake with "
+                                  f"it, not {name}")
+            if name in QUEUES and QUEUES[name].per_queue:
+                self._refuse_single_queue(key, name)
+        if self.tx_queues is not None and self.testbed.startswith("ssh://"):
+            raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
+                              "cards have; leave it out")
         if self.shaper != "htb" and (self.burst_shaping or self.tiers != 1):
             key = "burst_shaping" if self.burst_shaping else "tiers"
             raise ConfigError(f"{key}: needs shaper = htb, not {self.shaper}")
         if self.burst_shaping and self.tiers != 1:
             raise ConfigError("tiers: 3 goes without burst_shaping; switch one of them off")
-        if self.shaper == "cake" and self.up_aqm not in (None, "cake"):
-            raise ConfigError("shaper: cake is AQM and shaper in one; give up_aqm = cake with it, "
-                              f"not {self.up_aqm}")
         for way in ("down", "up"):
             if getattr(self, f"link_{way}_trace") and getattr(self, f"modem_{way}_mbps"):
                 raise ConfigError(f"link_{way}_trace: the trace says the rate; leave "
@@ -257,6 +267,16 @@ class Scenario:
         if (self.modem_down_mbps is None) != (self.modem_up_mbps is None) and not self.has_link:
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
                               "both, or modem_mbps")
+
+    def _refuse_single_queue(self, key: str, name: str) -> None:
+        if self.shaper not in ("cake", "none"):
+            raise ConfigError(f"{key}: {name} stands on the device's own queues, with no shaper "
+                              f"above it; give shaper = cake with it, not {self.shaper}")
+        if self.ingress != "lan":
+            raise ConfigError(f"{key}: {name} needs ingress = lan, as the IFB device has one queue")
+        if self.tx_queues in (None, 1) and not self.testbed.startswith("ssh://"):
+            raise ConfigError(f"{key}: {name} is for devices with several queues; give tx_queues "
+                              f"from 2 to {defaults.MOST_TX_QUEUES}, such as tx_queues = 4")
 
 
 def scenario_in_namespace() -> Scenario | None:
@@ -399,6 +419,17 @@ def _txqueuelen(value: object) -> int | None:
     text = str(int(value)) if isinstance(value, bool) else str(value)
     if not re.fullmatch(r"[0-9]{1,7}", text):
         raise ConfigError(f"txqueuelen: {text!r} is not a number of packets below 10 million")
+    return int(text)
+
+
+def _tx_queues(value: object) -> int | None:
+    if value is None or value == "":
+        return None
+    # Flent makes True of 1.
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if not re.fullmatch(r"[1-9][0-9]?", text) or int(text) > defaults.MOST_TX_QUEUES:
+        raise ConfigError(f"tx_queues: {text!r} is not a whole number from 1 to "
+                          f"{defaults.MOST_TX_QUEUES}")
     return int(text)
 
 

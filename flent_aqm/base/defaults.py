@@ -19,6 +19,8 @@ LAB_SEED = 1
 # timeout; above 40 Gbit/s HTB's 32-bit quantum arithmetic was never tried here.
 MIN_RATE_MBPS = 0.064
 MAX_RATE_MBPS = 40_000.0
+# Transmit queues of a device in the lab: as many as home routers' cards have.
+MOST_TX_QUEUES = 16
 MAX_DELAY_MS = 10_000.0
 # The way to a server may be as long as a probe's to the edge of the solar system and beyond:
 # 7 days. Up to the limit above it is netem's, beyond it the lab's own delay line.

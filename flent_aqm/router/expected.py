@@ -94,9 +94,9 @@ class ExpectedDirection:
 
 
 def expected_direction(scenario: Scenario, role: str, clock: Clock,
-                       txqueuelen: int) -> ExpectedDirection:
+                       txqueuelen: int, queues: int = 1) -> ExpectedDirection:
     """What the device that shapes `down` or `up` has to report. txqueuelen: its own, in
-    packets."""
+    packets; queues: how many it has."""
     mbps = scenario.rate_down_mbps if role == "down" else scenario.rate_up_mbps
     rate_bit_s = round(mbps * 1_000_000)
     shaper, leaves = _shaper(scenario, rate_bit_s, clock)
@@ -110,6 +110,9 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing,
                                          queue.foreign)
                          for handle, parent in leaves.items())]
+    if queue.per_queue:
+        qdiscs += [ExpectedQdisc(queue.per_queue, "0:", f"{LEAF_HANDLE}{number:x}", report)
+                   for number in range(1, queues + 1)]
     filters = _tier_filters() if scenario.tiers == 3 else []
     drr = frozenset[str]()
     quantum = frozenset[int]()

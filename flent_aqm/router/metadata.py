@@ -34,6 +34,8 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
     applied: dict[str, object] = {}
     for qdisc in direction.qdiscs:
         name = _role(qdisc)
+        if name == "queues":  # settings as their parent's, which was proved
+            continue
         applied[name] = qdisc.kind
         applied[f"{name}_parameters"] = {
             "_".join(filter(None, (key, unit_of(qdisc.kind, key)))): value
@@ -61,6 +63,8 @@ def _role(qdisc: Qdisc) -> str:
     """What a qdisc is there for, by which it is called in the data file."""
     if qdisc.parent == "ffff:fff1":
         return "ingress"
+    if qdisc.handle == "0:" and qdisc.parent != "root":  # of one of the device's queues
+        return "queues"
     return "shaper" if qdisc.parent == "root" and qdisc.kind in SHAPER_KINDS else "qdisc"
 
 
@@ -76,11 +80,17 @@ def _class(htb: HtbClass, clock: Clock) -> dict[str, object]:
 
 
 def _counters(direction: Direction) -> dict[str, object]:
-    """Under `shaper`, `qdisc`, `class`; with three tiers under these and the handle."""
+    """Under `shaper`, `qdisc`, `class`; with three tiers under these and the handle. Where each of
+    the device's queues has a qdisc, under `queues` and its parent."""
     several = len(direction.classes) > 1
     counters: dict[str, object] = {}
     for qdisc in direction.qdiscs:
         name = _role(qdisc)
+        if name == "queues":
+            queues = counters.setdefault("queues", {})
+            assert isinstance(queues, dict)
+            queues[qdisc.parent] = dict(qdisc.counters)
+            continue
         counters[f"{name} {qdisc.handle}" if several and name == "qdisc" else name] = dict(
             qdisc.counters)
     for htb in direction.classes:
@@ -93,5 +103,6 @@ def _counters(direction: Direction) -> dict[str, object]:
 
 def _device(direction: Direction) -> dict[str, object]:
     return {"device": direction.device, "txqueuelen_packets": direction.txqueuelen,
+            **({"tx_queues": direction.queues} if direction.queues > 1 else {}),
             "mtu_bytes": direction.mtu_bytes, "bql_limit_bytes": direction.bql_bytes,
             "hardware": direction.hardware, "offloads": dict(direction.offloads)}

@@ -29,7 +29,8 @@ _NOT_SHOWN_BY_OLD = frozenset({
 # bytes among the counters (CAKE's before iproute2 5.10).
 _SHOWN_IN_USE = {("cake", "memlimit"): "memory_limit"}
 # What follows from a rate that is changed while it runs.
-_OF_RATES = {"cake": frozenset({"bandwidth"}), "tbf": frozenset({"rate", "burst"})}
+_OF_RATES = {"cake": frozenset({"bandwidth"}), "cake_mq": frozenset({"bandwidth"}),
+              "tbf": frozenset({"rate", "burst"})}
 
 __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
@@ -58,7 +59,8 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
     router may have changed rates; all else is as it was asked for."""
     found = []
     for role, direction in report.directions.items():
-        asked = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen)
+        asked = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen,
+                                            direction.queues)
         lines = _device(scenario, role, direction) + _hierarchy(asked, direction)
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
             lines = _settings(asked, direction, report.clock,
@@ -76,6 +78,8 @@ def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
                              direction.device)
     if scenario.txqueuelen is not None:
         lines += _compare("txqueuelen", scenario.txqueuelen, direction.txqueuelen, "packets")
+    if not scenario.testbed.startswith("ssh://") and direction.device != expected.IFB_DEVICE:
+        lines += _compare("tx_queues", scenario.tx_queues or 1, direction.queues)
     return lines
 
 
@@ -102,9 +106,9 @@ def _joined(places: Iterable[str]) -> str:
 def _settings(asked: ExpectedDirection, direction: Direction, clock: Clock, *,
               rates: bool) -> list[str]:
     lines = []
-    qdiscs = {qdisc.handle: qdisc for qdisc in direction.qdiscs}
+    qdiscs = {(qdisc.handle, qdisc.parent): qdisc for qdisc in direction.qdiscs}
     for qdisc in asked.qdiscs:
-        lines += _qdisc(qdisc, qdiscs[qdisc.handle],
+        lines += _qdisc(qdisc, qdiscs[qdisc.handle, qdisc.parent],
                         frozenset() if rates else _OF_RATES.get(qdisc.kind, frozenset()))
     classes = {htb.handle: htb for htb in direction.classes}
     for htb in asked.classes if rates else ():

@@ -217,6 +217,8 @@ def _topology(scenario: Scenario) -> dict[str, str]:
     found = {}
     if scenario.tcp_ecn:
         found["TCP_ECN"] = "yes"
+    if (scenario.tx_queues or 1) > 1:
+        found["TX_QUEUES"] = str(scenario.tx_queues)
     if scenario.dest2_delay_ms is not None:
         found |= {name: str(getattr(defaults, name)) for name in (
             "SERVER_DEST2_IPV4", "DEST2_IPV4", "SERVER_DEST2_IPV6", "DEST2_IPV6")}

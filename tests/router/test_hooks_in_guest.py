@@ -30,7 +30,7 @@ SFQ = "apply testbed=virtual aqm=sfq"
 # Name -> arguments, and what the one line must tell.
 REFUSED = {
     "unknown aqm": ("apply testbed=virtual aqm=fqcodel $rates",
-                    "'fqcodel'; known: bfifo, cake, codel"),
+                    "'fqcodel'; known: bfifo, cake, cake_mq, codel"),
     "aqm that is a path": ("apply testbed=virtual aqm=../router $rates", "'../router'"),
     "no aqm": ("apply testbed=virtual $rates", "aqm: unknown value ''"),
     "rate 0": (f"{SFQ} rate_down_mbps=0 rate_up_mbps=1", "rate_down_mbps: '0' Mbit/s is out of"),
@@ -51,6 +51,8 @@ REFUSED = {
     "one device twice": (f"{SFQ} $rates dev_up=down", "both 'down'"),
     "no testbed": ("apply aqm=sfq $rates", "testbed is missing"),
     "unknown testbed": ("apply testbed=moon aqm=sfq $rates", "'moon'; known: virtual, netns"),
+    "cake_mq below a shaper": ("apply testbed=virtual aqm=cake_mq $rates",
+                               "stands on the device's own queues; give shaper=cake, not htb"),
     "ssh": ("apply testbed=ssh://root@r aqm=sfq $rates", "is set by a sweep alone"),
     "unknown command": ("put testbed=virtual aqm=sfq $rates", "known: apply, read-back, undo"),
     "no command": ("", "known: apply, read-back, undo"),

@@ -121,11 +121,17 @@ def test_aqms_when_listed_are_the_same_in_defaults_schemes_and_expectations() ->
     assert schemes == set(QUEUES)
 
 
+def _captured(aqm: str) -> Scenario:
+    """What was asked for when the files were captured."""
+    asked = Scenario(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)
+    return replace(asked, shaper="cake", tx_queues=2) if QUEUES[aqm].per_queue else asked
+
+
 @pytest.mark.parametrize("form", ["json", "text"])
 @pytest.mark.parametrize("aqm", list(QUEUES))
 def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str) -> None:
     """After a load, from tc with and without -j: no difference, and one with another AQM."""
-    asked = Scenario(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)
+    asked = _captured(aqm)
     obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
     assert differences(asked, obeyed) == []
     assert as_metadata(obeyed)["applied"]
@@ -140,16 +146,48 @@ def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str)
     ("cake", ("nat", "yes")), ("pie", ("alpha", "3")), ("fq_pie", ("ecn", "yes")),
     ("red", ("probability", "0.03")), ("sfb", ("increment", "0.001")), ("drr", ("flows", "65")),
     ("drr", ("quantum", "3000")), ("dualpi2", ("coupling_factor", "3")),
+    ("cake_mq", ("rtt", "50ms")),
 ])
 def test_proof_when_one_parameter_differs_names_it(
         form: str, aqm: str, parameter: tuple[str, str]) -> None:
     """Asked for another value than the router has: found in JSON and in text."""
-    asked = Scenario(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20, aqm_parameters=(parameter,))
+    asked = replace(_captured(aqm), aqm_parameters=(parameter,))
     obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
     found = differences(asked, obeyed)
     kind = asked.aqm.replace("no_aqm", "pfifo")
     assert {line.split(":")[0] for line in found} == {"down", "up"}
     assert any(f": {kind} " in line for line in found)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_proof_looks_at_each_queue_of_a_device(form: str) -> None:
+    """CAKE on another number of queues, with another setting on one of them, or missing there."""
+    asked = _captured("cake_mq")
+    text = (GOLDEN / form / "cake_mq.txt").read_text()
+    assert differences(replace(asked, tx_queues=4), parse_read_back(text)) == [
+        f"{way}: tx_queues: asked for 4, the kernel reports 2" for way in ("down", "up")]
+    other = {"json": ('"parent":"10:2","options":{"bandwidth":2500000,',
+                      '"parent":"10:2","options":{"bandwidth":1250000,'),
+             "text": ("parent 10:2 bandwidth 20Mbit", "parent 10:2 bandwidth 10Mbit")}[form]
+    assert other[0] in text
+    [line] = differences(asked, parse_read_back(text.replace(*other)))
+    assert line.startswith("up: cake bandwidth: asked for ")
+    gone = {"json": '"parent":"10:2"', "text": "parent 10:2"}[form]
+    assert any("cake 0: at 10:2" in line for line in differences(
+        asked, parse_read_back(text.replace(gone, gone.replace("10:2", "10:3")))))
+
+
+def test_metadata_keeps_the_counters_of_each_queue() -> None:
+    """Settings once; counters of the whole, and by the queue's place those of its CAKE."""
+    stored = as_metadata(parse_read_back((GOLDEN / "json" / "cake_mq.txt").read_text()))
+    applied = stored["applied"]["up"]  # type: ignore[index]
+    assert (applied["qdisc"], applied["rate_mbps"]) == ("cake_mq", 20.0)
+    assert stored["router"]["up"]["tx_queues"] == 2  # type: ignore[index]
+    counters = stored["counters"]["up"]  # type: ignore[index]
+    assert list(counters["queues"]) == ["10:2", "10:1"]
+    sent = [queue["bytes"] for queue in counters["queues"].values()]
+    assert sum(sent) == counters["qdisc"]["bytes"]
+    assert min(sent) > 0
 
 
 def test_warnings_when_packets_are_merged_or_wait_in_the_driver_tell_both(

@@ -142,6 +142,14 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"aqm": "codel", "tiers": 2}, "known: 1, 3"),
     ({"aqm": "codel", "ingress": "wan"}, "known: lan, ifb"),
     ({"aqm": "codel", "txqueuelen": "many"}, "txqueuelen: 'many'"),
+    ({"tx_queues": 0}, "tx_queues: '0' is not a whole number from 1 to 16"),
+    ({"tx_queues": "17"}, "tx_queues: '17' is not"),
+    ({"tx_queues": 2, "testbed": "ssh://r"}, "tx_queues: a router behind ssh has"),
+    ({"aqm": "cake_mq", "tx_queues": 2}, "aqm: cake_mq stands on the device's own queues"),
+    ({"aqm": "cake_mq", "shaper": "cake"}, "give tx_queues from 2 to 16"),
+    ({"aqm": "cake", "up_aqm": "cake_mq", "shaper": "cake", "tx_queues": 1}, "up_aqm: cake_mq is"),
+    ({"aqm": "cake_mq", "shaper": "none", "tx_queues": 2, "ingress": "ifb"}, "ingress = lan"),
+    ({"aqm": "cake", "up_aqm": "codel", "shaper": "cake"}, "give up_aqm = cake with it"),
     ({"aqm": "codell"}, "known: no_aqm, bfifo, red"),
 ])
 def test_settings_when_wrong_are_refused_on_entry(

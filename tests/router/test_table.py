@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.asked.queues.table import LINES, QUEUES, unit_of
-from flent_aqm.asked.router_hook import apply_command, read_back_command
+from flent_aqm.asked.router_hook import apply_command, read_back_command, undo_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.proof import differences
@@ -79,6 +80,33 @@ def test_warning_looks_at_the_queue_of_its_direction() -> None:
 
 def _with_gso(direction: Direction) -> Direction:
     return Direction(**{**vars(direction), "offloads": {"gso": True}})
+
+
+@pytest.mark.lab
+def test_each_queue_of_a_device_has_its_cake_and_the_seed_places_flows() -> None:
+    """Four CAKEs on either device, as asked; eight uploads are spread by the seed; undone, the
+    queues are as before."""
+    shares = []
+    for seed in (1, 2):
+        scenario = Scenario.from_settings({
+            "aqm": "cake_mq", "shaper": "cake", "tx_queues": 4, "rate_mbps": 50,
+            "aqm_overhead": 38, "aqm_diffserv": "besteffort", "seed": seed})
+        apply, read_back, undo = map(shlex.join, (
+            apply_command(scenario), read_back_command(scenario), undo_command(scenario)))
+        code = (f"ip netns exec router tc qdisc >/tmp/before; {apply} || exit; "
+                f"iperf3 -c server -P 8 -t 1 >/dev/null || exit; {read_back} || exit; "
+                f"{undo} && ip netns exec router tc qdisc | cmp - /tmp/before && echo same")
+        with Lab(scenario, ["sh", "-c", code], servers=("iperf3",)) as lab:
+            outcome = lab.run()
+            assert outcome.status == 0, lab.stderr.read_text()
+            text, _, end = lab.stdout.read_text().partition("@end\n")
+        assert end == "same\n"
+        report = parse_read_back(text + "@end\n")
+        assert differences(scenario, report) == []
+        shares.append([qdisc.counters["bytes"] for qdisc in report.directions["up"].qdiscs
+                       if qdisc.kind == "cake"])
+    assert all(len(each) == 4 and sum(map(bool, each)) > 1 for each in shares)
+    assert shares[0] != shares[1]
 
 
 @pytest.mark.lab

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/l4s.md and docs/bbr.md have a row for each cell of their batches."""
+"""Tables of docs/l4s.md, docs/bbr.md and docs/cake-mq.md have a row for each cell of their
+batches."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import resource_dir
-from validation import bbr, l4s
+from validation import bbr, cake_mq, l4s
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -42,6 +43,15 @@ def test_each_case_of_the_bbr_batch_is_judged() -> None:
     assert {case.check for case in bbr.CASES} == values("bbr.batch", "check")
     assert [(row[0], row[1]) for row in rows("bbr.md")] == [
         (case.sections, case.wanted) for case in bbr.CASES]
+
+
+def test_each_cake_has_its_row_within_5_pct_of_what_was_reported() -> None:
+    """The marked flow's rate, and that of all others."""
+    assert set(cake_mq.REPORTED) == values("cake_mq.batch", "aqm")
+    found = {row[0]: tuple(float(cell.split()[0]) for cell in row[1:3])
+             for row in rows("cake-mq.md")}
+    assert found == {aqm: pytest.approx(wanted, rel=0.05)
+                     for aqm, wanted in cake_mq.REPORTED.items()}
 
 
 @pytest.mark.parametrize(("scalable", "classic", "said"), [

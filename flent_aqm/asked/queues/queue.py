@@ -84,6 +84,8 @@ class Queue:
     is reported and can't be asked for; ignored: what is reported and says nothing of what was
     asked; marks_at: where in its statistics the kernel counts
     packets marked with ECN, in bytes; needs_new_tc: Debian 12's tc doesn't know it;
+    per_queue: it is for a device with several queues, and has a qdisc of this kind, with its own
+    settings, on each of them;
     foreign: it is of a user's own kernel, and may report more than what was asked for.
     """
 
@@ -100,6 +102,7 @@ class Queue:
     ignored: frozenset[str] = frozenset()
     marks_at: tuple[int, ...] = ()
     needs_new_tc: bool = False
+    per_queue: str = ""
     foreign: bool = False
 
     def report(self, asked: Mapping[str, str], place: Attachment) -> Report:

@@ -78,7 +78,7 @@ def _sfq(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Repo
     return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows}
 
 
-def _cake(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+def _cake_report(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
     if "overhead" in asked:
         report = {**report, "atm": "noatm"}
     return {**report, "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited",
@@ -131,6 +131,29 @@ _PIE = {
 _DIFFSERV = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
 _ISOLATION = ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost",
               "dual-dsthost", "triple-isolate")
+_CAKE = {
+    "rtt": Parameter(time_us, "us", 100_000),
+    "diffserv": Parameter(one_of(*_DIFFSERV), "", "diffserv3"),
+    "isolation": Parameter(one_of(*_ISOLATION), "", "triple-isolate",
+                           reported="flowmode"),
+    "nat": Parameter(flag, "", False),
+    "wash": Parameter(flag, "", False),
+    "split_gso": Parameter(flag, "", True),
+    "ack_filter": Parameter(flag, "", False, lambda on: "enabled" if on else "disabled",
+                            "ack-filter"),
+    "overhead": Parameter(whole, "bytes", zero=True),
+    "mpu": Parameter(whole, "bytes", None, only_if_set=True, zero=True),
+    "memlimit": Parameter(size_bytes, "bytes", None, only_if_set=True, zero=True),
+}
+_CAKE_SWITCHES: Mapping[str, tuple[str, Scalar]] = {
+    "nonat": ("nat", False), "nowash": ("wash", False), "ingress": ("ingress", True),
+    "split-gso": ("split_gso", True), "no-split-gso": ("split_gso", False),
+    "raw": ("raw", True), "atm": ("atm", "atm"), "ptm": ("atm", "ptm"),
+    "noatm": ("atm", "noatm"), "ack-filter": ("ack-filter", "enabled"),
+    "no-ack-filter": ("ack-filter", "disabled"),
+    **{word: ("diffserv", word) for word in _DIFFSERV},
+    **{word: ("flowmode", word) for word in _ISOLATION},
+}
 
 # In this order they stand in legends and side by side.
 QUEUES: Mapping[str, Queue] = {
@@ -227,29 +250,12 @@ QUEUES: Mapping[str, Queue] = {
             "ecn_prob": Parameter(whole, "percent", 10),
         }, Look("#332288", "d", _DASH_DOT_DOT, "**"), shows_classes=True, marks_at=(16,)),
     "cake": Queue(
-        "cake", {
-            "rtt": Parameter(time_us, "us", 100_000),
-            "diffserv": Parameter(one_of(*_DIFFSERV), "", "diffserv3"),
-            "isolation": Parameter(one_of(*_ISOLATION), "", "triple-isolate",
-                                   reported="flowmode"),
-            "nat": Parameter(flag, "", False),
-            "wash": Parameter(flag, "", False),
-            "split_gso": Parameter(flag, "", True),
-            "ack_filter": Parameter(flag, "", False, lambda on: "enabled" if on else "disabled",
-                                    "ack-filter"),
-            "overhead": Parameter(whole, "bytes", zero=True),
-            "mpu": Parameter(whole, "bytes", None, only_if_set=True, zero=True),
-            "memlimit": Parameter(size_bytes, "bytes", None, only_if_set=True, zero=True),
-        }, Look("#009E73", "*", _DASHED, "OO"), _cake, shows_classes=True,
-        switches={
-            "nonat": ("nat", False), "nowash": ("wash", False), "ingress": ("ingress", True),
-            "split-gso": ("split_gso", True), "no-split-gso": ("split_gso", False),
-            "raw": ("raw", True), "atm": ("atm", "atm"), "ptm": ("atm", "ptm"),
-            "noatm": ("atm", "noatm"), "ack-filter": ("ack-filter", "enabled"),
-            "no-ack-filter": ("ack-filter", "disabled"),
-            **{word: ("diffserv", word) for word in _DIFFSERV},
-            **{word: ("flowmode", word) for word in _ISOLATION},
-        }, derived={"bandwidth": "bytes_per_s"}),
+        "cake", _CAKE, Look("#009E73", "*", _DASHED, "OO"), _cake_report, shows_classes=True,
+        switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}),
+    "cake_mq": Queue(
+        "cake_mq", _CAKE, Look("#117733", "H", _LONG, "O."), _cake_report, shows_classes=True,
+        switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}, needs_new_tc=True,
+        per_queue="cake"),
     "dualpi2": Queue(
         "dualpi2", {
             "limit": Parameter(whole, "packets", 10_000),

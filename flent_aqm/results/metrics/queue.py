@@ -59,10 +59,13 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
 
 
 def _marks(run: Run, moment: str, direction: str) -> float:
-    counters = run.counters(moment, direction).get("qdisc")
-    places = [counters] if isinstance(counters, dict) else []
-    tins = counters.get("tins") if isinstance(counters, dict) else None
-    places += [tin for tin in tins if isinstance(tin, dict)] if isinstance(tins, list) else []
+    counters = run.counters(moment, direction)
+    queues = counters.get("queues")  # of a device that has several
+    places = [place for place in (counters.get("qdisc"), *(
+        queues.values() if isinstance(queues, dict) else ())) if isinstance(place, dict)]
+    for place in tuple(places):
+        tins = place.get("tins")
+        places += [tin for tin in tins if isinstance(tin, dict)] if isinstance(tins, list) else []
     found = [value for place in places for name in _MARKS
              if (value := a_number(place.get(name))) is not None]
     if not found:

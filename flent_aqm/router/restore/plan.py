@@ -263,6 +263,12 @@ _CAKE_FLAGS = (
     "raw", "atm", "ptm", "noatm",
 )
 
+
+def _cake(words: Words) -> Words | None:
+    return _options(words, {"bandwidth": str, "rtt": str, "overhead": str, "mpu": str,
+                            "memlimit": str, "fwmark": str}, ["unlimited", *_CAKE_FLAGS])
+
+
 _OPTIONS: dict[str, Callable[[Words], Words | None]] = {
     "pfifo": _pairs(limit=_packets),
     "bfifo": _pairs(limit=str),
@@ -273,9 +279,8 @@ _OPTIONS: dict[str, Callable[[Words], Words | None]] = {
     "fq_codel": _codel(flows=str, quantum=str, memory_limit=str, drop_batch=str,
                        ce_threshold_selector=str),
     "sfq": _sfq,
-    "cake": lambda words: _options(words, {"bandwidth": str, "rtt": str, "overhead": str,
-                                           "mpu": str, "memlimit": str, "fwmark": str},
-                                   ["unlimited", *_CAKE_FLAGS]),
+    "cake": _cake,
+    "cake_mq": _cake,
     "fq": _pairs(["horizon_drop", "horizon_cap", "pacing", "nopacing"],
                  limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str, quantum=_bytes,
                  initial_quantum=_bytes, low_rate_threshold=str, refill_delay=str, timer_slack=str,

@@ -24,8 +24,8 @@ __all__ = ["Direction", "DrrClass", "HtbClass", "Qdisc", "ReadBack", "bit_per_s"
            "parse_classes", "parse_read_back"]
 
 _DIRECTIONS = ("down", "up")
-_NAMES = {"kernel", "psched", "tc", "txqueuelen", "mtu", "bql", "hardware", "tso", "gso", "gro",
-          "qdiscs", "classes"}
+_NAMES = {"kernel", "psched", "tc", "txqueuelen", "queues", "mtu", "bql", "hardware", "tso",
+          "gso", "gro", "qdiscs", "classes"}
 _OFFLOADS = ("tso", "gso", "gro")
 _SWITCH = {"on": True, "off": False, "unknown": None}
 _UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -36,7 +36,8 @@ class Direction:
     """One device of the router.
 
     offloads: None where ethtool isn't there or can't tell; bql_bytes: the driver's byte queue
-    limit, None where it has none; hardware: whether there is a device behind the name.
+    limit, None where it has none; hardware: whether there is a device behind the name; queues: its
+    transmit queues.
     """
 
     device: str
@@ -49,6 +50,7 @@ class Direction:
     classes: tuple[HtbClass, ...]
     drr_classes: tuple[DrrClass, ...]
     filters: tuple[str, ...]
+    queues: int = 1
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ def _direction(facts: Mapping[str, str], role: str) -> Direction:
                   for name in _OFFLOADS},
         qdiscs=(parse_json if qdiscs.startswith("[") else parse_text)(qdiscs, role),
         classes=shown.htb, drr_classes=shown.drr, filters=shown.filters,
+        queues=_number(facts.get("queues", "1"), f"{role}: queues"),
     )
 
 

@@ -25,6 +25,9 @@ BUILD_IDENTITY = {
     "KBUILD_BUILD_HOST": "lab",
     "KBUILD_BUILD_VERSION": "1",
 }
+# Options that older kernels have instead of one of the fragment, which follows from them there ->
+# the file that declares them. Before 7.3, SYSCTL follows from PROC_SYSCTL.
+OLDER_NAMES = {"PROC_SYSCTL": "fs/proc/Kconfig"}
 # The compiler's, kconfig's, make's and the linker's words, the most telling first.
 _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
            re.compile(r"^\S+:\d+: (syntax error|.*invalid)"),
@@ -34,9 +37,18 @@ _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
 def configure(tree: Path, fragment: str) -> None:
     """allnoconfig plus the fragment; the result is checked against it. The same fragment and
     the same Kconfig files leave what is there."""
+    fragment += _older_names(tree)
     write_text(tree / "lab.config", fragment)
     make(tree, "KCONFIG_ALLCONFIG=lab.config", "allnoconfig")
     check_config(fragment, (tree / ".config").read_text(encoding="utf-8"))
+
+
+def _older_names(tree: Path) -> str:
+    """Options that switch on what the fragment has, where the source is older than a change."""
+    return "".join(
+        f"CONFIG_{name}=y\n" for name, file in OLDER_NAMES.items()
+        if (tree / file).is_file()
+        and re.search(rf"^config {name}$", (tree / file).read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:

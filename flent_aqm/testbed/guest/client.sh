@@ -6,12 +6,16 @@
 set -eu
 . "$GUEST_DIR/devices.sh"
 
+# A router's device sends by several queues, which the other end's device receives. The router
+# chooses by a hash of the flow, as the queue that a packet came by is the first for all.
+router_side=${TX_QUEUES:+numtxqueues $TX_QUEUES numrxqueues 1}
+other_side=${TX_QUEUES:+numtxqueues 1 numrxqueues $TX_QUEUES}
 between_router_and_server="
-link add name up address 02:00:00:00:02:01 netns router type veth peer name eth0 address 02:00:00:00:02:02 netns server
+link add name up $router_side address 02:00:00:00:02:01 netns router type veth peer name eth0 $other_side address 02:00:00:00:02:02 netns server
 "
 [ -z "${MODEM_UP_BIT_S:-}${LINK_UP:-}" ] || between_router_and_server="
 netns add modem
-link add name up address 02:00:00:00:02:01 netns router type veth peer name lan address 02:00:00:00:03:01 netns modem
+link add name up $router_side address 02:00:00:00:02:01 netns router type veth peer name lan $other_side address 02:00:00:00:03:01 netns modem
 link add name wan address 02:00:00:00:03:02 netns modem type veth peer name eth0 address 02:00:00:00:02:02 netns server
 "
 behind_server=
@@ -22,7 +26,7 @@ link add name dest2 address 02:00:00:00:04:01 netns server type veth peer name e
 end_host "$CLIENT_IPV4" "$CLIENT_IPV6" "$ROUTER_DOWN_IPV4" "$ROUTER_DOWN_IPV6" "
 netns add router
 netns add server
-link add name eth0 address 02:00:00:00:01:02 type veth peer name down address 02:00:00:00:01:01 netns router
+link add name eth0 $other_side address 02:00:00:00:01:02 type veth peer name down $router_side address 02:00:00:00:01:01 netns router
 $between_router_and_server
 $behind_server"
 ! is_far "$((HALF_DELAY_US + ${DEST2_HALF_DELAY_US:-0}))" || very_patient
