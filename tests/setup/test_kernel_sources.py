@@ -97,6 +97,14 @@ def test_a_tree_is_taken_as_it_is_now_committed_or_not(repository: Path, tmp_pat
     assert GitOrigin(tmp_path / "trees", repository, None).source == committed.source
 
 
+def test_an_unpacked_source_package_is_taken_whole(source: Path, tmp_path: Path) -> None:
+    """Debian's .gitignore leaves out everything; objects still are no source."""
+    (source / ".gitignore").write_text("*.o\n/*\n!/debian/\n")
+    fill(GitOrigin(tmp_path / "trees", source, None), tmp_path / "tree")
+    assert (tmp_path / "tree" / "sch.c").read_text() == "one\n"
+    assert not (tmp_path / "tree" / "sch.o").exists()
+
+
 def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) -> None:
     """And has no commits."""
     origin = GitOrigin(tmp_path / "trees", source, None)

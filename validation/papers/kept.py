@@ -15,7 +15,7 @@ from flent_aqm.results.data_file import read_data_file
 
 # Of samples of the router's queues and of throughput; all else of a sample goes, and so do other
 # series, with the resampled form of all of them.
-_FIELDS = ("t", "val", "dur", "up_backlog_bytes", "up_backlog_packets")
+_FIELDS = ("t", "val", "dur", "up_backlog_bytes", "up_backlog_packets", "up_sent_bytes")
 _NEEDED = ("Queues", "TCP upload", "UDP upload")
 
 

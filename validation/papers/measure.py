@@ -33,6 +33,15 @@ def goodput_mbps(from_s: float) -> Measure:
     return lambda run: sum(mbps for _, mbps in _rates(run, from_s))
 
 
+def utilisation_pct(from_s: float) -> Measure:
+    """What the router let go of what its rate allows, by its own count: intervals of an iperf3
+    with dozens of slow streams, which reads blocks of 128 KB, lag behind by seconds."""
+    def measure(run: Run) -> float:
+        at_s, sent = _sampled(run, "up_sent_bytes", from_s, None)
+        return 100 * float(sent[-1] - sent[0]) * 8e-6 / float(at_s[-1] - at_s[0]) / _rate_mbps(run)
+    return measure
+
+
 def window_packets(from_s: float) -> Measure:
     """Mean window: goodput times the round trip, which nothing queues up on, in segments."""
     def measure(run: Run) -> float:
@@ -76,13 +85,18 @@ def _rate_mbps(run: Run) -> float:
 
 
 def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
-    """Samples of the queue from from_s to to_s of the load, or to its end."""
+    return _sampled(run, f"up_backlog_{unit}", from_s, to_s)[1]
+
+
+def _sampled(run: Run, field: str, from_s: float, to_s: float | None) -> tuple[Numbers, Numbers]:
+    """Times and values of a field of the queue's samples, from from_s to to_s of the load, or to
+    its end."""
     whole = told_window(run.way(WAY)[0])
     samples = read_data_file(run.path).raw_values.get("Queues", [])
     at_s = numbers([one.get("t") for one in samples], "time in 'Queues'")
-    backlog = numbers([one.get(f"up_backlog_{unit}") for one in samples], "backlog in 'Queues'")
+    values = numbers([one.get(field) for one in samples], f"{field} in 'Queues'")
     end_s = whole.end_s if to_s is None else whole.start_s + to_s
-    inside = backlog[(at_s >= whole.start_s + from_s) & (at_s <= end_s)]
-    if not inside.size:
+    inside = (at_s >= whole.start_s + from_s) & (at_s <= end_s)
+    if not inside.any():
         raise BadResult(f"{run.path}: no samples of the router's queue from {from_s:g} s on")
-    return inside
+    return at_s[inside], values[inside]

@@ -44,8 +44,8 @@ class AqmQdiscRunner(SupervisedRunner):
 
     Keys of the data set: length (s), interval (s), cards (True: the router has some).
     Series: down and up, the backlog of either device in bytes. Raw samples have, for each,
-    DEVICE_backlog_bytes, DEVICE_backlog_packets, DEVICE_drops, DEVICE_marks and
-    DEVICE_overlimits; the last three are counts since the start of the sampling. 'val' is
+    DEVICE_backlog_bytes, DEVICE_backlog_packets, DEVICE_drops, DEVICE_marks, DEVICE_overlimits
+    and DEVICE_sent_bytes; the last four are counts since the start of the sampling. 'val' is
     the backlog of both. With cards there are, for each device, DEVICE_ring_packets,
     DEVICE_ring_drops and DEVICE_sending_packets, and for each core COREn_busy and COREn_other,
     shares of the time since the sample before.
@@ -205,6 +205,7 @@ def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> d
             # They are counted in 32 bits.
             grown = (getattr(now, counter) - getattr(then, counter)) & 0xFFFFFFFF
             sample[f"{device}_{counter}"] = grown
+        sample[f"{device}_sent_bytes"] = now.sent_bytes - then.sent_bytes
     return sample
 
 

@@ -31,7 +31,7 @@ _NUMBERS = {
     "ms": ("owd_up", "owd_down", "ipdv", "ipdv_up", "ipdv_down", "tcp_rtt", "tcp_min_rtt",
            "tcp_rtt_var"),
     "bytes": ("bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received", "tcp_cwnd_bytes",
-              "down_backlog_bytes", "up_backlog_bytes"),
+              "down_backlog_bytes", "up_backlog_bytes", "down_sent_bytes", "up_sent_bytes"),
     "packets": ("retransmits", "tcp_cwnd", "down_backlog_packets", "up_backlog_packets",
                 "down_drops", "up_drops", "down_marks", "up_marks", "down_overlimits",
                 "up_overlimits", "down_ring_packets", "up_ring_packets", "down_ring_drops",

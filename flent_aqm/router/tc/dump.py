@@ -23,12 +23,13 @@ TC_H_ROOT = 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 _TCMSG = struct.Struct("=B3xiIII")  # family, interface, handle, parent, info
 _ATTRIBUTE = struct.Struct("=HH")  # length with this header, type
+_BASIC = struct.Struct("=Q")  # bytes; packets follow
 _QUEUE = struct.Struct("=IIIII")  # packets, bytes, drops, requeues, overlimits
 _U32 = struct.Struct("=I")
 _TYPE_MASK = 0x3FFF  # the upper bits are flags
 
 _TCA_KIND, _TCA_STATS2 = 1, 7
-_STATS_QUEUE, _STATS_APP = 3, 4
+_STATS_BASIC, _STATS_QUEUE, _STATS_APP = 1, 3, 4
 _CAKE_TINS, _CAKE_TIN_MARKED = 10, 8
 
 
@@ -36,7 +37,7 @@ _CAKE_TINS, _CAKE_TIN_MARKED = 10, 8
 class QueueSample:
     """What a device's queues hold at one moment, and have counted since they were made.
 
-    marks: packets marked with ECN instead of dropped.
+    sent_bytes: of what they let go; marks: packets marked with ECN instead of dropped.
     """
 
     backlog_packets: int
@@ -44,6 +45,7 @@ class QueueSample:
     drops: int
     overlimits: int
     marks: int
+    sent_bytes: int
 
 
 def request(sequence: int = 1) -> bytes:
@@ -64,7 +66,7 @@ def is_complete(answer: bytes) -> bool:
 def parse_dump(answer: bytes) -> dict[int, QueueSample]:
     """Interface number -> the sum of its queues.
 
-    Backlog and drops are those of the root: Linux counts there what any qdisc below holds
+    Backlog, drops and bytes are those of the root: Linux counts there what any qdisc below holds
     or drops. Marks are the sum of all, as only the one that marks counts them. Raises
     ParseError for anything else than a dump.
     """
@@ -80,11 +82,12 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
             name = top[_TCA_KIND].rstrip(b"\0").decode("ascii", "replace")
             marks[device] = marks.get(device, 0) + _marks(name, stats.get(_STATS_APP, b""))
             if parent == TC_H_ROOT and _STATS_QUEUE in stats:
-                roots[device] = _QUEUE.unpack_from(stats[_STATS_QUEUE])
+                roots[device] = (*_QUEUE.unpack_from(stats[_STATS_QUEUE]),
+                                 *_BASIC.unpack_from(stats[_STATS_BASIC]))
     except (struct.error, KeyError) as fault:
         raise ParseError(f"the kernel's list of qdiscs is cut off or damaged: {fault}") from None
-    return {device: QueueSample(packets, size, drops, overlimits, marks[device])
-            for device, (packets, size, drops, _, overlimits) in roots.items()}
+    return {device: QueueSample(packets, size, drops, overlimits, marks[device], sent)
+            for device, (packets, size, drops, _, overlimits, sent) in roots.items()}
 
 
 def _marks(kind: str, app: bytes) -> int:

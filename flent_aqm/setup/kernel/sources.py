@@ -29,6 +29,8 @@ NOT_UNPACKED = (
     "*/drivers/infiniband/*.[ch]", "*/drivers/accel/*.[ch]", "*/drivers/iio/*.[ch]",
     "*/drivers/staging/*.[ch]", "*/drivers/net/ethernet/*.[ch]", "*/drivers/net/wireless/*.[ch]",
     "*/sound/*.[ch]")
+# What a build leaves in a tree, as git's pathspecs.
+_NO_OBJECTS = (":!*.o", ":!*.a", ":!*.ko", ":!*.cmd")
 # Where packages put kernels' sources.
 INSTALLED = Path("/usr/src")
 
@@ -164,6 +166,9 @@ class GitOrigin:
         env = {"GIT_INDEX_FILE": str(self._own / "worktree-index"),
                "GIT_WORK_TREE": str(self._top)}
         self._git("add", "--all", ".", env=env)
+        if not self._git("ls-files", "Kconfig", env=env):
+            # Debian's source packages have a .gitignore that leaves out everything.
+            self._git("add", "--all", "--force", ".", *_NO_OBJECTS, env=env)
         return self._git("write-tree", env=env).strip()
 
     def _git(self, *words: str, env: dict[str, str] | None = None,

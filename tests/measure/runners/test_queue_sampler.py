@@ -67,6 +67,15 @@ def test_marks_and_drops_are_those_that_tc_counts(folder: Path) -> None:
     assert (without.drops.sum(), without.marks.sum()) == (drops_then - drops, 0)
 
 
+def test_bytes_that_went_on_are_the_rate_while_the_queue_stands(folder: Path) -> None:
+    """Whole frames, as HTB counts them."""
+    samples = run_with(1, folder).raw_values["Queues"]
+    full = [one for one in samples if one["up_backlog_packets"] > 2]
+    first, last = full[5], full[-5]
+    carried_mbit = (last["up_sent_bytes"] - first["up_sent_bytes"]) * 8e-6
+    assert carried_mbit / (last["t"] - first["t"]) == pytest.approx(20, rel=0.01)
+
+
 @pytest.mark.parametrize("ecn", [0, 1])
 def test_queue_load_and_capture_are_on_one_clock(ecn: int, folder: Path) -> None:
     """The queue stands, and loses or marks packets, when the capture sees the upload; ten
