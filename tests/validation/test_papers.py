@@ -13,6 +13,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import load_run
+from validation.papers import overview
 from validation.papers.__main__ import PAGE
 from validation.papers.claim import HEAD, Claim, Paper
 from validation.papers.table import PAPERS
@@ -39,6 +40,13 @@ def test_each_batch_of_a_paper_has_its_claims_and_its_section() -> None:
     sections = re.findall(r"^## (\w+): ", (ROOT / "docs" / PAGE).read_text(), re.MULTILINE)
     assert set(PAPERS) == names
     assert names == set(sections) - {"l4s"}
+
+
+def test_list_at_the_head_is_that_of_the_tables_below() -> None:
+    """A paper that agrees no longer doesn't stay there as one that does."""
+    page = (ROOT / "docs" / PAGE).read_text()
+    listed = page.split("<!-- overview: ")[1].split("<!-- end of overview")[0]
+    assert listed.splitlines()[1:] == list(overview.lines(page))
 
 
 @PAPER

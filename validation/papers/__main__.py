@@ -5,7 +5,8 @@
     .venv/bin/python -m validation.papers ware2019 results/papers-… [-o docs]
 
 Prints what a paper says beside what the lab measured and, with -o, writes it between the
-paper's two marks on the page. --keep writes the run that tests keep of this paper.
+paper's two marks on the page, and renews the list at its head. --keep writes the run that tests
+keep of this paper.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.metrics.run import Run
 from validation import from_runs
+from validation.papers import overview
 from validation.papers.kept import keep
 from validation.papers.table import PAPERS
 
@@ -40,7 +42,10 @@ def main() -> int:
             path, = (run.path for run in runs if run.title == paper.golden)
             keep(path, args.keep / f"{paper.batch}{SUFFIX}")
 
-    return from_runs.make(args, PAGE, paper.batch, lines)
+    status = from_runs.make(args, PAGE, paper.batch, lines)
+    if args.output and not status:
+        overview.renew(args.output / PAGE)
+    return status
 
 
 if __name__ == "__main__":
