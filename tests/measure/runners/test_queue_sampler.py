@@ -73,7 +73,7 @@ def test_bytes_that_went_on_are_the_rate_while_the_queue_stands(folder: Path) ->
     full = [one for one in samples if one["up_backlog_packets"] > 2]
     first, last = full[5], full[-5]
     carried_mbit = (last["up_sent_bytes"] - first["up_sent_bytes"]) * 8e-6
-    assert carried_mbit / (last["t"] - first["t"]) == pytest.approx(20, rel=0.01)
+    assert carried_mbit / (last["t"] - first["t"]) == pytest.approx(20, rel=0.02)
 
 
 @pytest.mark.parametrize("ecn", [0, 1])
