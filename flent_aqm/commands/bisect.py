@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm bisect`: which commit, or which patch of a series, made a batch's runs worse?"""
+"""`flent-aqm bisect`: which commit, patch of a series, or version of Debian's made a batch's runs
+worse?"""
 
 from __future__ import annotations
 
@@ -23,8 +24,15 @@ from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
 from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel import named
-from flent_aqm.setup.kernel.own import Wishes, build_named, read_options, read_patches
-from flent_aqm.sweep.bisect import Commits, History, Series, search
+from flent_aqm.setup.kernel.build import SOURCE_PATTERN
+from flent_aqm.setup.kernel.own import (
+    Wishes,
+    build_named,
+    more_of_debian,
+    read_options,
+    read_patches,
+)
+from flent_aqm.sweep.bisect import Commits, History, Series, between, search
 
 # The name under which the kernel of a step is known.
 KERNEL = "bisect"
@@ -41,8 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", metavar="SOURCE",
                         help="a git repository, for --good and --bad; or what the series is "
                         "applied to (default: the source of set-up's kernel)")
-    parser.add_argument("--good", metavar="REF", help="a commit that is good")
-    parser.add_argument("--bad", metavar="REF", help="a commit that is bad")
+    parser.add_argument("--good", metavar="REF", help="a commit that is good; or a version of "
+                        "Debian's source packages, such as 7.2.6-1~bpo13+1, with --debian")
+    parser.add_argument("--bad", metavar="REF", help="one that is bad, likewise")
+    parser.add_argument("--debian", action="store_true",
+                        help="--good and --bad are versions in Debian's suites; the first bad one "
+                        "from the one to the other is looked for")
     parser.add_argument("--series", metavar="FILE", type=Path, nargs="+",
                         help="patches in their order, in place of commits")
     parser.add_argument("--assert", metavar="EXPR", dest="condition",
@@ -84,6 +96,16 @@ def main(args: argparse.Namespace) -> int:
 def _history(args: argparse.Namespace) -> tuple[History, Mapping[str, Wishes]]:
     """The versions, and what each is built of."""
     options = read_options(args.config) if args.config else ""
+    if args.debian:
+        if args.series or args.source or not (args.good and args.bad):
+            raise ConfigError("bisect: with --debian, give --good VERSION --bad VERSION, and "
+                              "neither --source nor --series")
+        cache = cache_to_write()
+        with locked(cache):
+            found = between(more_of_debian(cache).versions(SOURCE_PATTERN), args.good, args.bad)
+        return Series([each.version for each in found[1:]], found[0].version), {
+            str(number): Wishes(f"{each.name}={each.version}", options=options)
+            for number, each in enumerate(found)}
     if args.series:
         if args.good or args.bad:
             raise ConfigError("bisect: give --series, or --good and --bad")
@@ -92,8 +114,8 @@ def _history(args: argparse.Namespace) -> tuple[History, Mapping[str, Wishes]]:
             str(count): Wishes(args.source, patches[:count], options=options)
             for count in range(len(patches) + 1)}
     if not (args.source and args.good and args.bad):
-        raise ConfigError("bisect: give --source REPOSITORY --good REF --bad REF, or "
-                          "--series FILE …")
+        raise ConfigError("bisect: give --source REPOSITORY --good REF --bad REF, --series FILE …, "
+                          "or --debian --good VERSION --bad VERSION")
     if not Path(args.source).is_dir():
         raise ConfigError(f"--source: there is no folder {args.source}")
     return Commits(Path(args.source), args.good, args.bad), _Refs(args.source, options)
@@ -128,7 +150,8 @@ def _is_bad(args: argparse.Namespace, history: History, wishes: Mapping[str, Wis
     finally:
         # Of so many kernels none is wanted any more.
         with locked(cache), contextlib.suppress(ConfigError):
-            named.remove(cache, KERNEL, keep_tree=True)
+            # Each of Debian's has a tree of its own, of 1 GB.
+            named.remove(cache, KERNEL, keep_tree=not args.debian)
     _tell("bad" if bad else "good")
     return bad
 

@@ -31,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter)
     build.add_argument("name", metavar="NAME", help="what the key `kernel` of a batch calls it")
     build.add_argument("--source", metavar="SOURCE",
-                       help="linux-source-X.Y of Debian, a folder with a kernel's source, or "
+                       help="linux-source-X.Y or linux-source-X.Y=VERSION of Debian, a folder with "
+                       "a kernel's source, or "
                        "REPOSITORY@REF (default: the source of set-up's kernel)")
     build.add_argument("--patch", metavar="FILE", type=Path, nargs="+", action="extend", default=[],
                        help="patches, in their order, applied with -p1 after the lab's")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the first bad one of many versions of a kernel: commits of a repository, or patches of
-a series. Each step halves what is left; a version that can't be tested is gone round."""
+"""Finds the first bad one of many versions of a kernel: commits of a repository, patches of a
+series, or versions in Debian's suites. Each step halves what is left; a version that can't be tested is gone round."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Protocol
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.shell import run
+from flent_aqm.setup.apt import Package
 from flent_aqm.setup.kernel.sources import commit_of
 
 
@@ -97,10 +98,12 @@ class Commits:
 
 
 class Series:
-    """Patches, one upon the other; a version is the number of them that are applied."""
+    """Versions in their order, such as a source with one patch after the other; a version is
+    called by its number."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
+    def __init__(self, names: Sequence[str], first: str = "the source without patches") -> None:
+        """first: what version 0 is, which is good; names: of those after it."""
+        self._names, self._first = names, first
         self.good, self.bad = "0", str(len(names))
 
     def suspects(self, good: Collection[str], bad: str) -> list[str]:
@@ -109,4 +112,22 @@ class Series:
         return sorted(map(str, range(first, last + 1)), key=lambda one: abs(int(one) - middle))
 
     def title(self, version: str) -> str:
-        return self._names[int(version) - 1] if int(version) else "the source without patches"
+        return self._names[int(version) - 1] if int(version) else self._first
+
+
+def between(packages: Sequence[Package], good: str, bad: str) -> list[Package]:
+    """Return the packages from one version to the other, the good one first.
+
+    packages: the newest first. Raise ConfigError where one isn't among them, or isn't older than
+    the other.
+    """
+    oldest_first = list(reversed(packages))
+    versions = [each.version for each in oldest_first]
+    for option, version in (("--good", good), ("--bad", bad)):
+        if version not in versions:
+            raise ConfigError(f"bisect: {option}: Debian's suites have no kernel source of version "
+                              f"{version!r}; they have {', '.join(versions)}")
+    first, last = versions.index(good), versions.index(bad)
+    if first >= last:
+        raise ConfigError(f"bisect: --good {good} is not older than --bad {bad}")
+    return oldest_first[first:last + 1]

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from flent_aqm.base.errors import SetupError
+from flent_aqm.setup.kernel import compile as compiling
 from flent_aqm.setup.kernel.config_check import check_config, parse_config
 from flent_aqm.setup.kernel.recipe import FRAGMENT
 
@@ -58,3 +61,25 @@ def test_lab_config_keeps_the_host_out() -> None:
     """Without these, runs would differ or others could stop the guest."""
     options = parse_config(FRAGMENT.read_text())
     assert (options["UML_RANDOM"], options["MCONSOLE"]) == ("n", "n")
+
+
+@pytest.mark.parametrize(("kconfig", "asked"), [
+    ("config PROC_SYSCTL\n\tbool\n\tselect SYSCTL\n", "CONFIG_PROC_SYSCTL=y\n"),
+    ("config SYSCTL\n\tbool\n", ""),
+    (None, ""),
+], ids=["before 7.3", "7.3", "neither"])
+def test_option_of_an_older_kernel_is_asked_for_where_there_is_one(
+        kconfig: str | None, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It brings the newer one with it; make and kconfig are stand-ins, which take all that is
+    asked for."""
+    if kconfig is not None:
+        (tmp_path / "fs" / "proc").mkdir(parents=True)
+        (tmp_path / "fs" / "proc" / "Kconfig").write_text(kconfig)
+
+    def make(tree: Path, *words: str) -> str:
+        (tree / ".config").write_text((tree / "lab.config").read_text())
+        return ""
+
+    monkeypatch.setattr(compiling, "make", make)
+    compiling.configure(tmp_path, "CONFIG_SYSCTL=y\n")
+    assert (tmp_path / ".config").read_text() == f"CONFIG_SYSCTL=y\n{asked}"

@@ -7,11 +7,12 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flent_aqm.base.errors import ConfigError, SetupError
-from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel.sources import GitOrigin, InstalledOrigin, parse_origin
 from flent_aqm.setup.kernel.tree import Tree
 from flent_aqm.setup.progress import Progress
@@ -129,6 +130,26 @@ def test_what_is_no_source_is_refused(
     with pytest.raises(ConfigError, match=said):
         parse_origin(text.replace("REPOSITORY", str(repository)), tmp_path,
                      DebianArchive(tmp_path))
+
+
+class _Archive:
+    """Stands for Debian's: two versions of one package."""
+
+    def versions(self, name_pattern: str) -> list[Package]:
+        return [Package("linux-source-7.2", "7.2.13-1"),
+                Package("linux-source-7.2", "7.2.6-1~bpo13+1")]
+
+
+def test_version_of_debian_is_the_newest_or_the_one_that_is_named(tmp_path: Path) -> None:
+    """One that isn't there is refused with those that are."""
+    def version(text: str) -> str:
+        archive: Any = _Archive()
+        return parse_origin(text, tmp_path, archive).source.version
+
+    assert version("linux-source-7.2") == "7.2.13-1"
+    assert version("linux-source-7.2=7.2.6-1~bpo13+1") == "7.2.6-1~bpo13+1"
+    with pytest.raises(ConfigError, match=r"no linux-source-7\.2 7\.2\.1-1; they have 7\.2\.13"):
+        version("linux-source-7.2=7.2.1-1")
 
 
 def test_installed_package_is_unpacked_once(tmp_path: Path) -> None:

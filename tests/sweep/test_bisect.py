@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.sweep.bisect import Commits, Found, History, Series, search
+from flent_aqm.setup.apt import Package
+from flent_aqm.sweep.bisect import Commits, Found, History, Series, between, search
 
 
 def git(repository: Path, *words: str) -> str:
@@ -109,3 +110,32 @@ def test_first_bad_patch_of_a_series_is_found_in_four_steps(first_bad: int) -> N
     found = search(series, lambda count: int(count) >= first_bad, lambda _text: None)
     assert [series.title(one) for one in found.first_bad] == [f"{first_bad:04}-change.patch"]
     assert found.steps <= 4
+
+
+DEBIAN = [Package(f"linux-source-{version[:3]}", version) for version in (
+    "7.3.4-1~bpo13+1", "7.2.13-1", "7.2.12-1", "7.2.12-1~bpo13+1", "7.2.6-1~bpo13+1", "6.12.107-1")]
+
+
+def test_versions_of_debian_go_from_the_good_one_to_the_bad_one() -> None:
+    """Each with the package that it is of; the first is told by its number, too."""
+    found = between(DEBIAN, "7.2.12-1~bpo13+1", "7.3.4-1~bpo13+1")
+    assert [each.version for each in found] == [
+        "7.2.12-1~bpo13+1", "7.2.12-1", "7.2.13-1", "7.3.4-1~bpo13+1"]
+    assert found[-1].name == "linux-source-7.3"
+    history = Series([each.version for each in found[1:]], found[0].version)
+    assert [history.title(number) for number in "0123"] == [each.version for each in found]
+
+
+@pytest.mark.parametrize(("good", "bad", "said"), [
+    ("7.2.5-1", "7.3.4-1~bpo13+1", "--good: Debian's suites have no kernel source of version '7.2.5"),
+    ("7.2.5-1", "7.3.4-1~bpo13+1", "; they have 6.12.107-1, 7.2.6-1~bpo13+1, 7.2.12-1~bpo13+1, "),
+    ("7.2.13-1", "7.3", "--bad: Debian's suites have no kernel source of version '7.3'"),
+    ("7.2.13-1", "7.2.6-1~bpo13+1", "--good 7.2.13-1 is not older than --bad 7.2.6-1~bpo13"),
+    ("7.2.13-1", "7.2.13-1", "is not older than"),
+])
+def test_versions_that_debian_lacks_or_that_are_no_span_are_refused(
+        good: str, bad: str, said: str) -> None:
+    """In one line that names the option."""
+    with pytest.raises(ConfigError) as refused:
+        between(DEBIAN, good, bad)
+    assert said in str(refused.value)

@@ -21,8 +21,8 @@ from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.tc_plugin import build_tc
 
 DEBUG = "debug"
-# Stable's own kernels, LTS ones mostly, beside those that set-up looks at.
-MORE_SUITES = ("trixie",)
+# Stable's own kernels, LTS ones mostly, and the newest, beside those that set-up looks at.
+MORE_SUITES = ("trixie", "sid", "experimental")
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,14 @@ def build_named(cache: Path, name: str, wishes: Wishes, command: str) -> tuple[N
     return kernel, fresh
 
 
+def more_of_debian(cache: Path) -> DebianArchive:
+    """Return the archive in which a user's sources are looked for."""
+    return DebianArchive(cache, "apt-more", MORE_SUITES)
+
+
 def _origin(cache: Path, wishes: Wishes) -> Origin:
     if wishes.source is not None:
-        archive = DebianArchive(cache, "apt-more", MORE_SUITES)
-        return parse_origin(wishes.source, cache, archive)
+        return parse_origin(wishes.source, cache, more_of_debian(cache))
     source = recipe.stock_source()
     if source is None:
         raise ToolMissing("the lab kernel is not built, whose source this would take; run: "

@@ -193,13 +193,18 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
 
 
 def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
-    """Return the source that --source names: linux-source-X.Y, a folder, or REPOSITORY@REF.
+    """Return the source that --source names: linux-source-X.Y, the newest or with =VERSION; a
+    folder; or REPOSITORY@REF.
 
-    Raise ConfigError for what is none of them.
+    Raise ConfigError for what is none of them, or a version that Debian doesn't have.
     """
-    if re.fullmatch(r"linux-source-\d+\.\d+", text):
-        found = archive.versions(re.escape(text))[0]
-        return DebianOrigin(cache, archive, Source(found.name, found.version))
+    package, _, version = text.partition("=")
+    if re.fullmatch(r"linux-source-\d+\.\d+", package):
+        known = [each.version for each in archive.versions(re.escape(package))]
+        if version and version not in known:
+            raise ConfigError(f"--source: Debian's suites have no {package} {version}; they have "
+                              f"{', '.join(known)}")
+        return DebianOrigin(cache, archive, Source(package, version or known[0]))
     place, at, ref = text.rpartition("@")
     if Path(text).is_dir() or not at:
         place, ref = text, ""
