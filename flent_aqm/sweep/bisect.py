@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Finds the first bad one of many versions of a kernel: commits of a repository, patches of a
-series, or versions in Debian's suites. Each step halves what is left; a version that can't be tested is gone round."""
+series, or versions in Debian's suites. Each step halves what is left; a version that can't be
+tested is gone round."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_versions_of_debian_go_from_the_good_one_to_the_bad_one() -> None:
 
 
 @pytest.mark.parametrize(("good", "bad", "said"), [
-    ("7.2.5-1", "7.3.4-1~bpo13+1", "--good: Debian's suites have no kernel source of version '7.2.5"),
+    ("7.2.5-1", "7.3.4-1~bpo13+1", "--good: Debian's suites have no kernel source of version '"),
     ("7.2.5-1", "7.3.4-1~bpo13+1", "; they have 6.12.107-1, 7.2.6-1~bpo13+1, 7.2.12-1~bpo13+1, "),
     ("7.2.13-1", "7.3", "--bad: Debian's suites have no kernel source of version '7.3'"),
     ("7.2.13-1", "7.2.6-1~bpo13+1", "--good 7.2.13-1 is not older than --bad 7.2.6-1~bpo13"),
