@@ -33,6 +33,15 @@ def goodput_mbps(from_s: float) -> Measure:
     return lambda run: sum(mbps for _, mbps in _rates(run, from_s))
 
 
+def utilisation_pct(from_s: float) -> Measure:
+    """What the router let go of what its rate allows, by its own count: an iperf3 with dozens of
+    slow streams counts what is carried when its time is up, too."""
+    def measure(run: Run) -> float:
+        at_s, sent = _sampled(run, "up_sent_bytes", from_s, None)
+        return 100 * float(sent[-1] - sent[0]) * 8e-6 / float(at_s[-1] - at_s[0]) / _rate_mbps(run)
+    return measure
+
+
 def window_packets(from_s: float) -> Measure:
     """Mean window: goodput times the round trip, which nothing queues up on, in segments."""
     def measure(run: Run) -> float:

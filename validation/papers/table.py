@@ -67,6 +67,15 @@ CAO2019 = Paper(
      Claim("5 MB", "BBR's share, %", 50, 40, 60, measure.share_pct("bbr", 0)),
      Claim("10 MB", "BBR's share, %", 25, 15, 35, measure.share_pct("bbr", 0))))
 
+APPENZELLER2004 = Paper(
+    "appenzeller2004",
+    "two points around the utilisation measured on the paper's router; its model and its "
+    "simulation are up to two points from that.",
+    "64 packets",
+    tuple(Claim(f"{packets} packets", "utilisation, %", published, published - 2,
+                min(published + 2, 100), measure.utilisation_pct(15))
+          for packets, published in ((64, 94.9), (129, 98.1), (258, 99.8))))
+
 _MARKED_FROM = 40
 _PRODUCT = 100e6 / 8 * 0.010 / FRAME_BYTES
 
@@ -98,4 +107,5 @@ SCHERRER2022 = Paper(
           for flows, rate in ((2, 50), (10, 50), (10, 400))))
 
 PAPERS: Mapping[str, Paper] = {paper.batch: paper for paper in (
-    WARE2019, CARDWELL2016, CAO2019, SCHERRER2022, RFC8312, PAN2013, ALIZADEH2010)}
+    WARE2019, CARDWELL2016, CAO2019, SCHERRER2022, RFC8312, PAN2013, ALIZADEH2010,
+    APPENZELLER2004)}
