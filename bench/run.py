@@ -31,7 +31,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import links, peer, router_models
+from bench import links, peer, router_models, topologies
 from bench.cost import Cost, Figure, cost_of, figure, lab_cost, median_cost
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError
@@ -77,6 +77,7 @@ def main() -> None:
     figures += beside + file_figures(arguments.only)
     figures += router_models.figures(arguments.repeat, arguments.only)
     figures += links.figures(arguments.repeat, arguments.only)
+    figures += topologies.figures(arguments.repeat, arguments.only)
     os.sched_setaffinity(0, all_cores)
     figures += short_sweeps(arguments.only)
     if arguments.sweep:

@@ -7,7 +7,8 @@
 #   on_router.sh undo      testbed=T [dev_down=D] [dev_up=D]
 #   on_router.sh help      lists the AQMs and their parameters; needs no router
 #
-# Where the upload has another queue: up_aqm=NAME, with up_aqm_PARAMETER=VALUE.
+# Where the upload has another queue: up_aqm=NAME, with up_aqm_PARAMETER=VALUE. Where several
+# namespaces are routers: routers=router,router2, or the one that is meant.
 #
 # What runs there is defaults.sh, the scheme of the AQM, and router.sh with its parts settings.sh,
 # queues.sh and read_back.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
@@ -154,7 +155,7 @@ on_router() {
         virtual | netns)
             # A namespace has our files; reading them there saves the pipe that ssh needs.
             # shellcheck disable=SC2016 # expanded by the router's shell
-            exec ip netns exec router \
+            exec ip netns exec "${router}" \
                 sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/settings.sh" &&
                     . "$0/queues.sh" && . "$0/read_back.sh" && . "$0/router.sh"' "${hooks}" "$@"
             ;;
@@ -196,10 +197,12 @@ esac
 testbed=
 aqm=
 up_aqm=
+routers=router
 for setting in "$@"; do
     shift
     case ${setting} in
         testbed=*) testbed=${setting#testbed=} ;;
+        routers=*) routers=${setting#routers=} ;;
         aqm=*)
             aqm=${setting#aqm=}
             set -- "$@" "${setting}"
@@ -266,29 +269,51 @@ scheme_of() {
     fi
 }
 
-[ "${command}" = apply ] || on_router /dev/null "${command}" "$@"
-scheme_of "${aqm}" "$@"
-[ -n "${up_aqm}" ] || on_router "${scheme}" apply "$@"
+# apply_queues SETTING…: on ${router}; ends with the status of that.
+apply_queues() {
+    scheme_of "${aqm}" "$@"
+    [ -n "${up_aqm}" ] || on_router "${scheme}" apply "$@"
 
-# Two queues: one apply for each, as a scheme's file is for one. Each takes out what is the
-# other's; the first ends in a shell of its own.
-(
+    # Two queues: one apply for each, as a scheme's file is for one. Each takes out what is the
+    # other's; the first ends in a shell of its own.
+    (
+        for setting in "$@"; do
+            shift
+            case ${setting} in
+                up_aqm*) ;;
+                *) set -- "$@" "${setting}" ;;
+            esac
+        done
+        on_router "${scheme}" apply "$@" only=down
+    ) || exit
     for setting in "$@"; do
         shift
         case ${setting} in
-            up_aqm*) ;;
+            aqm=* | aqm_*) ;;
+            up_aqm*) set -- "$@" "${setting#up_}" ;;
             *) set -- "$@" "${setting}" ;;
         esac
     done
-    on_router "${scheme}" apply "$@" only=down
-) || exit
-for setting in "$@"; do
-    shift
-    case ${setting} in
-        aqm=* | aqm_*) ;;
-        up_aqm*) set -- "$@" "${setting#up_}" ;;
-        *) set -- "$@" "${setting}" ;;
+    scheme_of "${up_aqm}" "$@"
+    on_router "${scheme}" apply "$@" only=up
+}
+
+case ${routers} in
+    '' | *[!a-z0-9,]* | ,* | *,,*) die "routers: '${routers}'; expected names with commas between" ;;
+    *) ;;
+esac
+while :; do
+    case ${routers} in
+        *,*) ;;
+        *) break ;;
     esac
+    router=${routers%%,*}
+    routers=${routers#*,}
+    (
+        [ "${command}" = apply ] || on_router /dev/null "${command}" "$@"
+        apply_queues "$@"
+    ) || exit
 done
-scheme_of "${up_aqm}" "$@"
-on_router "${scheme}" apply "$@" only=up
+router=${routers}
+[ "${command}" = apply ] || on_router /dev/null "${command}" "$@"
+apply_queues "$@"

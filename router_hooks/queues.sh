@@ -95,6 +95,41 @@ classify() {
     do_tc "filter add dev $1 parent 1: protocol ipv6 prio 2 u32 match ip6 priority 0x$2 0xfc flowid $3"
 }
 
+# many_subscribers DEVICE BIT_S: HTB with a class for each, whose queue is its own. Each may have
+# an equal part of the rate when all want it, and up to its plan otherwise. One filter finds the
+# class in the last 16 bits of an address (flent_aqm/asked/topology/subscribers.py); what no
+# class is for goes to the first. Digits are written one by one, as printf would take a process.
+many_subscribers() {
+    case $1 in
+        "${dev_up}")
+            key=src
+            plan_bit_s=${plan_up_bit_s:-$2}
+            ;;
+        *)
+            key=dst
+            plan_bit_s=${plan_down_bit_s:-$2}
+            ;;
+    esac
+    part_bit_s=$(($2 / subscribers))
+    do_tc "qdisc replace dev $1 root handle 1: htb default 1001"
+    htb_class "$1" 1: 1:1 "$2" "$2"
+    digits='0 1 2 3 4 5 6 7 8 9 a b c d e f'
+    number=-1
+    for high in 0 1 2 3; do
+        for middle in ${digits}; do
+            for low in ${digits}; do
+                number=$((number + 1))
+                [ "${number}" -gt 0 ] || continue
+                [ "${number}" -le "${subscribers}" ] || break 3
+                htb_class "$1" 1:1 "1:1${high}${middle}${low}" "${part_bit_s}" "${plan_bit_s}"
+                leaf_at "$1" "parent 1:1${high}${middle}${low}" "1${high}${middle}${low}"
+            done
+        done
+    done
+    do_tc "filter add dev $1 parent 1: protocol ip prio 1 handle 1 flow map key ${key} and 0xffff addend -1 baseclass 1:1"
+    do_tc "filter add dev $1 parent 1: protocol ipv6 prio 2 handle 1 flow map key ${key} and 0xffff xor 0xdb8 addend -1 baseclass 1:1"
+}
+
 # token_bucket DEVICE BIT_S: TBF. Its limit is that of a queue that the AQM replaces.
 token_bucket() {
     # shellcheck disable=SC2017 # in this order it fits into 32 bits
@@ -118,7 +153,8 @@ shape() {
     # shellcheck disable=SC2086 # one word each; take_settings let no other characters in
     leaf_words=$(scheme_qdisc ${overrides}) || exit
     empty_root "$1"
-    case ${shaper}${tiers} in
+    case ${shaper}${tiers}${subscribers:+subscribers} in
+        htb1subscribers) many_subscribers "$1" "$2" ;;
         htb1) one_tier "$1" "$2" ;;
         htb3) three_tiers "$1" "$2" ;;
         tbf1) token_bucket "$1" "$2" ;;
@@ -144,6 +180,7 @@ check_settings() {
         *3*) die "tiers=3: needs shaper=htb, not ${shaper}" ;;
         *) die "burst_shaping: needs shaper=htb, not ${shaper}" ;;
     esac
+    check_subscribers
     case ${shaper}:${aqm} in
         cake:cake | cake:cake_mq | none:cake_mq) ;;
         cake:*) die "shaper=cake: is AQM and shaper in one; give aqm=cake, not ${aqm}" ;;
@@ -154,6 +191,28 @@ check_settings() {
         *[!0-9]* | ????????*) die "txqueuelen: '${txqueuelen}' is not a number of packets" ;;
         *) ;;
     esac
+}
+
+check_subscribers() {
+    plan_down_bit_s=
+    plan_up_bit_s=
+    [ -n "${subscribers}" ] || return 0
+    case ${subscribers} in
+        *[!0-9]* | ?????* | 0*) die "subscribers: '${subscribers}' is not a number from 1 to 1000" ;;
+        *) [ "${subscribers}" -le 1000 ] || die "subscribers: ${subscribers} is above 1000" ;;
+    esac
+    case ${shaper}${tiers}${burst_shaping}${ingress} in
+        htb1nolan) ;;
+        *) die 'subscribers: needs shaper=htb, tiers=1, ingress=lan, and no burst_shaping' ;;
+    esac
+    if [ -n "${plan_down_mbps}" ]; then
+        take_rate plan_down_mbps "${plan_down_mbps}"
+        plan_down_bit_s=${rate_bit_s}
+    fi
+    if [ -n "${plan_up_mbps}" ]; then
+        take_rate plan_up_mbps "${plan_up_mbps}"
+        plan_up_bit_s=${rate_bit_s}
+    fi
 }
 
 # try_out WORDS: puts the AQM onto a device of its own that is gone again afterwards, so
@@ -249,7 +308,7 @@ apply() {
     refusal=${said}
     requires=$(scheme_requires)
     take_back
-    die "tc refused ${aqm}, which needs ${requires}: ${refusal}" 1
+    die "tc refused ${aqm}, which needs ${requires}${subscribers:+, and subscribers cls_flow (CONFIG_NET_CLS_FLOW)}: ${refusal}" 1
 }
 
 undo() {

@@ -90,6 +90,24 @@ report() {
     printf '@qdiscs\n%s\n@classes\n%s\n' "${qdiscs}" "${shown}"
 }
 
+# report_many ROLE DEVICE: of a thousand queues tc has megabytes, which no shell looks through in
+# time; so they are passed on as they come.
+report_many() {
+    printf '@device %s %s\n' "$1" "$2"
+    device_facts "$2"
+    printf '@qdiscs\n'
+    if [ "${tc_json}" = no ]; then
+        tc -s -d qdisc show dev "$2"
+    else
+        tc -s -d -j qdisc show dev "$2"
+    fi || die "tc could not show the qdiscs" 1
+    printf '\n@classes\n'
+    tc -s -d -r -batch - << END || die "tc could not show the classes" 1
+class show dev $2 parent 1:
+filter show dev $2 parent 1:
+END
+}
+
 # read_back: lines that begin with @ tell what comes; the others are tc's own.
 read_back() {
     read -r kernel < /proc/sys/kernel/osrelease
@@ -102,8 +120,13 @@ read_back() {
     esac
     printf '@format 2\n@kernel %s\n@psched %s\n@tc %s\n' "${kernel}" "${psched}" "${tc_version}"
     [ ! -d "/sys/class/net/${dev_ifb}" ] || dev_down=${dev_ifb}
-    json_of "${dev_down}" "${dev_up}"
-    report down "${dev_down}" "${json_down}"
-    report up "${dev_up}" "${json_up}"
+    if [ -n "${subscribers}" ]; then
+        report_many down "${dev_down}"
+        report_many up "${dev_up}"
+    else
+        json_of "${dev_down}" "${dev_up}"
+        report down "${dev_down}" "${json_down}"
+        report up "${dev_up}" "${json_up}"
+    fi
     printf '@end\n'
 }

@@ -15,6 +15,8 @@
 #                                on what arrives at dev_up, redirected through dev_ifb
 #   only=both|down|up            what is shaped; on_router.sh gives it where the upload has
 #                                another queue (up_aqm), down before up
+#   subscribers=N                with HTB: a class and a queue for each of N addresses, who may
+#                                have plan_down_mbps and plan_up_mbps of the rate at most
 #   txqueuelen=PACKETS           of both shaped devices; before their queues, which copy it
 #
 #   client ── down [router] up ── server
@@ -24,6 +26,8 @@
 #   three tiers:     htb 1: ── 1:1 rate ─┬─ 1:11 EF ── AQM 11:
 #                                        ├─ 1:12 the rest ── AQM 12:
 #                                        └─ 1:13 background ── AQM 13:
+#   subscribers:     htb 1: ── 1:1 rate ─┬─ 1:1001 the client ── AQM 1001:
+#                                        └─ 1:1002 and on     ── AQM 1002: and on
 #
 # Plain POSIX sh, for BusyBox's ash too; few processes, as each costs the lab 5 ms.
 set -u
@@ -49,6 +53,9 @@ tiers=1
 ingress=lan
 txqueuelen=
 only=both
+subscribers=
+plan_down_mbps=
+plan_up_mbps=
 tc_json=
 foreign=${foreign:-no}
 command=${1:-}

@@ -26,6 +26,9 @@ take_settings() {
             txqueuelen=*) txqueuelen=${value} ;;
             tc_json=*) tc_json=${value} ;;
             only=*) only=${value} ;;
+            subscribers=*) subscribers=${value} ;;
+            plan_down_mbps=*) plan_down_mbps=${value} ;;
+            plan_up_mbps=*) plan_up_mbps=${value} ;;
             dev_down=*) dev_down=${value} ;;
             dev_up=*) dev_up=${value} ;;
             dev_ifb=*) dev_ifb=${value} ;;
@@ -33,7 +36,7 @@ take_settings() {
             aqm_options=?*) overrides="${overrides} ${setting#aqm_}" ;;
             aqm_*[!A-Za-z0-9_=.-]*) die "${setting}: expected letters, digits, dots and hyphens only" ;;
             aqm_?*=?*) overrides="${overrides} ${setting#aqm_}" ;;
-            *) die "unknown setting '${setting}'; known: aqm, rate_down_mbps, rate_up_mbps, burst_shaping, shaper, tiers, ingress, txqueuelen, only, dev_down, dev_up, dev_ifb, aqm_PARAMETER" ;;
+            *) die "unknown setting '${setting}'; known: aqm, rate_down_mbps, rate_up_mbps, burst_shaping, shaper, tiers, ingress, txqueuelen, only, subscribers, plan_down_mbps, plan_up_mbps, dev_down, dev_up, dev_ifb, aqm_PARAMETER" ;;
         esac
     done
 }

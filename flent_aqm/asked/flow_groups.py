@@ -3,9 +3,10 @@
 
 Read whenever the test is loaded, in the guest too: it imports little.
 
-    flows=2xreno+1xudp8@20-40+1xcubic/dest2
-          | |    |    |        |
-          | |    |    |        to the second server instead of the first
+    flows=2xreno+1xudp8@20-40+1xcubic/dest2+client2:1xcubic
+          | |    |    |        |            |
+          | |    |    |        |            from that host instead of the client
+          | |    |    |        to that host, such as the second server, instead of the first
           | |    |    from 20 s to 40 s of the load, instead of all of it
           | |    UDP, 8 Mbit/s for each flow of the group
           | TCP with this congestion control
@@ -19,17 +20,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario import DUMBBELL, Scenario
 from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
 
 MAX_FLOWS = 128
 SHORTEST_STEP_S = 0.01
 SECOND_SERVER = "dest2"
 # Also the form in which a data file may bring the parameters (sweep/flent_settings.py).
 _NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
-_GROUP = (rf"(?P<count>[1-9]\d{{0,2}})x"
+_HOST = r"[a-z][a-z0-9_]{0,13}"
+_GROUP = (rf"(?:(?P<source>{_HOST}):)?(?P<count>[1-9]\d{{0,2}})x"
           rf"(?:udp(?P<udp>{_NUMBER})|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
-          rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{SECOND_SERVER}))?")
+          rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{_HOST}))?")
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
 FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"
 RATES = rf"{_NUMBER}(?:,{_NUMBER}){{0,99}}"
@@ -40,7 +43,8 @@ Refuse = Callable[[str], object]
 @dataclass(frozen=True)
 class Group:
     """Equal flows. congestion_control: of TCP, "" for UDP, whose rate is udp_mbps a flow;
-    start_s, stop_s: within the load; host: "" for the first server."""
+    start_s, stop_s: within the load; host: to which it goes, "" for the server that the test is
+    for; source: from which, "" for the client."""
 
     text: str
     count: int
@@ -49,6 +53,7 @@ class Group:
     start_s: float
     stop_s: float
     host: str
+    source: str = ""
 
 
 def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
@@ -60,7 +65,7 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
         groups = [_group(part, load_s) for part in text.split("+")]
     if not groups:
         refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
-               f"1xudp8@20-40 or 1xcubic/{SECOND_SERVER} with + between, at most "
+               f"1xudp8@20-40, 1xcubic/{SECOND_SERVER} or client2:1xcubic with + between, at most "
                f"{len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
         if not 0 <= group.start_s < group.stop_s <= load_s or group.count > MAX_FLOWS:
@@ -76,13 +81,45 @@ def _group(text: str, load_s: float) -> Group:
     assert found, text
     part = found.groupdict()
     return Group(text, int(part["count"]), part["tcp"] or "", float(part["udp"] or 0),
-                 float(part["start"] or 0), float(part["stop"] or load_s), part["host"] or "")
+                 float(part["start"] or 0), float(part["stop"] or load_s), part["host"] or "",
+                 part["source"] or "")
 
 
-def data_sets(groups: Sequence[Group], direction: str, host: str,
-              load_start_s: float) -> dict[str, dict[str, Any]]:
+def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
+    """Raise ConfigError where a group is to start from, or to go to, a host that the scenario's
+    network doesn't have or that can't take it, with its column in text. What isn't understood at
+    all is left to groups_from()."""
+    if not re.fullmatch(FLOWS, text) or not re.search("[:/]", text):
+        return
+    from flent_aqm.asked.topology.graph import SERVER
+    from flent_aqm.asked.topology.topology import parse_topology
+
+    topology = parse_topology("topology", scenario.topology)
+    servers = [*topology.graph.serving,
+               *(["dest1", SECOND_SERVER] if scenario.dest2_delay_ms is not None else [])]
+    column = 1
+    for part in text.split("+"):
+        found = re.fullmatch(_GROUP, part)
+        assert found, part
+        try:
+            if found["source"]:
+                topology.source(found["source"])
+            if found["host"] and found["host"] not in servers:
+                raise ConfigError(
+                    f"no server runs on {found['host']!r} in topology {topology.text}; servers "
+                    f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
+                        found["host"] == SECOND_SERVER and scenario.topology == DUMBBELL))
+            if found["source"] and found["source"] == (found["host"] or SERVER):
+                raise ConfigError(f"{found['source']} would send to itself; expected two hosts")
+        except ConfigError as fault:
+            raise ConfigError(f"flows: column {column}: {part!r}: {fault}") from None
+        column += len(part) + 1
+
+
+def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: float,
+              scenario: Scenario | None = None) -> dict[str, dict[str, Any]]:
     """Series name -> data set, one a group. Each has an iperf3 server of its own, as one
-    serves one test at a time."""
+    serves one test at a time. scenario: of the run, None where it is not ours."""
     found: dict[str, dict[str, Any]] = {}
     for port, group in zip(defaults.IPERF3_FLOW_PORTS, groups, strict=False):
         kind = "UDP" if group.udp_mbps else "TCP"
@@ -96,6 +133,12 @@ def data_sets(groups: Sequence[Group], direction: str, host: str,
             "direction": direction, "streams": group.count,
             "congestion_control": group.congestion_control or None,
             "udp_mbps": group.udp_mbps, "units": "Mbits/s"}
+        if group.source and scenario is not None:
+            from flent_aqm.asked.topology.topology import parse_topology
+
+            source = parse_topology("topology", scenario.topology).source(group.source)
+            found[name] |= {"from_host": group.source, "start_with": source.command,
+                            "bind_to": source.address}
     return found
 
 
@@ -113,6 +156,9 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
         return [], 0.0
     if scenario.shaper != "htb" or scenario.tiers != 1 or scenario.burst_shaping:
         refuse("rates_mbps: works with shaper=htb, one tier, and without burst_shaping")
+        return [], 0.0
+    if scenario.topology.startswith("subscribers"):
+        refuse("rates_mbps: subscribers' classes have parts of the rate; leave it out there")
         return [], 0.0
     try:
         rates, step = [float(one) for one in text.split(",")], float(step_s)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from flent_aqm.asked.queues.foreign import OPTIONS, queue_of
 from flent_aqm.asked.queues.parameters import hook_value
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario import DUMBBELL, Scenario
 from flent_aqm.base import paths
 
 # The script in router_hooks/ that runs in the guest.
 ON_ROUTER = "on_router.sh"
+# The namespace that is the router, or the first of several.
+ROUTER = "router"
 # Of a queue that the hooks have no scheme for, and that is asked for without options.
 NO_OPTIONS = "-"
 
@@ -48,6 +50,34 @@ def more_settings(scenario: Scenario) -> list[str]:
     if scenario.up_aqm is not None:
         words.append(f"up_aqm={scenario.up_aqm}")
         words += _queue_words("up_aqm_", scenario.up_aqm, scenario.up_aqm_parameters)
+    if scenario.topology != DUMBBELL:
+        words += _topology_words(scenario)
+    return words
+
+
+def routers_of(scenario: Scenario) -> tuple[str, ...]:
+    """Return the names of all routers, whose queues are the same, that nearest to the client
+    first."""
+    if scenario.topology == DUMBBELL:
+        return (ROUTER,)
+    from flent_aqm.asked.topology.topology import parse_topology
+
+    return parse_topology("topology", scenario.topology).graph.routers
+
+
+def _topology_words(scenario: Scenario) -> list[str]:
+    from flent_aqm.asked.topology.topology import parse_topology
+
+    topology = parse_topology("topology", scenario.topology)
+    words = []
+    if topology.graph.routers != (ROUTER,):
+        words.append(f"routers={','.join(topology.graph.routers)}")
+    if topology.subscribers:
+        words.append(f"subscribers={topology.subscribers}")
+        for way in ("down", "up"):
+            plan = getattr(topology, f"plan_{way}_mbps")
+            if plan is not None:
+                words.append(f"plan_{way}_mbps={plan:.6f}")
     return words
 
 
@@ -57,9 +87,12 @@ def _queue_words(prefix: str, aqm: str, parameters: Sequence[tuple[str, str]]) -
     return [f"{prefix}{name}={hook_value(aqm, name, text)}" for name, text in parameters]
 
 
-def read_back_command(scenario: Scenario) -> list[str]:
-    """Prints what the router's kernel reports, as the JSON that parsers.tc reads."""
-    return _hook("read-back", scenario)
+def read_back_command(scenario: Scenario, router: str = ROUTER) -> list[str]:
+    """Prints what a router's kernel reports, for router/tc/read_back.py."""
+    words = [] if router == ROUTER else [f"routers={router}"]
+    if scenario.topology != DUMBBELL:
+        words += [word for word in _topology_words(scenario) if word.startswith("subscribers=")]
+    return [*_hook("read-back", scenario), *words]
 
 
 def undo_command(scenario: Scenario) -> list[str]:

@@ -36,6 +36,7 @@ INSIDE = "given"
 LINK_TRACES = ("link_down_trace", "link_up_trace")
 # Queues that shape by themselves: shaper = cake.
 _OWN_SHAPER = ("cake", "cake_mq")
+DUMBBELL = "dumbbell"
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,8 @@ class Scenario:
     # Transmit queues of each device on the way through the router. None: one; behind ssh, what the
     # router has.
     tx_queues: int | None = None
+    # Who is linked to whom, in the words of asked/topology/.
+    topology: str = DUMBBELL
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -238,6 +241,7 @@ class Scenario:
             kernel=kernel,
             router_program=_program("router_program", given.get("router_program")),
             tx_queues=_tx_queues(given.get("tx_queues")),
+            topology=_topology("topology", given.get("topology")),
             **_link_settings(given),  # type: ignore[arg-type]  # checked there
         )
         scenario._refuse_odd_pairs()
@@ -267,6 +271,10 @@ class Scenario:
         if (self.modem_down_mbps is None) != (self.modem_up_mbps is None) and not self.has_link:
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
                               "both, or modem_mbps")
+        if self.topology != DUMBBELL:
+            from flent_aqm.asked.topology.pairs import refuse_odd_pairs
+
+            refuse_odd_pairs(self)
 
     def _refuse_single_queue(self, key: str, name: str) -> None:
         if self.shaper not in ("cake", "none"):
@@ -325,6 +333,15 @@ def _program(key: str, value: object) -> str:
         raise ConfigError(f"{key}: {text[:60]!r} is no command of one line of up to "
                           f"{_MOST_COMMAND} letters")
     return text
+
+
+def _topology(key: str, value: object) -> str:
+    """In one form for all ways to write it. What reads it is imported where one is given."""
+    if value in (None, "", DUMBBELL):
+        return DUMBBELL
+    from flent_aqm.asked.topology.topology import parse_topology
+
+    return parse_topology(key, value).text
 
 
 def _host_model(key: str, given: Mapping[str, object]) -> str:

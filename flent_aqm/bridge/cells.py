@@ -18,8 +18,9 @@ from flent_aqm.asked.cell import (
 )
 from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
+from flent_aqm.asked.flow_groups import refuse_unknown_hosts
 from flent_aqm.asked.keys import refuse_unknown_parameters
-from flent_aqm.asked.scenario import Scenario, parse_flag
+from flent_aqm.asked.scenario import DUMBBELL, Scenario, parse_flag
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 
@@ -99,6 +100,13 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
     """Refuse unknown host names in testbeds that this package builds."""
     if scenario.testbed not in ("virtual", "netns"):
         return
+    try:
+        refuse_unknown_hosts(str(settings.TEST_PARAMETERS.get("flows", "")), scenario)
+    except ConfigError as fault:
+        raise ConfigError(f"{where}: test_parameters: {fault}") from None
+    if scenario.topology != DUMBBELL:
+        _check_topology_hosts(where, scenario, settings.HOSTS)
+        return
     for host in settings.HOSTS:
         if host in SECOND_SERVER and scenario.dest2_delay_ms is None:
             raise ConfigError(f"{where}: the host {host} is there with a second server only; "
@@ -106,6 +114,20 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
         if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
             raise ConfigError(f"{where}: there is no host {host!r} in this testbed; "
                               f"known: {', '.join(LAB_HOSTS)}")
+
+
+def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
+    """Only behind a router do servers run, and probes that end before it measure nothing."""
+    from flent_aqm.asked.topology.topology import parse_topology
+
+    graph = parse_topology("topology", scenario.topology).graph
+    for host in hosts:
+        if host not in (*graph.serving, *graph.routers, "localhost") and not _is_address(host):
+            raise ConfigError(
+                f"{where}: hosts: {host!r} "
+                + ("is on the client's side of all routers, where no servers run"
+                   if host in graph.nodes else f"is not reached in topology {scenario.topology}")
+                + f"; expected one of {', '.join((*graph.serving, *graph.routers))}")
 
 
 def _is_address(text: str) -> bool:

@@ -60,12 +60,22 @@ def patch(module: Any) -> None:
 
 
 def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
-    """What would hide the AQM, and the read-back."""
+    """What would hide the AQM, and the read-back: of the router, and under `routers` of each
+    further one."""
+    from flent_aqm.asked.router_hook import routers_of
     from flent_aqm.bridge.exit_status import reported
     from flent_aqm.router import proof
     from flent_aqm.router.warnings import warnings
 
     with reported():
-        report = proof.read_back(scenario)
-        proof.prove(scenario, report)
-        return warnings(scenario, report), proof.as_metadata(report)
+        first, *others = routers_of(scenario)
+        report = proof.read_back(scenario, first)
+        proof.prove(scenario, report, first)
+        said, told = warnings(scenario, report), proof.as_metadata(report)
+        further = {}
+        for router in others:
+            report = proof.read_back(scenario, router)
+            proof.prove(scenario, report, router)
+            said += [f"{router}: {line}" for line in warnings(scenario, report)]
+            further[router] = proof.as_metadata(report)
+        return said, {**told, **({"routers": further} if further else {})}

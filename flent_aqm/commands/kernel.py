@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        "iproute2's folder tc")
     build.add_argument("--config", metavar="FRAGMENT",
                        help="a file with lines CONFIG_NAME=value, or the word debug: lockdep and "
-                       "other checks of the kernel's own")
+                       "other checks of the kernel's own; or nat, for the topology clients:N+nat")
     remove = actions.add_parser("remove", help="remove kernels")
     remove.add_argument("names", metavar="NAME", nargs="+")
 

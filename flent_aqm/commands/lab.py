@@ -17,8 +17,9 @@ from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.known_routers import KNOWN_ROUTERS
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import apply_command
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario import DUMBBELL, Scenario
 from flent_aqm.asked.servers import SERVERS
+from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.librespeed_page import find_worker
@@ -60,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="of the router's shaped devices")
     parser.add_argument("--delay", metavar="MS", default="0",
                         help="round-trip delay added at the server")
+    parser.add_argument("--topology", metavar="NAME", default=DUMBBELL,
+                        help="hosts and routers: parking_lot:N, clients:N, subscribers:N, or "
+                        "links of your own (docs/topology.md; default: %(default)s)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
                         help="any other key of a batch that shapes the testbed, such as "
                         "modem_mbps=20 or dest2_delay_ms=30")
@@ -90,6 +94,7 @@ def main(args: argparse.Namespace) -> int:
         **({"rate_up_mbps": args.rate_up} if args.rate_up else {}),
         **({"rate_down_mbps": args.rate_down} if args.rate_down else {}),
         "burst_shaping": args.burst_shaping, "base_delay_ms": args.delay,
+        "topology": args.topology,
         "kernel": args.kernel, "router_model": args.router_model, "seed": args.seed,
         **_others(args.set),
     })
@@ -97,6 +102,10 @@ def main(args: argparse.Namespace) -> int:
     interactive = not command
     if interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("a shell needs a terminal; give a command: " + EXAMPLE)
+    if interactive and scenario.topology != DUMBBELL:
+        graph = parse_topology("topology", scenario.topology).graph
+        print(f"hosts: {', '.join(graph.hosts)}; routers: {', '.join(graph.routers)}\n"
+              "ip netns exec NAME COMMAND runs a command on one", file=sys.stderr)
     here = Path.cwd()
     since_ns = time.time_ns()
     results = _results_folder(args.results)

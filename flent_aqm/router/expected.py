@@ -19,7 +19,7 @@ from flent_aqm.asked.queues.queue import Attachment
 from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.asked.queues.units import Clock, Scalar
 from flent_aqm.asked.queues.values import Expected
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario import DUMBBELL, Scenario
 from flent_aqm.base import defaults
 from flent_aqm.router.printed import size_text
 from flent_aqm.router.tc.classes import describe_filter
@@ -128,8 +128,13 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
         qdiscs.append(ExpectedQdisc("ingress", "ffff:", "ffff:fff1", {}))
         filters.append(describe_filter("all", "u32", "00000000/00000000 at 0",
                                        f"egress redirect {IFB_DEVICE}"))
-    return ExpectedDirection(tuple(qdiscs), _classes(scenario, rate_bit_s, clock), drr, quantum,
-                             tuple(filters))
+    found = ExpectedDirection(tuple(qdiscs), _classes(scenario, rate_bit_s, clock), drr, quantum,
+                              tuple(filters))
+    if scenario.topology == DUMBBELL:
+        return found
+    from flent_aqm.router.expected_subscribers import with_subscribers
+
+    return with_subscribers(found, scenario, role, rate_bit_s, clock)
 
 
 def _shaper(scenario: Scenario, rate_bit_s: int,
@@ -163,23 +168,24 @@ def _classes(scenario: Scenario, rate_bit_s: int, clock: Clock) -> tuple[Expecte
         return ()
     if scenario.burst_shaping:
         ceil_bit_s = rate_bit_s * round(defaults.BURST_CEIL_FACTOR * 100) // 100
-        return (_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, ceil_bit_s, clock,
-                       (defaults.BURST_BYTES, defaults.CBURST_BYTES)),)
+        return (htb_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, ceil_bit_s, clock,
+                          (defaults.BURST_BYTES, defaults.CBURST_BYTES)),)
     if scenario.tiers == 1:
-        return (_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, rate_bit_s, clock),)
+        return (htb_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, rate_bit_s, clock),)
     ef = rate_bit_s // 100 * defaults.EF_PERCENT
     background = rate_bit_s // 100 * defaults.BACKGROUND_PERCENT
     return (
-        _class("1:1", "root", "", None, rate_bit_s, rate_bit_s, clock),
-        _class("1:11", "1:1", "11:", 1, ef, ef, clock),
-        _class("1:12", "1:1", "12:", 2, rate_bit_s - ef - background, rate_bit_s, clock),
-        _class("1:13", "1:1", "13:", 3, background, rate_bit_s, clock),
+        htb_class("1:1", "root", "", None, rate_bit_s, rate_bit_s, clock),
+        htb_class("1:11", "1:1", "11:", 1, ef, ef, clock),
+        htb_class("1:12", "1:1", "12:", 2, rate_bit_s - ef - background, rate_bit_s, clock),
+        htb_class("1:13", "1:1", "13:", 3, background, rate_bit_s, clock),
     )
 
 
-def _class(handle: str, parent: str, leaf: str, prio: int | None, rate_bit_s: int,
-           ceil_bit_s: int, clock: Clock, sizes: tuple[int, int] | None = None) -> ExpectedClass:
-    """sizes: burst and cburst in bytes; None for tc's defaults: what one timer interrupt's
+def htb_class(handle: str, parent: str, leaf: str, prio: int | None, rate_bit_s: int,
+              ceil_bit_s: int, clock: Clock, sizes: tuple[int, int] | None = None) -> ExpectedClass:
+    """Return a class as the kernel has to report it. sizes: burst and cburst in bytes; None for
+    tc's defaults: what one timer interrupt's
     time lets through, and one packet."""
     rate, ceil = rate_bit_s // 8, ceil_bit_s // 8
     burst, cburst = sizes or (rate // clock.hz + TC_MTU_BYTES, ceil // clock.hz + TC_MTU_BYTES)

@@ -7,6 +7,8 @@ from flent_aqm.asked.queues.units import Clock
 from flent_aqm.router.expected import burst_bytes, unit_of
 from flent_aqm.router.tc.read_back import Direction, HtbClass, Qdisc, ReadBack, bit_per_s
 
+# The class of the first of many subscribers: asked/topology/subscribers.py.
+_FIRST_SUBSCRIBER = "1:1001"
 # Root qdiscs that stand for the link's rate and not for the queue.
 SHAPER_KINDS = ("htb", "tbf")
 
@@ -43,7 +45,12 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
         rate = qdisc.parameters.get("rate" if qdisc.kind == "tbf" else "bandwidth")
         if isinstance(rate, int):  # TBF's, and CAKE's when it shapes
             applied["rate_mbps"] = rate * 8 / 1e6
+    many = _subscribers(direction)
+    if many:  # all the same, which was proved
+        applied["subscribers"] = {"count": len(many), **_class(many[0], clock)}
     for htb in direction.classes:
+        if many and htb.parent != "root":
+            continue
         settings = _class(htb, clock)
         if htb.parent == "root":
             applied |= settings
@@ -57,6 +64,13 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
     if direction.filters:
         applied["filters"] = list(direction.filters)
     return applied
+
+
+def _subscribers(direction: Direction) -> tuple[HtbClass, ...]:
+    """The classes of subscribers, if there are any."""
+    if not any(htb.handle == _FIRST_SUBSCRIBER for htb in direction.classes):
+        return ()
+    return tuple(htb for htb in direction.classes if htb.parent != "root")
 
 
 def _role(qdisc: Qdisc) -> str:
@@ -82,6 +96,10 @@ def _class(htb: HtbClass, clock: Clock) -> dict[str, object]:
 def _counters(direction: Direction) -> dict[str, object]:
     """Under `shaper`, `qdisc`, `class`; with three tiers under these and the handle. Where each of
     the device's queues has a qdisc, under `queues` and its parent."""
+    if _subscribers(direction):
+        from flent_aqm.router.subscriber_counters import subscriber_counters
+
+        return subscriber_counters(direction)
     several = len(direction.classes) > 1
     counters: dict[str, object] = {}
     for qdisc in direction.qdiscs:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flent_aqm.asked.queues.units import Clock
-from flent_aqm.asked.router_hook import read_back_command
+from flent_aqm.asked.router_hook import ROUTER, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import shell
 from flent_aqm.base.errors import ParseError, RouterDisagrees
@@ -35,22 +35,24 @@ _OF_RATES = {"cake": frozenset({"bandwidth"}), "cake_mq": frozenset({"bandwidth"
 __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
 
-def read_back(scenario: Scenario) -> ReadBack:
-    """What the router reports now. Raises CommandFailed or ParseError.
+def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
+    """What a router reports now. Raises CommandFailed or ParseError.
 
     Where tc's JSON is broken, as some versions' of some qdiscs is, its text is read.
     """
+    command = read_back_command(scenario, router)
     try:
-        return parse_read_back(shell.run(read_back_command(scenario)))
+        return parse_read_back(shell.run(command))
     except ParseError:
-        return parse_read_back(shell.run([*read_back_command(scenario), "tc_json=no"]))
+        return parse_read_back(shell.run([*command, "tc_json=no"]))
 
 
-def prove(scenario: Scenario, report: ReadBack) -> None:
+def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
     """Raise RouterDisagrees, with each setting as asked and as reported, if any differs."""
     found = differences(scenario, report)
     if found:
-        raise RouterDisagrees("the router does not have the settings asked for: "
+        name = "the router" if router == ROUTER else router
+        raise RouterDisagrees(f"{name} does not have the settings asked for: "
                               + "; ".join(found))
 
 

@@ -18,8 +18,9 @@ from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.router_model import parse_router_model
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario import DUMBBELL, Scenario
 from flent_aqm.asked.servers import listening, port_variables
+from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.kernel.named import find_named
@@ -28,6 +29,8 @@ from flent_aqm.setup.tools import tool_dirs
 from flent_aqm.testbed.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
 from flent_aqm.testbed.link_files import links
 from flent_aqm.testbed.package_copy import package_folder
+from flent_aqm.testbed.topology_files import addresses as addresses_of
+from flent_aqm.testbed.topology_files import write_topology
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
@@ -101,7 +104,7 @@ def write(
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
            if any(name.startswith("ndt-server") for name in servers) else {}),
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
-        **_topology(scenario),
+        **_more_of_network(folder, scenario),
         **links(folder, scenario, IN_GUEST),
         **_cards(scenario),
         "INTERACTIVE": "yes" if interactive else "no",
@@ -212,9 +215,12 @@ def _first_lines(python: str) -> str:
     return f"#!/bin/sh\n'''exec' {shlex.quote(python)} -P \"$0\" \"$@\"\n' '''\n"
 
 
-def _topology(scenario: Scenario) -> dict[str, str]:
-    """Variables for what a run has beside client, router and server; none without."""
-    found = {}
+def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
+    """Variables for what a run has beside client, router and server, or in their place; none
+    without."""
+    found: dict[str, str] = {}
+    if scenario.topology != DUMBBELL:
+        found |= write_topology(folder, parse_topology("topology", scenario.topology))
     if scenario.tcp_ecn:
         found["TCP_ECN"] = "yes"
     if (scenario.tx_queues or 1) > 1:
@@ -258,8 +264,12 @@ def _cards(scenario: Scenario) -> dict[str, str]:
 
 
 def _hosts(scenario: Scenario) -> str:
+    local = [("127.0.0.1", "localhost"), ("::1", "localhost")]
+    if scenario.topology != DUMBBELL:
+        found = [*local, *addresses_of(parse_topology("topology", scenario.topology))]
+        return "".join(f"{address}\t{name}\n" for address, name in found)
     addresses = [
-        ("127.0.0.1", "localhost"), ("::1", "localhost"),
+        *local,
         (defaults.CLIENT_IPV4, "client"), (defaults.CLIENT_IPV6, "client"),
         (defaults.ROUTER_DOWN_IPV4, "router"), (defaults.ROUTER_DOWN_IPV6, "router"),
         (defaults.SERVER_IPV4, "server"), (defaults.SERVER_IPV6, "server"),

@@ -16,7 +16,8 @@ from flent_aqm.asked.link.plan import refuse_link_that_ends
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario import DUMBBELL, Scenario
+from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.base.nearest import did_you_mean
@@ -152,7 +153,14 @@ def _on_one_core() -> list[str]:
 
 
 def _check_has(scenario: Scenario) -> None:
-    """Refuse a queue that neither the table nor the kernel knows. Raises ConfigError."""
+    """Refuse a queue that neither the table nor the kernel knows, and NAT on a kernel that can't
+    do it. Raises ConfigError."""
+    if scenario.topology != DUMBBELL and parse_topology("topology", scenario.topology).nat and (
+            scenario.kernel == STOCK or not find_named(scenario.kernel).can_nat):
+        whose = "the lab's own kernel" if scenario.kernel == STOCK else f"kernel {scenario.kernel}"
+        raise ConfigError(f"topology: {scenario.topology}: {whose} can't translate addresses; "
+                          "build one that can, flent-aqm kernel build nat --config nat, and give "
+                          "kernel = nat")
     for name in scenario.queues:
         if queue_of(name).foreign and name not in (kinds := find_named(scenario.kernel).kinds):
             raise ConfigError(f"aqm: the kernel {scenario.kernel} has no queue {name!r}"

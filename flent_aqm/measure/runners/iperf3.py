@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import IO, Any, ClassVar
 
 from flent_aqm.base import defaults
@@ -25,7 +26,9 @@ class AqmIperf3Runner(SupervisedRunner):
 
     Keys of the data set: host, length (s), direction ("upload", "download" or "both"),
     port, streams, congestion_control (None: the system's default), udp_mbps (0: TCP; else
-    what each stream sends), endless (True: it runs until kill_after stops it).
+    what each stream sends), endless (True: it runs until kill_after stops it); where another
+    host than the client is its end: from_host, its name, start_with, words before iperf3's own,
+    bind_to, its address there.
     Series: throughput of all streams as the receiver sees it, Mbit/s; of the upload where
     both directions run. The receiver of an upload is the server, whose words the client has
     when the server runs with -J and nothing stopped the client; else the series is what the
@@ -42,9 +45,15 @@ class AqmIperf3Runner(SupervisedRunner):
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
                  congestion_control: str | None = None, udp_mbps: float = 0,
-                 endless: bool = False, **kwargs: Any) -> None:
+                 endless: bool = False, from_host: str = "", start_with: Sequence[str] = (),
+                 bind_to: str = "", **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
+        self.start_with = start_with
+        self.bind_to = bind_to
+        if from_host:
+            self.title = "iperf3"
+            self.metadata["FROM_HOST"] = from_host
         self.host = host
         self.length = length
         self.direction = direction
@@ -58,7 +67,8 @@ class AqmIperf3Runner(SupervisedRunner):
         program = find_program("iperf3")
         if program is None:
             raise RunnerCheckError("iperf3 is not installed; see flent-aqm doctor")
-        words = [str(program), "-J", "-c", normalise_host(self.host), "-p", str(self.port),
+        words = [*self.start_with, str(program), "-J",
+                 "-c", normalise_host(self.host), "-p", str(self.port),
                  "-t", f"{self.length:g}", "-i", f"{INTERVAL_S:g}", "--get-server-output",
                  *_WORDS[self.direction]]
         if self.settings.IP_VERSION:
@@ -67,6 +77,8 @@ class AqmIperf3Runner(SupervisedRunner):
             words += ["-P", str(self.streams)]
         if self.congestion_control:
             words += ["-C", self.congestion_control]
+        if self.bind_to:
+            words += ["-B", self.bind_to]
         if self.udp_mbps:
             words += ["-u", "-b", f"{self.udp_mbps:g}M"]
         self.command = shlex.join(words)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import Numbers, a_number, numbers
 
 # Runners whose series are a speed test's own throughput, or cross traffic.
@@ -21,6 +22,7 @@ OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
 # Series that load the link beside the test.
 CROSS_TRAFFIC = "cross"
 DIRECTIONS = ("download", "upload")
+LONGEST_HOST = 80
 # Of these fields of a sample that has them, all numbers, times are in ms.
 TCP_FIELDS = ("tcp_rtt", "tcp_min_rtt", "tcp_rtt_var", "tcp_cwnd", "tcp_cwnd_bytes",
               "retransmits", "bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
@@ -63,6 +65,7 @@ class Flow:
     ndt7: Mapping[str, Any]
     iperf3: Mapping[str, Any]
     speedtest: Mapping[str, Any]
+    host: str = ""
 
     @property
     def is_speed_test(self) -> bool:
@@ -108,6 +111,7 @@ def read_flow(name: str, meta: Mapping[str, Any],
                  if any(field in one for one in samples)},
         ndt7=_object(meta.get("NDT7")), iperf3=_object(meta.get("IPERF3")),
         speedtest=_object(meta.get("SPEEDTEST")),
+        host=plain(str(meta.get("FROM_HOST") or "")[:LONGEST_HOST]),
     )
 
 

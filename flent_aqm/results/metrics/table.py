@@ -17,6 +17,7 @@ from flent_aqm.results.metrics import (
     cross,
     dslreports,
     glitches,
+    hosts,
     jitter,
     latency,
     libreqos,
@@ -192,6 +193,14 @@ def _throughput() -> Iterator[Metric]:
         yield Metric(f"fairness_{way}", partial(throughput.fairness, direction=way), "",
                      HIGHER, f"Jain's index over the flows of {way}, while all run",
                      "Jain et al., 1984")
+        yield Metric(f"host_fairness_{way}", partial(hosts.fairness, direction=way), "",
+                     HIGHER, f"Jain's index over the hosts of {way}, while all their flows run",
+                     "Jain et al., 1984")
+        for name, function, what in (("least", hosts.least_mbps, "least"),
+                                     ("most", hosts.most_mbps, "most")):
+            yield Metric(f"host_{name}_{way}_mbps", partial(function, direction=way), "Mbit/s",
+                         HIGHER if name == "least" else NEITHER,
+                         f"{way} of the host that got {what}", _OURS)
         yield Metric(f"synchronisation_{way}", partial(synchronisation.synchronisation,
                      direction=way), "", NEITHER,
                      f"correlation of the throughput drops of the flows of {way}", _OURS)

@@ -38,6 +38,7 @@ _HTB_COUNTERS = (
 )
 _U32_MATCH = re.compile(r"match ([0-9a-f]{8}/[0-9a-f]{8} at \d+)")
 _FLOW = re.compile(r"hash keys (?P<keys>\S+) divisor (?P<divisor>\d+) baseclass (?P<base>\S+)")
+_MAP = re.compile(r"map keys (?P<keys>\S+ .*?)\s*baseclass (?P<base>\S+)")
 _TARGET = re.compile(r"\*?flowid (\S+:\S+)")
 _REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
 
@@ -154,6 +155,10 @@ def _filter(block: str) -> list[str]:
     goal = (f"{redirect[1]} {redirect[2]} {redirect[3]}".lower() if redirect
             else target[1] if target else "")
     match, flow = _U32_MATCH.search(block), _FLOW.search(block)
+    mapped = _MAP.search(block)
+    if mapped:
+        return [describe_filter(protocol, kind, f"map {' '.join(mapped['keys'].split())}",
+                                mapped["base"])]
     if flow:
         return [describe_filter(protocol, kind, f"{flow['keys']} in {flow['divisor']}",
                                 flow["base"])]

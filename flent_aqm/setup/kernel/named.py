@@ -69,9 +69,17 @@ class NamedKernel:
         """The congestion controls that it has."""
         return self._options("TCP_CONG") | {"reno"}
 
+    @property
+    def can_nat(self) -> bool:
+        """Whether its router can put its own address on what passes: nat.config."""
+        return "CONFIG_NETFILTER_XT_TARGET_MASQUERADE=y\n" in self._config()
+
+    def _config(self) -> str:
+        return self.path.with_name("config").read_text(encoding="utf-8")
+
     def _options(self, group: str) -> frozenset[str]:
-        text = self.path.with_name("config").read_text(encoding="utf-8")
-        return frozenset(name.lower() for found, name in _OPTION.findall(text) if found == group)
+        return frozenset(name.lower() for found, name in _OPTION.findall(self._config())
+                         if found == group)
 
 
 def find_named(name: str) -> NamedKernel:

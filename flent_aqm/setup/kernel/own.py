@@ -20,7 +20,8 @@ from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, parse_origin
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.tc_plugin import build_tc
 
-DEBUG = "debug"
+# Options that come with this package, by the word that --config takes for them.
+READY_MADE = ("debug", "nat")
 # Stable's own kernels, LTS ones mostly, and the newest, beside those that set-up looks at.
 MORE_SUITES = ("trixie", "sid", "experimental")
 
@@ -45,7 +46,7 @@ def read_patches(files: Iterable[Path]) -> tuple[tuple[str, bytes], ...]:
 
 def read_options(text: str) -> str:
     """Return the fragment that --config names. Raises ConfigError."""
-    path = Path(recipe.HERE / "debug.config") if text == DEBUG else Path(text)
+    path = recipe.HERE / f"{text}.config" if text in READY_MADE else Path(text)
     content = read_bytes("--config", path).decode("utf-8", "replace")
     try:
         options = parse_config(content)
@@ -76,7 +77,7 @@ def build_named(cache: Path, name: str, wishes: Wishes, command: str) -> tuple[N
         [*(each.path.rpartition("/")[2] for each in wishes.additions),
          *(f"q_{each}.c" for each, _content in wishes.tc_files),
          *(each for each, _content in wishes.patches),
-         *([DEBUG if _is_debug(wishes) else "options"] if wishes.options else [])])
+         *([_options_in_words(wishes.options)] if wishes.options else [])])
     named.save(cache, kernel)
     return kernel, fresh
 
@@ -96,8 +97,8 @@ def _origin(cache: Path, wishes: Wishes) -> Origin:
     return DebianOrigin(cache, DebianArchive(cache), source)
 
 
-def _is_debug(wishes: Wishes) -> bool:
-    return wishes.options == read_options(DEBUG)
+def _options_in_words(options: str) -> str:
+    return next((word for word in READY_MADE if options == read_options(word)), "options")
 
 
 def _in_words(origin: Origin, wishes: Wishes) -> str:

@@ -71,10 +71,8 @@ sender_waits() {
     [ -z "$1" ] || tc qdisc add dev eth0 root pfifo_fast
 }
 
-# The network of an end host, its offloads, and its TCP. tso and gso are off, so that each packet
-# meets the queue alone. gro is on, with the interrupt moderation that NICs have: the receiver
-# wakes up once per batch. See GRO_FLUSH_TIMEOUT_NS in defaults.py. What makes the devices is
-# handed over, as one ip for all costs less than several.
+# The network of an end host. What makes the devices is handed over, as one ip for all costs less
+# than several.
 end_host() { # its IPv4, its IPv6, the gateway's IPv4, the gateway's IPv6, lines for ip before
     no_address_detection
     ip -batch - <<END
@@ -86,9 +84,21 @@ link set dev eth0 up
 route add default via $3
 route add default via $4 dev eth0
 END
+    receives_batches
+    host_tcp
+}
+
+# An end host's offloads. tso and gso are off, so that each packet meets the queue alone. gro is
+# on, with the interrupt moderation that NICs have: the receiver wakes up once per batch. See
+# GRO_FLUSH_TIMEOUT_NS in defaults.py.
+receives_batches() {
     ethtool -K eth0 tso off gso off gro on >/dev/null
     echo "$GRO_FLUSH_TIMEOUT_NS" >/sys/class/net/eth0/gro_flush_timeout
     echo 1 >/sys/class/net/eth0/napi_defer_hard_irqs
+}
+
+# TCP of a host with programs.
+host_tcp() {
     [ -z "${TCP_ECN:-}" ] || echo 1 >/proc/sys/net/ipv4/tcp_ecn
     # A new namespace takes over what the machine is set to. It may be changed to what the
     # machine allows everybody; netns.py tells where that isn't this one.

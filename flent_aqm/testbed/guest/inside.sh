@@ -7,13 +7,14 @@
 #     eth0 ------------------- down      up ------------------- eth0
 #
 # With a modem, its namespace is between router and server (modem.sh); a second server is
-# behind the first (dest2.sh).
+# behind the first (dest2.sh). Another topology than this one is made by topology.sh.
 #
 # The host hands over one folder, which is /run/lab in here. Only out/ in it can be written to:
 #   settings.sh   the variables in capitals, written by guest_files.py
 #   command.sh    what to run on the client
 #   etc/          files to stand in for those of the host's /etc
 #   guest/        the scripts of this folder
+#   topology/     of another topology: what topology.sh reads
 #   out/          stdout, stderr, status, results/
 # What the command writes into /run/results is copied to results/ when it has ended.
 # What is printed here is the console, which the host keeps for when something goes wrong.
@@ -22,6 +23,10 @@
 
 set_up_network() {
     echo client >/proc/sys/kernel/hostname
+    if [ -n "${TOPOLOGY:-}" ]; then
+        sh "$GUEST_DIR/topology.sh" || fail "can't set up the topology"
+        return
+    fi
     sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
     ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
     [ -z "${MODEM_UP_BIT_S:-}${LINK_UP:-}" ] || ip netns exec modem sh "$GUEST_DIR/modem.sh" ||

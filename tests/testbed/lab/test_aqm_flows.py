@@ -79,7 +79,7 @@ def test_groups_are_read_as_written() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "", "reno", "0xreno", "2xreno@5-3", "2xreno@0-11", "999xreno", "1xudp", "1xreno/elsewhere",
+    "", "reno", "0xreno", "2xreno@5-3", "2xreno@0-11", "999xreno", "1xudp", "1xreno/Elsewhere",
     "1xreno; rm -r", "+".join(["1xreno"] * 9)])
 def test_groups_that_mean_nothing_are_refused(text: str) -> None:
     """One line, with what was given."""

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings that a run can't have together with its topology."""
+
+from __future__ import annotations
+
+from flent_aqm.asked.queues.foreign import queue_of
+from flent_aqm.asked.router_model import parse_router_model
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.topology.topology import Topology, parse_topology
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+
+
+def refuse_odd_pairs(scenario: Scenario) -> None:
+    """Raise ConfigError, with both keys, for a setting that scenario.topology leaves no place
+    for."""
+    topology = parse_topology("topology", scenario.topology)
+    for key, given in {
+        "modem_…, link_…": scenario.modem_down_mbps is not None or scenario.has_link,
+        "dest2_delay_ms": scenario.dest2_delay_ms is not None,
+        "tx_queues": scenario.tx_queues is not None,
+        "client_model": parse_router_model(scenario.client_model).has_cards,
+        "server_model": parse_router_model(scenario.server_model).has_cards,
+        "router_model (with cards)": scenario.has_cards,
+        f"base_delay_ms above {defaults.MAX_DELAY_MS:g}":
+            scenario.base_delay_ms > defaults.MAX_DELAY_MS,
+    }.items():
+        if given:
+            raise ConfigError(f"topology: {topology.text} goes without {key}; leave one of them "
+                              "out")
+    if scenario.testbed.startswith("ssh:"):
+        raise ConfigError(f"topology: {topology.text}: the network around a router by ssh is not "
+                          "ours to make; set it up by hand and leave the key out, or use virtual "
+                          "or netns")
+    if topology.subscribers:
+        _refuse_for_subscribers(topology, scenario)
+
+
+def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
+    for key, needed in {"shaper": "htb", "tiers": 1, "burst_shaping": False,
+                        "ingress": "lan"}.items():
+        if getattr(scenario, key) != needed:
+            raise ConfigError(f"{key}: {getattr(scenario, key)} goes without subscribers, each of "
+                              f"whom has a class of HTB; with topology {topology.text} it is "
+                              f"{needed}")
+    for name in scenario.queues:
+        if queue_of(name).classes:
+            raise ConfigError(f"aqm: {name} has classes of its own, for which subscribers leave no "
+                              f"place; take another queue with topology {topology.text}")
+    for way in ("down", "up"):
+        rate = getattr(scenario, f"rate_{way}_mbps")
+        plan = getattr(topology, f"plan_{way}_mbps")
+        if plan is not None and plan > rate:
+            raise ConfigError(f"topology: plan_{way}_mbps: {plan:g} is above the access node's "
+                              f"rate_{way}_mbps, {rate:g}; give no more than that")
+        if rate / topology.subscribers < defaults.MIN_RATE_MBPS:
+            raise ConfigError(
+                f"topology: {topology.text}: rate_{way}_mbps {rate:g} leaves each subscriber "
+                f"{rate / topology.subscribers:.3g} Mbit/s; expected {defaults.MIN_RATE_MBPS:g} "
+                "or more: give a higher rate or fewer subscribers")

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each host got, of runs whose flows start from hosts that they name."""
+
+from __future__ import annotations
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import mean_mbps, shared_window
+from flent_aqm.results.metrics.throughput import jain
+
+
+def by_host_mbps(run: Run, direction: str) -> dict[str, float]:
+    """Return what the flows of each host carried together, in Mbit/s, in the time in which all
+    flows of that direction ran. Raises NotAvailable with fewer than two hosts."""
+    flows = run.way(direction)
+    if len({flow.host for flow in flows if flow.host}) < 2:
+        raise NotAvailable(f"the flows of {direction} don't name two hosts or more")
+    window = shared_window(flows)
+    found: dict[str, float] = {}
+    for flow in flows:
+        if flow.host:
+            found[flow.host] = found.get(flow.host, 0.0) + mean_mbps(flow, window)
+    return found
+
+
+def fairness(run: Run, direction: str) -> float:
+    """Jain's index over hosts in place of flows. Raises NotAvailable."""
+    return jain(list(by_host_mbps(run, direction).values()))
+
+
+def least_mbps(run: Run, direction: str) -> float:
+    """Of the host that got least. Raises NotAvailable."""
+    return min(by_host_mbps(run, direction).values())
+
+
+def most_mbps(run: Run, direction: str) -> float:
+    """Of the host that got most. Raises NotAvailable."""
+    return max(by_host_mbps(run, direction).values())

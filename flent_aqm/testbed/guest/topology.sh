@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# Another network than client, router and server in a row: namespaces, links, addresses and routes
+# as topology_files.py has worked them out. Run in the client's namespace.
+
+set -eu
+cd /run/lab/topology
+
+ip -batch links
+while read -r node kind devices; do
+    in_node="ip netns exec $node"
+    [ "$node" != client ] || in_node=
+    # shellcheck disable=SC2086  # several words each
+    $in_node sh "$GUEST_DIR/node.sh" "$node" "$kind" $devices </dev/null || {
+        echo "can't set up the network of $node"
+        exit 1
+    }
+done <nodes
