@@ -58,6 +58,7 @@ def _settings() -> Iterator[Column]:
         ("ingress", TEXT, "", "where the download is shaped"),
         ("tiers", WHOLE, "", "HTB's tiers"),
         ("txqueuelen", WHOLE, "packets", "of the router's devices; empty for their default"),
+        ("tx_queues", WHOLE, "", "transmit queues of each of them; empty for one"),
     ):
         yield _aqm(name, kind, unit, f"asked for: {description}", "requested", name)
     yield _aqm("aqm_parameters", TEXT, "", "asked for: the queue's parameters, as JSON",
