@@ -34,6 +34,11 @@ NEEDS = {
                                 ("irtt", "speedtest-cleartext"), ("iperf3",), encrypted=True),
     **{name: Needs((), ("irtt", "speedtest-cleartext"), ("iperf3",))
        for name in ("responsiveness", "librespeed", "cloudflare", "ookla_style")},
+    "goresponsiveness": Needs(("goresponsiveness",), ("irtt", "speedtest"), ("iperf3",),
+                              encrypted=True),
+    "msak": Needs(("msak-client", "msak-server"), ("irtt", "msak"), ("iperf3",)),
+    "ethr": Needs(("ethr",), ("irtt", "ethr"), ("iperf3",)),
+    "crusader": Needs(("crusader",), ("irtt", "crusader"), ("iperf3",)),
     "nuttcp": Needs(("nuttcp",), ("irtt", "nuttcp"), ("iperf3",)),
     "iperf2": Needs(("iperf",), ("irtt", "iperf2"), ("iperf3",)),
     "quic": Needs(("aioquic",), ("irtt", "quic"), ("iperf3",), encrypted=True),

@@ -22,14 +22,15 @@ from flent_aqm.asked.servers import SERVERS
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.setup.librespeed_page import find_worker
+from flent_aqm.setup.chosen_tools import chosen_there
 from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
 from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
 
 # Beside those that every lab has.
-_MORE_SERVERS = ("speedtest", "speedtest-http3", "nuttcp", "iperf2", "irtt-call", "fetch", "quic")
+_MORE_SERVERS = ("speedtest", "speedtest-http3", "nuttcp", "iperf2", "msak", "ethr", "crusader",
+                 "irtt-call", "fetch", "quic")
 # A script that the command names is no longer than this.
 _SCRIPT_BYTES = 1 << 20
 
@@ -109,14 +110,13 @@ def main(args: argparse.Namespace) -> int:
     here = Path.cwd()
     since_ns = time.time_ns()
     results = _results_folder(args.results)
-    page = find_worker()
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=_servers(command, args.mlab_server or scenario.ndt7_server == "mlab"),
         prelude=[apply_command(scenario),
                  *([["sh", "-c", START_PROGRAM]] if scenario.router_program else [])],
-        programs={defaults.LIBRESPEED_WORKER: page} if page else {},
+        programs=chosen_there(),
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,
         writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.setup.librespeed_page import find_worker
 from flent_aqm.setup.ndt7_makers import find_mlab_client, find_ndt7_js
-from flent_aqm.setup.tools import find_tool, tool_path
+from flent_aqm.setup.tools import SYSTEM_PATH, find_goresponsiveness, find_tool, tool_path
 
 # By the name that a run's tools have inside: how each is found, and who asks for it.
 CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
@@ -22,6 +23,10 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
     "nuttcp": (lambda: find_tool("nuttcp"), "the test nuttcp needs nuttcp"),
     "iperf": (
         lambda: find_tool("iperf"), "the test iperf2_bounceback needs iperf, version 2.1 or newer"),
+    "goresponsiveness": (
+        find_goresponsiveness, "the test goresponsiveness needs the program of that name"),
+    **{name: (partial(find_tool, name), f"the test {name.partition('-')[0]} needs {name}")
+       for name in ("msak-client", "msak-server", "ethr", "crusader")},
     defaults.NDT7_JS: (find_ndt7_js, "ndt7_browser needs M-Lab's ndt7.js"),
     "chromium": (
         lambda: find_tool("chromium"), "ndt7_browser and librespeed_browser need Chromium"),
@@ -57,8 +62,18 @@ def chosen_path(name: str) -> Path:
 
 
 def chosen_of(names: Iterable[str]) -> dict[str, Path]:
-    """Of a run's tools those of CHOSEN that are called otherwise here, by their name inside.
-    Raises ToolMissing."""
-    found = {name: chosen_path(name) for name in names if name in CHOSEN}
+    """Of a run's tools those of CHOSEN that are called otherwise here, or aren't where the system's
+    programs are, by their name inside. Raises ToolMissing."""
+    return _elsewhere({name: chosen_path(name) for name in names if name in CHOSEN})
+
+
+def chosen_there() -> dict[str, Path]:
+    """All of them that are on this machine, as chosen_of() gives them."""
+    found = {name: find() for name, (find, _why) in CHOSEN.items()}
+    return _elsewhere({name: path for name, path in found.items() if path is not None})
+
+
+def _elsewhere(found: Mapping[str, Path]) -> dict[str, Path]:
     # Chromium's script finds the rest of it by its own place, which a link would not be.
-    return {name: path for name, path in found.items() if path.name != name}
+    return {name: path for name, path in found.items()
+            if path.name != name or str(path.parent) not in SYSTEM_PATH}

@@ -13,6 +13,9 @@ from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.base.shell import find_program
 
+# Where a system has its programs, and the lab's guest finds them.
+SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
 
 def tool_dirs() -> list[Path]:
     """Existing folders that go in front of PATH, in order."""
@@ -26,6 +29,12 @@ def find_tool(name: str) -> Path | None:
         if os.path.exists(path):
             return path
     return find_program(name)
+
+
+def find_goresponsiveness() -> Path | None:
+    """The path of goresponsiveness, by the name that `go install` gives it or by that of its
+    Makefile, networkQuality, which a program of Apple's also has; or None."""
+    return find_tool("goresponsiveness") or find_tool("networkQuality")
 
 
 def put_tools_on_path() -> None:

@@ -25,7 +25,7 @@ from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.tc_plugin import find_tc
-from flent_aqm.setup.tools import tool_dirs
+from flent_aqm.setup.tools import SYSTEM_PATH, tool_dirs
 from flent_aqm.testbed.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
 from flent_aqm.testbed.link_files import links
 from flent_aqm.testbed.package_copy import package_folder
@@ -42,7 +42,6 @@ RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 PYTHON_IN_GUEST = "/run/python"
 PACKAGE_IN_GUEST = "/run/package"
 PROGRAMS_IN_GUEST = "/run/bin"
-SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
 def write(

@@ -6,6 +6,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from flent_aqm.base import defaults, environment
@@ -15,10 +18,18 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.setup.librespeed_page import find_worker
+from flent_aqm.setup.tools import find_goresponsiveness
 
 MODULE = "flent_aqm.measure.speedtests"
 # In place of a client of ours: LibreSpeed's own script, in a page.
 BROWSER = "librespeed_browser"
+# Programs of others: how each is found, and what it is called.
+PROGRAMS: dict[str, tuple[Callable[[], Path | None], str]] = {
+    "goresponsiveness": (find_goresponsiveness, "goresponsiveness"),
+    "msak": (partial(find_program, "msak-client"), "M-Lab's msak-client"),
+    "ethr": (partial(find_program, "ethr"), "ethr"),
+    "crusader": (partial(find_program, "crusader"), "Crusader"),
+}
 WATCHDOG_MARGIN_S = 60
 
 
@@ -29,8 +40,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
     Keys of the data set: client (a name of table.py), direction, host, port, tls (True: with
     whatever certificate the server has), options (further words of its command line). Series:
     throughput, Mbit/s. Raw samples have 'val' and 'dur' (s); or a time in ms that it measured:
-    ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, self_http_ms, with "idle_" in front
-    where the line was idle.
+    ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, foreign_ms, self_http_ms, rtt_ms, with
+    "idle_" in front where the line was idle.
     """
 
     # Series name -> the results of the other directions.
@@ -46,12 +57,28 @@ class AqmSpeedtestRunner(SupervisedRunner):
         self.host = host
         self.port = port
         self.tls = tls
-        self.options = [*(options or []), *(["--tls"] if tls else [])]
+        self.options = [*(options or []),
+                        *(["--tls"] if tls and client not in PROGRAMS else [])]
 
     def check(self) -> None:
         self.command = shlex.join(
-            self._browser_words() if self.client == BROWSER else self._client_words())
+            self._browser_words() if self.client == BROWSER else
+            self._program_words() if self.client in PROGRAMS else self._client_words())
         super().check()
+
+    def _program_words(self) -> list[str]:
+        find, what = PROGRAMS[self.client]
+        program = find()
+        if program is None:
+            raise RunnerCheckError(f"{what} is not installed (docs/optional-tools.md)")
+        return [sys.executable, "-P", "-m", f"{MODULE}.programs", self.client, str(program),
+                self._address(), str(self.port), *self.options]
+
+    def _address(self) -> str:
+        """The server's, by the order of the system: others' resolvers may have one of theirs,
+        and the capture looks for this one."""
+        found: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
+        return found
 
     def _client_words(self) -> list[str]:
         words = [sys.executable, "-P", "-m", MODULE, self.client,
@@ -66,8 +93,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
             raise RunnerCheckError(
                 "LibreSpeed in a browser needs chromium, and a copy of librespeed/speedtest whose "
                 f"folder is in {environment.LIBRESPEED} (docs/optional-tools.md)")
-        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
-        address = normalise_host(found[4][0], bracket_v6=True)
+        address = normalise_host(self._address(), bracket_v6=True)
         return [sys.executable, "-P", "-m", f"{MODULE}.{BROWSER}", str(worker), str(chromium),
                 f"{'https' if self.tls else 'http'}://{address}:{self.port}"]
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from flent_aqm.base import defaults
+
 _UNSENT = (r"draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or more")
 # Client -> test parameter -> the form of its values, and that in words. The client's own
 # option has the same name with hyphens.
@@ -18,11 +20,25 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "unsent": _UNSENT,
         "http_version": (r"[23]", "2 or 3"),
     },
+    "goresponsiveness": {
+        "interval_s": (r"[1-9]|10", "a whole number of seconds, 1 to 10"),
+        "most_connections": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64"),
+        "probes_per_s": (r"[1-9][0-9]?|100", "1 to 100"),
+    },
+    "msak": {"streams": (r"[1-4]", "1 to 4")},
+    "crusader": {"streams": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")},
     "cloudflare": {
         "http_version": (r"[12]", "1 or 2"),
         "unsent": _UNSENT,
     },
 }
+
+
+# Clients whose servers are programs of their own: the test parameter that says where it listens,
+# and where it usually does.
+OWN_SERVERS: Mapping[str, tuple[str, int]] = {
+    "msak": ("msak_port", defaults.MSAK_PORT), "ethr": ("ethr_port", defaults.ETHR_PORT),
+    "crusader": ("crusader_port", defaults.CRUSADER_PORT)}
 
 
 def words_of(client: str, parameter: Callable[..., Any], refuse: Callable[[str], object]

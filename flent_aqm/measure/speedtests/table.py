@@ -117,6 +117,39 @@ CLIENTS: Mapping[str, Client] = {
             *_both("retransmits_{}", "packets", LOWER, "what its sender of the {} sent again"),
             Number("rtt_ms", "ms", LOWER, "its round trip: of connecting, before the upload"),
         )),
+    "goresponsiveness": Client(
+        "goresponsiveness", "growing numbers of HTTP/2 connections each way, with requests beside "
+        "and among them", "network-quality/goresponsiveness, January 2024",
+        ("/config", "/large", "/small", "/upload"), 90, (
+            Number("rpm", "RPM", HIGHER, "its final RPM, by 90th percentiles"),
+            Number("trimmed_rpm", "RPM", HIGHER, "its final RPM, by trimmed means"),
+            *_both("rpm_{}", "RPM", HIGHER, "its RPM under {}, by 90th percentiles"),
+            *_both("trimmed_rpm_{}", "RPM", HIGHER, "its RPM under {}, by trimmed means"),
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
+            *_both("connections_{}", "", NEITHER, "connections that loaded the {} at the end"),
+        )),
+    "msak": Client(
+        "msak", "two WebSocket streams each way, one direction after the other, download by BBR",
+        "m-lab/msak, throughput1, February 2026", (), 30, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the sum of its streams"),
+            *_both("rtt_{}_ms", "ms", LOWER, "its round trip: TCP's at the end of the {}"),
+            *_both("min_rtt_{}_ms", "ms", LOWER, "TCP's smallest round trip of the {}"),
+        )),
+    "ethr": Client(
+        "ethr", "messages there and back on the idle line; then one TCP connection each way",
+        "microsoft/ethr, December 2025", (), 40, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the mean of its seconds"),
+            Number("latency_ms", "ms", LOWER, "its latency: the mean on the idle line"),
+            Number("latency_max_ms", "ms", LOWER, "its longest latency of the idle line"),
+        )),
+    "crusader": Client(
+        "crusader", "eight TCP connections each way, one direction after the other, and a small "
+        "UDP packet every 5 ms", "Zoxc/crusader, April 2025", (), 45, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
+            Number("idle_ms", "ms", LOWER, "its latency of the idle line"),
+            *_both("latency_{}_ms", "ms", LOWER, "its latency under {}"),
+            *_both("loss_{}_percent", "%", LOWER, "its UDP packets that were lost under {}"),
+        )),
     "iperf2_bounceback": Client(
         "iperf2", "one TCP connection each way, one after the other, and ten small messages a "
         "second there and back beside it", "iperf 2.1.8, iperf(1), --bounceback-congest", (), 30, (

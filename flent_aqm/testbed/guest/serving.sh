@@ -73,6 +73,13 @@ start_servers() {
             ;;
         nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;
         iperf2) iperf -s -e -p "$IPERF2_PORT" >/run/iperf2.log 2>&1 & ;;
+        msak) # Its records go below the working directory, and its metrics to loopback.
+            mkdir -p /run/msak
+            msak-server -ws_addr ":$MSAK_PORT" -datadir /run/msak -latency_addr 127.0.0.1:0 \
+                -prometheusx.listen-address 127.0.0.1:0 >/run/msak.log 2>&1 &
+            ;;
+        ethr) ethr -s -no -port "$ETHR_PORT" >/run/ethr.log 2>&1 & ;;
+        crusader) crusader serve --port "$CRUSADER_PORT" >/run/crusader.log 2>&1 & ;;
         ndt-server | ndt-server-cleartext)
             # M-Lab's own, which writes its records below the working directory.
             mkdir -p /run/ndt-server && cd /run/ndt-server || exit

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Crusader: eight TCP connections each way, and a UDP packet every 5 ms that the server returns.
+
+It also tests both directions at once, which is left out here: a run's load has two.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.report import Report, Way
+
+LENGTH_S = 10
+# Of its 60 ms, so many make a sample of 0.3 s.
+STEPS = 5
+_WAYS = {"Download": "download", "Upload": "upload"}
+_NUMBERS = (
+    (re.compile(r"\s*Throughput: ([0-9.]+) ([KMG]?)bps"), "{}_mbps"),
+    (re.compile(r"\s*Latency: ([0-9.]+) ms"), "latency_{}_ms"),
+    (re.compile(r"\s*Packet loss: ([0-9.]+)%"), "loss_{}_percent"),
+)
+_SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
+
+
+def measure(asked: Asked, report: Report) -> None:
+    """Run it, have it export what it saved, and fill the report. Raises BadResult."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
+        # Names that it makes have the time in them.
+        tested_s = read_text(lines_of("crusader", [
+            asked.program, "test", "--download", "--upload", "--port", str(asked.port),
+            "--streams", asked.options.get("streams", "8"), "--load-duration", str(LENGTH_S),
+            "--out-name", f"{folder}/run", asked.host], folder), report)
+        saved = list(Path(folder).glob("run*.crr"))
+        if len(saved) != 1:
+            raise BadResult(f"crusader saved {len(saved)} results; expected 1")
+        for _line in lines_of("crusader", [asked.program, "export", str(saved[0])], folder):
+            pass
+        read_export(saved[0].with_suffix(".json").read_text(encoding="utf-8"), tested_s, report)
+
+
+def read_text(lines: Iterable[Line], report: Report) -> float:
+    """Read the numbers that it shows; give the time at which it began with the download.
+    Raises BadResult."""
+    direction, begin_s = "", None
+    for line in lines:
+        idle = re.search(r"Idle latency to server ([0-9.]+) ms", line.text)
+        part = re.match(r"-- (\w+) test --", line.text)
+        if idle:
+            report.numbers["idle_ms"] = float(idle[1])
+        elif "Testing download" in line.text:
+            begin_s = line.at_s
+        elif part:
+            direction = _WAYS.get(part[1], "")
+        elif direction:
+            for form, name in _NUMBERS:
+                if found := form.match(line.text):
+                    scale = _SCALE[found[2]] if form.groups == 2 else 1.0
+                    report.numbers[name.format(direction)] = float(found[1]) * scale
+    missing = [name.format(way) for way in _WAYS.values() for _form, name in _NUMBERS[:2]
+               if name.format(way) not in report.numbers]
+    if missing or begin_s is None:
+        raise BadResult(f"crusader told no {missing[0] if missing else 'start of its download'}")
+    return begin_s
+
+
+def read_export(text: str, tested_s: float, report: Report) -> None:
+    """Read its data as JSON, by its own clock; at tested_s (monotonic) its download begins.
+    Raises BadResult."""
+    try:
+        data = json.loads(text)
+        parts = {_WAYS[part["kind"]]: part for part in data["test_data"] if part["kind"] in _WAYS}
+        offset_s = tested_s - _s(parts["download"]["start"])
+        for group in data["stream_groups"]:
+            if group["both"]:
+                continue
+            direction = "download" if group["download"] else "upload"
+            way, part = report.way(direction), parts[direction]
+            way.start_s = _s(part["start"]) + offset_s
+            way.end_s = _s(part["end"]) + offset_s
+            way.mbps = report.numbers[f"{direction}_mbps"]
+            way.rates = _rates(group["streams"], offset_s)
+        for ping in data["pings"]:
+            total = (ping["latency"] or {}).get("total")
+            if total is not None:
+                at_s = _s(ping["sent"]) + offset_s
+                _place(report, at_s).probe("ping_ms", at_s, _s(total) * 1e3)
+    except (ValueError, LookupError, TypeError, AttributeError) as fault:
+        raise BadResult(f"crusader's export can't be read ({fault!r}); it starts with "
+                        f"{text[:60]!r}") from None
+
+
+def _s(time: dict[str, Any]) -> float:
+    return float(time["secs"]) + float(time["nanos"]) * 1e-9
+
+
+def _place(report: Report, at_s: float) -> Way:
+    return next((way for way in report.ways.values()
+                 if way.start_s is not None and way.start_s <= at_s <= way.end_s), report.idle)
+
+
+def _rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, float, int]]:
+    """All streams' bytes, which each counts from its start, at the first one's times."""
+    counted = [[(_s(one["time"]), int(one["bytes"])) for one in stream["data"]]
+               for stream in streams]
+    steps = range(0, min(map(len, counted)), STEPS)
+    at_s = [counted[0][step][0] for step in steps]
+    total = [sum(stream[step][1] for stream in counted) for step in steps]
+    return [(end_s + offset_s, end_s - start_s, now - before)
+            for start_s, end_s, before, now in zip(at_s, at_s[1:], total, total[1:], strict=False)
+            if end_s > start_s]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""goresponsiveness, the Network Quality project's client, against a server over HTTP/2 and TLS.
+
+Its numbers are on its output, all that it measured in tables that it writes.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from math import isfinite
+from pathlib import Path
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.report import Report, Way
+
+_WAYS = {"Download:": "download", "Upload:": "upload"}
+_RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed Mean)\)")
+_THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel connections")
+
+
+def measure(asked: Asked, report: Report) -> None:
+    """Run it, and fill the report. Raises BadResult."""
+    words = [asked.program, "-url", f"https://{asked.host_and_port}/config"]
+    for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),
+                         ("probes_per_s", "-rpm.mps")):
+        if name in asked.options:
+            words += [option, asked.options[name]]
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-goresponsiveness-") as folder:
+        read_text(lines_of("goresponsiveness",
+                           [*words, "-logger-filename", f"{folder}/run.csv"]), report)
+        read_tables(Path(folder), time.time() - time.monotonic(), report)
+
+
+def read_text(lines: Iterable[Line], report: Report) -> None:
+    """Read the numbers that it shows. What it shows as NaN or Inf is none. Raises BadResult."""
+    direction = ""
+    for line in lines:
+        text = line.text.rstrip()
+        direction = _WAYS.get(text, direction)
+        rate, rpm = _THROUGHPUT.match(text), _RPM.match(text)
+        if rate and direction:
+            report.numbers[f"{direction}_mbps"] = report.way(direction).mbps = float(rate[1])
+            report.numbers[f"connections_{direction}"] = float(rate[2])
+        elif rpm and (rpm[1] or direction):
+            name = "rpm" if rpm[3].startswith("P") else "trimmed_rpm"
+            value = float(rpm[2])
+            if isfinite(value):
+                report.numbers[name if rpm[1] else f"{name}_{direction}"] = value
+        elif text.strip().startswith("Note:") and direction:
+            report.notes.append(f"{direction}: {text.strip().removeprefix('Note: ')}")
+    if not {"download_mbps", "upload_mbps"} <= set(report.numbers):
+        raise BadResult("goresponsiveness showed no throughput of both directions")
+
+
+def read_tables(folder: Path, epoch_s: float, report: Report) -> None:
+    """Read the tables that it wrote there, as run-KIND-TIME.csv. epoch_s: what to take off their
+    times for monotonic ones. Raises BadResult."""
+    try:
+        for direction, way in report.ways.items():
+            for row in _rows(folder, f"throughput-{direction}"):
+                at_s = _epoch_s(row[0]) - epoch_s
+                if way.start_s is None:
+                    # The first is that of an interval that has passed.
+                    way.start_s = way.end_s = at_s - 1.0
+                if at_s > way.end_s:
+                    way.rates.append((at_s, at_s - way.end_s,
+                                      round(float(row[1]) * (at_s - way.end_s))))
+                way.end_s = at_s
+        _fill_the_empty(report)
+        for kind, name in (("foreign", "foreign_ms"), ("self", "self_http_ms")):
+            for row in _rows(folder, kind):
+                at_s = _epoch_s(row[0]) - epoch_s
+                # A new connection's is the sum of its round trips.
+                _place(report, at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
+    except (ValueError, LookupError, ZeroDivisionError) as fault:
+        raise BadResult(f"goresponsiveness' tables can't be read ({fault!r})") from None
+
+
+def _fill_the_empty(report: Report) -> None:
+    """A direction whose first connection took longer than its first second has no row: it gives
+    up then, and shows 0 Mbit/s."""
+    for direction, way in report.ways.items():
+        if way.start_s is None:
+            other = report.ways["upload" if direction == "download" else "download"]
+            way.start_s = other.end_s
+            way.end_s = way.start_s + 1.0
+            way.rates.append((way.end_s, 1.0, 0))
+            report.notes.append(f"{direction}: no connection within its first interval")
+
+
+def _rows(folder: Path, kind: str) -> Iterator[list[str]]:
+    for path in folder.glob(f"run-{kind}-[0-9]*.csv"):
+        with path.open(encoding="utf-8", newline="") as table:
+            yield from (row for row in list(csv.reader(table))[1:] if row)
+
+
+def _epoch_s(text: str) -> float:
+    """Of its own form, such as 01-31-2026-00-00-23.223, in UTC."""
+    return datetime.strptime(text.strip(), "%m-%d-%Y-%H-%M-%S.%f").replace(tzinfo=UTC).timestamp()
+
+
+def _place(report: Report, at_s: float) -> Way:
+    return next((way for way in report.ways.values()
+                 if way.start_s is not None and way.start_s <= at_s <= way.end_s), report.idle)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Speed tests that are programs of others, which tell on their output what they found.
+
+    python -m flent_aqm.measure.speedtests.programs NAME PROGRAM HOST PORT [--OPTION VALUE …]
+
+Runs one of PROGRAMS for both directions, notes when each of its lines comes, and prints a report
+as the clients of this package do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.measure.speedtests.report import Report
+
+# Each is a module beside this one, with measure(asked, report).
+PROGRAMS = ("goresponsiveness", "msak", "ethr", "crusader")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a program is to do: it, the server's address and port, and options by their test
+    parameters' names."""
+
+    program: str
+    host: str
+    port: int
+    options: Mapping[str, str]
+
+    @property
+    def host_and_port(self) -> str:
+        """As URLs have it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of a program's output; at_s: when it came, monotonic."""
+
+    at_s: float
+    text: str
+
+
+def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[Line]:
+    """Run a program in a folder; give each line of its output when it comes.
+
+    Raises BadResult where it ends with another status than 0, with its last line.
+    """
+    last = ""
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", cwd=folder,
+                          env={**os.environ, "TZ": "UTC"}) as process:
+        assert process.stdout is not None
+        try:
+            for text in process.stdout:
+                last = text.strip() or last
+                yield Line(time.monotonic(), text.rstrip("\n"))
+        except BaseException:
+            # Nobody reads on: what was read has a fault, or this process is to end.
+            process.kill()
+            raise
+    if process.returncode:
+        raise BadResult(f"{name} ended with status {process.returncode}: "
+                        f"{last[:300] or 'it said nothing'}")
+
+
+def measure(name: str, asked: Asked) -> Report:
+    """Run one of PROGRAMS. Raises BadResult."""
+    report = Report(name)
+    module = importlib.import_module(f"flent_aqm.measure.speedtests.{name}")
+    run: Callable[[Asked, Report], None] = module.measure
+    run(asked, report)
+    return report
+
+
+def main() -> int:
+    """Run it; exit status 1 when it came to no result."""
+    name, program, host, port, *more = sys.argv[1:]
+    options = {option.removeprefix("--").replace("-", "_"): value
+               for option, value in zip(more[::2], more[1::2], strict=True)}
+    # Whoever ends this process ends the program with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        print(measure(name, Asked(program, host, int(port), options)).text())
+    except AqmError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"error: {name}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
