@@ -71,6 +71,8 @@ cp dist/deb/*.dsc dist/deb/*.tar.* "$build/home/tester"
 cat > "$build/root/prepare.sh" <<'END'
 set -e
 export DEBIAN_FRONTEND=noninteractive
+# mmdebstrap leaves no lists of packages behind
+apt-get update -qq
 # the lab's kernel source, and a compiler that is new enough for ndt7-client
 apt-get install -y -qq --no-install-recommends -t trixie-backports linux-source-7.3 rustc cargo
 apt-get build-dep -y -qq --no-install-recommends "/home/tester/$1"
@@ -103,7 +105,9 @@ run=$work/run
 new_root "$run" man-db,zsh,bash-completion
 cp dist/deb/*.deb debian/tests/demo debian/tests/man-pages "$run/home/tester"
 cat > "$run/root/install.sh" <<'END'
+set -e
 export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
 exec apt-get install -y -qq --no-install-recommends /home/tester/*.deb
 END
 chroot "$run" sh /root/install.sh >"$work/install.log" 2>&1 ||

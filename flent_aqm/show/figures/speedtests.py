@@ -162,6 +162,9 @@ TESTS = (
           ("responsiveness_rpm",), _rpm),
 )
 
+# Runs by test and AQM.
+Cells = Mapping[tuple[str, str], "Row"]
+
 
 def row_of(data: DataFile) -> Row | None:
     """A file's row; None where its test is none of these. Raises BadResult."""
@@ -215,28 +218,29 @@ def page_of(row: Row) -> tuple[Value, ...]:
 
 def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:
     """Draw one page onto a matplotlib figure, title empty for none; gives its numbers and its
-    caption. Of runs that repeat each other, the first is shown."""
+    caption. Of runs that repeat each other, the first is shown; of tests those with a run."""
+    tests = [one for one in TESTS if any(row.test == one.test for row in rows)]
     aqms = order([str(row.settings[AQM]) for row in rows])
     cells: dict[tuple[str, str], Row] = {}
     for row in rows:
         cells.setdefault((row.test, str(row.settings[AQM])), row)
     shares, latency, verdicts = canvas.subplots(
         1, 3, sharey=True, gridspec_kw={"width_ratios": [1, 1.5, max(1.2, 0.52 * len(aqms))]})
-    _shares(shares, cells, aqms)
-    _latencies(latency, cells, aqms)
-    _verdicts(verdicts, cells, aqms)
-    shares.set_yticks(range(len(TESTS)), [one.label for one in TESTS])
-    shares.set_ylim(len(TESTS) - 0.5, -0.5)
+    _shares(shares, cells, tests, aqms)
+    _latencies(latency, cells, tests, aqms)
+    _verdicts(verdicts, cells, tests, aqms)
+    shares.set_yticks(range(len(tests)), [one.label for one in tests])
+    shares.set_ylim(len(tests) - 0.5, -0.5)
     for axis in (shares, latency):
-        for line in range(1, len(TESTS)):
+        for line in range(1, len(tests)):
             axis.axhline(line - 0.5, color=MISSING, linewidth=1)
     _legend(canvas, aqms, title)
-    return _table(cells, aqms), [
+    return _table(cells, tests, aqms), [
         f"{len(cells)} runs",
         ("bar: the run's own probe under load, 5th to 95th percentile, dash: its mean; cross: "
         "what stood in the router's queue, 95th percentile"),
         ("diamond: latency under load as the test shows it (the worse direction; RPM as 60000 / "
-        "RPM); of NDT7, LibreSpeed and nuttcp the latency that they show at all"),
+        "RPM); of NDT7, LibreSpeed, nuttcp and ethr the latency that they show at all"),
         "no diamond: it shows none"]
 
 
@@ -245,9 +249,9 @@ def _places(aqms: Sequence[str]) -> dict[str, float]:
             for number, aqm in enumerate(aqms)}
 
 
-def _shares(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> None:
+def _shares(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> None:
     looks, places = looks_for(aqms), _places(aqms)
-    for line, about in enumerate(TESTS):
+    for line, about in enumerate(tests):
         for aqm in aqms:
             row = cells.get((about.test, aqm))
             for way, marker in (("download", "v"), ("upload", "^")):
@@ -262,10 +266,10 @@ def _shares(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]
     axis.grid(visible=True, axis="x", alpha=0.3)
 
 
-def _latencies(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> None:
+def _latencies(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> None:
     looks, places = looks_for(aqms), _places(aqms)
     axis.set_xscale("log")
-    for line, about in enumerate(TESTS):
+    for line, about in enumerate(tests):
         for aqm in aqms:
             row = cells.get((about.test, aqm))
             if row is None:
@@ -289,10 +293,10 @@ def _latencies(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[s
     axis.grid(visible=True, axis="x", alpha=0.3)
 
 
-def _verdicts(axis: Any, cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> None:
+def _verdicts(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> None:
     from matplotlib.patches import Rectangle
 
-    for line, about in enumerate(TESTS):
+    for line, about in enumerate(tests):
         for place, aqm in enumerate(aqms):
             row = cells.get((about.test, aqm))
             colour = MISSING if row is None else COLOURS[row.judged]
@@ -329,11 +333,11 @@ def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
                   columnspacing=1.1, handletextpad=0.5)
 
 
-def _table(cells: Mapping[tuple[str, str], Row], aqms: Sequence[str]) -> Table:
+def _table(cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> Table:
     table = Table(["test", AQM, *(f"share_{way}_pct" for way in DIRECTIONS), "shown_ms",
                    *(f"truth_{name}_ms" for name in ("mean", *TRUTH)), "queue_p95_ms", "judged",
                    "verdict"], runs=len(cells))
-    for about in TESTS:
+    for about in tests:
         for aqm in aqms:
             row = cells.get((about.test, aqm))
             if row is None:
