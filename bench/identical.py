@@ -59,9 +59,10 @@ OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS
 BUSY = ("omnia+rx_packet_ns=60000+other_work_kind=interrupt+other_work_per_s=100"
         "+other_work_us=500")
 CARDS = "ip netns exec router cat /sys/module/lab_router/parameters/card"
+RANDOM = "head -c 64 /dev/urandom | od"
 LAB = {
     "lab: iperf3": ["--aqm", "fq_codel", "--rate", "50", "--", "sh", "-c",
-                    "head -c 64 /dev/urandom | od; iperf3 -J -t 5 -c server"],
+                    f"{RANDOM}; iperf3 -J -t 5 -c server"],
     # A full ring, and other work that a seed decides.
     "lab: iperf3, omnia": ["--aqm", "fq_codel", "--rate", "200", "--router-model", BUSY, "--",
                            "sh", "-c", f"iperf3 -J -t 3 -c server; {CARDS}"],
@@ -69,6 +70,14 @@ LAB = {
     **{f"lab: iperf3, {name}": ["--aqm", "fq_codel", "--rate", str(rate), "--router-model", name,
                                 "--", "sh", "-c", f"iperf3 -J -t 2 -c server; {CARDS}"]
        for name, rate in (("mt7621", 900), ("mt7988", 3000))},
+    # Hosts that send at once, several routers, many queues.
+    **{f"lab: {topology}": [
+        "--topology", topology, "--aqm", "cake", "--rate", "50", "--delay", "10", "--", "sh", "-c",
+        f"{other} -p 5202 -t 2 & iperf3 -J -c server -P 4 -t 2; wait; {RANDOM}"]
+       for topology, other in (
+           ("clients:3", "ip netns exec client2 iperf3 -J -c server"),
+           ("parking_lot:3", "ip netns exec middle iperf3 -J -c server"),
+           ("subscribers:50", "iperf3 -J -R -c server -B sub7"))},
     "lab: rrul": ["--aqm", "codel", "--rate", "20", "--", "sh", "-c",
                   "cd /tmp && flent rrul -H server -l 5 >&2 && zcat *.flent.gz"],
 }
