@@ -28,6 +28,14 @@ def share_pct(control: str, from_s: float) -> Measure:
     return measure
 
 
+def ratio(from_s: float) -> Measure:
+    """What the first of two flows gets, in times of what the second one gets."""
+    def measure(run: Run) -> float:
+        (_, one), (_, other) = _rates(run, from_s)
+        return one / other
+    return measure
+
+
 def goodput_mbps(from_s: float) -> Measure:
     """What receivers get, from from_s of the load on."""
     return lambda run: sum(mbps for _, mbps in _rates(run, from_s))

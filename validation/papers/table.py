@@ -48,6 +48,13 @@ RFC8312 = Paper(
           for loss, windows in _WINDOWS.items()
           for control, window in zip(("reno", "cubic"), windows, strict=True)))
 
+RFC8312_RTT = Paper(
+    "rfc8312_rtt",
+    "a quarter, as above.",
+    "40 and 160 ms",
+    tuple(Claim(f"40 and {far} ms", "rate of the near flow / rate of the far one", far / 40,
+                *within(far / 40, 25), measure.ratio(30), digits=2) for far in (80, 160)))
+
 # Flows, and from when to when there are so many: the first ten seconds of each are left out.
 _PHASES = ((10, 10, 50), (30, 60, 100), (50, 110, 150), (30, 160, 200), (10, 210, 250))
 PAN2013 = Paper(
@@ -107,5 +114,5 @@ SCHERRER2022 = Paper(
           for flows, rate in ((2, 50), (10, 50), (10, 400))))
 
 PAPERS: Mapping[str, Paper] = {paper.batch: paper for paper in (
-    WARE2019, CARDWELL2016, CAO2019, SCHERRER2022, RFC8312, PAN2013, ALIZADEH2010,
-    APPENZELLER2004)}
+    WARE2019, CARDWELL2016, CAO2019, SCHERRER2022, RFC8312, RFC8312_RTT, PAN2013,
+    ALIZADEH2010, APPENZELLER2004)}
