@@ -240,6 +240,17 @@ def fairness(run, way):
     return jain([mean_over(flow, begin, end) for flow in flows])
 
 
+def of_hosts(run, way):
+    """What each host's flows carried together."""
+    flows = run.of_test(way)
+    hosts = sorted({about["FROM_HOST"] for about, _ in flows if about.get("FROM_HOST")})
+    if len(hosts) < 2:
+        raise Unknown
+    begin, end = shared(flows)
+    return [math.fsum(mean_over(flow, begin, end) for flow in flows
+                      if flow[0].get("FROM_HOST") == host) for host in hosts]
+
+
 def synchronisation(run, way):
     flows = run.all_of(way)
     if len(flows) < 2 or any(len(intervals(flow)) < 20 for flow in flows):
@@ -438,6 +449,9 @@ def formulas(run):
             f"throughput_{way}_mbps": lambda way=way: throughput(run, way),
             f"utilisation_{way}_pct": lambda way=way: utilisation(run, way),
             f"fairness_{way}": lambda way=way: fairness(run, way),
+            f"host_fairness_{way}": lambda way=way: jain(of_hosts(run, way)),
+            f"host_least_{way}_mbps": lambda way=way: min(of_hosts(run, way)),
+            f"host_most_{way}_mbps": lambda way=way: max(of_hosts(run, way)),
             f"synchronisation_{way}": lambda way=way: synchronisation(run, way),
             f"ndt7_throughput_{way}_mbps": lambda way=way: ndt7(run, way, "throughput_mbps"),
             f"ndt7_latency_{way}_ms": lambda way=way: ndt7(run, way, "latency_ms"),
