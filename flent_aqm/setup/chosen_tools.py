@@ -12,7 +12,13 @@ from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.setup.librespeed_page import find_worker
 from flent_aqm.setup.ndt7_makers import find_mlab_client, find_ndt7_js
-from flent_aqm.setup.tools import SYSTEM_PATH, find_goresponsiveness, find_tool, tool_path
+from flent_aqm.setup.tools import (
+    SYSTEM_PATH,
+    find_goresponsiveness,
+    find_librespeed_cli,
+    find_tool,
+    tool_path,
+)
 
 # By the name that a run's tools have inside: how each is found, and who asks for it.
 CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
@@ -27,6 +33,7 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
         find_goresponsiveness, "the test goresponsiveness needs the program of that name"),
     **{name: (partial(find_tool, name), f"the test {name.partition('-')[0]} needs {name}")
        for name in ("msak-client", "msak-server", "ethr", "crusader")},
+    "librespeed-cli": (find_librespeed_cli, "the test librespeed_cli needs librespeed-cli"),
     defaults.NDT7_JS: (find_ndt7_js, "ndt7_browser needs M-Lab's ndt7.js"),
     "chromium": (
         lambda: find_tool("chromium"), "ndt7_browser and librespeed_browser need Chromium"),

@@ -37,6 +37,12 @@ def find_goresponsiveness() -> Path | None:
     return find_tool("goresponsiveness") or find_tool("networkQuality")
 
 
+def find_librespeed_cli() -> Path | None:
+    """The path of LibreSpeed's client, by its own name or by that of its Go module,
+    speedtest-cli, which a program of others has, too; or None."""
+    return find_tool("librespeed-cli") or find_tool("speedtest-cli")
+
+
 def put_tools_on_path() -> None:
     """Have all that this process starts by name find what find_tool() finds.
 

@@ -18,7 +18,7 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.setup.librespeed_page import find_worker
-from flent_aqm.setup.tools import find_goresponsiveness
+from flent_aqm.setup.tools import find_goresponsiveness, find_librespeed_cli
 
 MODULE = "flent_aqm.measure.speedtests"
 # In place of a client of ours: LibreSpeed's own script, in a page.
@@ -26,6 +26,7 @@ BROWSER = "librespeed_browser"
 # Programs of others: how each is found, and what it is called.
 PROGRAMS: dict[str, tuple[Callable[[], Path | None], str]] = {
     "goresponsiveness": (find_goresponsiveness, "goresponsiveness"),
+    "librespeed_cli": (find_librespeed_cli, "LibreSpeed's librespeed-cli"),
     "msak": (partial(find_program, "msak-client"), "M-Lab's msak-client"),
     "ethr": (partial(find_program, "ethr"), "ethr"),
     "crusader": (partial(find_program, "crusader"), "Crusader"),

@@ -25,6 +25,7 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "most_connections": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64"),
         "probes_per_s": (r"[1-9][0-9]?|100", "1 to 100"),
     },
+    "librespeed_cli": {"streams": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")},
     "msak": {"streams": (r"[1-4]", "1 to 4")},
     "crusader": {"streams": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")},
     "cloudflare": {

@@ -22,7 +22,7 @@ from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.measure.speedtests.report import Report
 
 # Each is a module beside this one, with measure(asked, report).
-PROGRAMS = ("goresponsiveness", "msak", "ethr", "crusader")
+PROGRAMS = ("goresponsiveness", "librespeed_cli", "msak", "ethr", "crusader")
 
 
 @dataclass(frozen=True)

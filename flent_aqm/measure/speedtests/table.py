@@ -128,6 +128,14 @@ CLIENTS: Mapping[str, Client] = {
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
             *_both("connections_{}", "", NEITHER, "connections that loaded the {} at the end"),
         )),
+    "librespeed_cli": Client(
+        "librespeed_cli", "requests on the idle line; three downloads, then three uploads, at once",
+        "librespeed/speedtest-cli, August 2026", ("/backend/garbage.php", "/backend/empty.php"),
+        50, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
+            Number("ping_ms", "ms", LOWER, "its ping: the mean on the idle line"),
+            Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
+        )),
     "msak": Client(
         "msak", "two WebSocket streams each way, one direction after the other, download by BBR",
         "m-lab/msak, throughput1, February 2026", (), 30, (

@@ -20,7 +20,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners.speedtest import read_report
-from flent_aqm.measure.speedtests import crusader, ethr, goresponsiveness, msak
+from flent_aqm.measure.speedtests import crusader, ethr, goresponsiveness, librespeed_cli, msak
 from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
 from flent_aqm.measure.speedtests.report import Report
 from flent_aqm.measure.speedtests.table import CLIENTS
@@ -52,6 +52,17 @@ def test_msak_tells_rates_and_round_trips() -> None:
         assert way.rates[-1][2] * 8e-6 / way.rates[-1][1] == pytest.approx(way.mbps, rel=0.02)
         assert way.probes[-1][2] == report.numbers[f"rtt_{name}_ms"]
     assert report.ways["download"].end_s < (report.ways["upload"].start_s or 0)
+
+
+def test_librespeed_cli_tells_events() -> None:
+    """Rates on the way are means since the start; its result comes last."""
+    report = Report("librespeed_cli")
+    librespeed_cli.read(lines("librespeed_cli", 1.0), report)
+    assert report.numbers == {"download_mbps": 18.98, "upload_mbps": 20.4, "ping_ms": 20.01,
+                              "jitter_ms": 0}
+    assert [round(size * 8e-6, 2) for _at_s, _length_s, size in report.ways["download"].rates] == \
+        [18.31, 18.72, 18.86, 18.92, 18.96]
+    assert report.ways["upload"].mbps == 20.4
 
 
 def test_ethr_tells_seconds_and_a_table_of_latencies() -> None:
@@ -124,6 +135,7 @@ def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "read", "said"), [
+    ("librespeed_cli-refused", librespeed_cli.read, "gave no result: it reached no server"),
     ("msak-refused", msak.read, "msak-client told no download: dial tcp .*connection refused"),
     ("ethr-refused", ethr.read_latency, "ethr told no latency: Error dialing .*refused"),
     ("crusader-refused", crusader.read_text, "crusader told no download_mbps"),

@@ -25,7 +25,8 @@ GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 SPEEDTESTS = GOLDEN.parent / "speedtests"
 # Drawing takes time, and these are of librespeed's form.
 LIKE_LIBRESPEED = {"ndt7_browser", "librespeed_browser", "responsiveness", "cloudflare",
-                   "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness", "msak",
+                   "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
+                   "librespeed_cli", "msak",
                    "ethr", "crusader"}
 SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home/anna",
            "52:54:00:ab:cd:ef")
