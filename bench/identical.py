@@ -30,6 +30,7 @@ from bench import disturbances
 from flent_aqm.asked.cross_traffic import BULK, KINDS
 from flent_aqm.asked.test_files import our_tests
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.measure.runners.speedtest import PROGRAMS
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.versions import tool_versions
 
@@ -51,8 +52,10 @@ CROSS = "cross_traffic = {kind}"
 # With the batch of all speed tests' intervals, not the draft's, it takes a quarter of the time.
 MORE = {"responsiveness": "test_parameters = cross_traffic=${cross_traffic};interval_s=1;"
                           "probes_per_s=20"}
-# They need what is optional, and a browser isn't meant to repeat.
-BROWSERS = ("ndt7_browser", "librespeed_browser")
+MORE["goresponsiveness"] = "test_parameters = cross_traffic=${cross_traffic};probes_per_s=20"
+# A browser isn't meant to repeat; and what isn't on PATH can't.
+LEFT_OUT = ("ndt7_browser", "librespeed_browser",
+            *(name for name, (find, _what) in PROGRAMS.items() if find() is None))
 # Beside one test; the other tests have bulk.
 OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS
                if kind != BULK and (kind != "quic" or find_spec("aioquic"))]
@@ -104,7 +107,7 @@ def main() -> int:
                         help="in turn, with commas between (default: %(default)s)")
     parser.add_argument("--output", type=Path, help="instead of bench/results/identical-DATE.json")
     arguments = parser.parse_args()
-    names = arguments.only or [*(name for name in our_tests() if name not in BROWSERS),
+    names = arguments.only or [*(name for name in our_tests() if name not in LEFT_OUT),
                                *OTHER_CROSS, "rrul", *LAB]
     circumstances = arguments.circumstances.split(",")
     unknown = [name for name in circumstances if name not in disturbances.ALL]

@@ -3,6 +3,8 @@
 
     .venv/bin/flent -B batches/papers.batch -b l4s
     .venv/bin/python -m validation.l4s results/l4s-… [-o docs]
+    .venv/bin/flent -B batches/papers.batch -b l4s_links
+    .venv/bin/python -m validation.l4s --links results/l4s_links-… [-o docs]
 
 Prints the table and, with -o, writes it between its two marks there.
 """
@@ -13,6 +15,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+from flent_aqm.base.defaults import ACCECN
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import mean_mbps
@@ -21,7 +24,7 @@ from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
 from validation import from_runs
 
-PAGE, PART = "l4s.md", "scenario 6"
+PAGE, PART, LINKS = "l4s.md", "scenario 6", "links"
 WAY = "upload"
 # Of 60 s of load: what both need to find their shares is left out.
 SETTLED_S = 20.0
@@ -61,6 +64,29 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
                    f"{f'{latency:.1f}' if isinstance(latency, float) else DASH} |")
 
 
+def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
+    """A row for each pair of flows by queue, link and ECN."""
+    yield ("| queue | link | ECN | scalable, Mbit/s | classic, Mbit/s | ratio | probe under load, "
+           "median, ms | 99th percentile, ms |")
+    yield "|" + " --- |" * 8
+    places = list(PUBLISHED)
+    for run in sorted(runs, key=lambda run: (places.index(_queue(run)), _link(run), _ecn(run))):
+        scalable, classic = _rates(run)
+        median, p99 = (METRICS[f"latency_loaded_{name}_ms"].of(run) for name in ("median", "p99"))
+        yield (f"| {PUBLISHED[_queue(run)][0]} | {_link(run) or 'constant rate'} | {_ecn(run)} | "
+               f"{scalable:.2f} | {classic:.2f} | {ratio(scalable / classic)} | "
+               + " | ".join(f"{one:.1f}" if isinstance(one, float) else DASH
+                            for one in (median, p99)) + " |")
+
+
+def _link(run: Run) -> str:
+    return str(run.settings.get("link_down_access") or run.settings.get("link_access") or "")
+
+
+def _ecn(run: Run) -> str:
+    return "accurate" if run.settings.get("tcp_ecn") == ACCECN else "classic"
+
+
 def ratio(value: float) -> str:
     """Return it as 23:1."""
     return f"{value:.0f}:1" if value >= 1.5 else f"{value:.1f}:1"
@@ -95,7 +121,11 @@ def main() -> int:
     """Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     from_runs.add_arguments(parser, PAGE)
-    return from_runs.make(parser.parse_args(), PAGE, PART, lines)
+    parser.add_argument("--links", action="store_true", help="the table of links and ECN")
+    args = parser.parse_args()
+    if args.links:
+        return from_runs.make(args, PAGE, LINKS, lines_of_links)
+    return from_runs.make(args, PAGE, PART, lines)
 
 
 if __name__ == "__main__":

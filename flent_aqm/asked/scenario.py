@@ -68,7 +68,7 @@ class Scenario:
     up_aqm: str | None = None
     up_aqm_parameters: tuple[tuple[str, str], ...] = ()
     # Hosts ask for ECN in their TCP connections.
-    tcp_ecn: bool = False
+    tcp_ecn: bool | str = False
     # A second server that is so much farther away than the first; None: there is none.
     dest2_delay_ms: float | None = None
     # A modem with drop-tail queues between router and server. None: there is no modem.
@@ -225,7 +225,7 @@ class Scenario:
             server_testbed=_server(given.get("server_testbed", "")),
             up_aqm=(up_aqm := _up_aqm(aqm, given, kernel)),
             up_aqm_parameters=_aqm_parameters(up_aqm, given, "up_aqm_") if up_aqm else (),
-            tcp_ecn=parse_flag("tcp_ecn", given.get("tcp_ecn", False)),
+            tcp_ecn=_tcp_ecn("tcp_ecn", given.get("tcp_ecn", False)),
             dest2_delay_ms=_if_given(_far_delay, "dest2_delay_ms", given.get("dest2_delay_ms")),
             modem_down_mbps=_if_given(_rate, "modem_down_mbps",
                                       given.get("modem_down_mbps", modem)),
@@ -389,6 +389,16 @@ def parse_flag(key: str, value: object) -> bool:
     on = switch(value)
     if on is None:
         raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
+    return on
+
+
+def _tcp_ecn(key: str, value: object) -> bool | str:
+    """A switch, or ACCECN."""
+    if value == defaults.ACCECN:
+        return defaults.ACCECN
+    on = switch(value)
+    if on is None:
+        raise ConfigError(f"{key}: {value!r} is not known; give 0, 1 or {defaults.ACCECN}")
     return on
 
 

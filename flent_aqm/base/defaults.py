@@ -77,6 +77,8 @@ LIBRESPEED_WORKER = "speedtest_worker.js"
 # Congestion control of the hosts where nothing else asks for one: Linux's own default. A
 # new namespace takes over the one that the host was set to.
 TCP_CONGESTION_CONTROL = "cubic"
+# A value of tcp_ecn: accurate ECN (RFC 9768), in Linux since 6.18.
+ACCECN = "accecn"
 
 # Where the lab's server listens.
 NDT7_PORT = 8080

@@ -221,7 +221,7 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
     if scenario.topology != DUMBBELL:
         found |= write_topology(folder, parse_topology("topology", scenario.topology))
     if scenario.tcp_ecn:
-        found["TCP_ECN"] = "yes"
+        found["TCP_ECN"] = "yes" if scenario.tcp_ecn is True else scenario.tcp_ecn
     if (scenario.tx_queues or 1) > 1:
         found["TX_QUEUES"] = str(scenario.tx_queues)
     if scenario.dest2_delay_ms is not None:

@@ -99,7 +99,16 @@ receives_batches() {
 
 # TCP of a host with programs.
 host_tcp() {
-    [ -z "${TCP_ECN:-}" ] || echo 1 >/proc/sys/net/ipv4/tcp_ecn
+    case ${TCP_ECN:-} in
+    yes) echo 1 >/proc/sys/net/ipv4/tcp_ecn ;;
+    accecn)
+        echo 3 >/proc/sys/net/ipv4/tcp_ecn || {
+            echo "tcp_ecn=accecn: this kernel has no accurate ECN, in Linux since 6.18"
+            exit 1
+        }
+        ;;
+    *) ;;
+    esac
     # A new namespace takes over what the machine is set to. It may be changed to what the
     # machine allows everybody; netns.py tells where that isn't this one.
     read -r allowed </proc/sys/net/ipv4/tcp_allowed_congestion_control

@@ -41,6 +41,7 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
     ({"up_aqm": "sfq", "up_aqm_ecn": "yes"}, "ecn"),
     ({"aqm": "cake", "shaper": "cake", "up_aqm": "sfq"}, "up_aqm"),
     ({"dest2_delay_ms": "-1"}, "dest2_delay_ms"),
+    ({"tcp_ecn": "3"}, "tcp_ecn: '3' is not known; give 0, 1 or accecn"),
 ])
 def test_topology_impossible_settings_are_refused_by_name(
     given: dict[str, object], said: str
@@ -100,6 +101,22 @@ def test_topology_two_queues_are_what_the_kernel_reports(ingress: str) -> None:
     assert differences(scenario, report) == []
     assert differences(Scenario.from_settings({"rate_mbps": "10", "txqueuelen": "1",
                                                "ingress": ingress}), report)
+
+
+@pytest.mark.lab
+def test_topology_accurate_ecn_is_asked_for_and_counted() -> None:
+    """Both hosts agree on it, and the receiver tells of each mark that CoDel makes."""
+    scenario = Scenario.from_settings({
+        "aqm": "codel", "aqm_ecn": "yes", "rate_mbps": "10", "base_delay_ms": "20",
+        "tcp_ecn": "accecn"})
+    command = ("cat /proc/sys/net/ipv4/tcp_ecn; iperf3 -c server -t 3 >&2; "
+               "nstat -asz TcpExtTCPDeliveredCE")
+    with Lab(scenario, ["sh", "-c", command], servers=("iperf3",),
+             prelude=[apply_command(scenario)]) as lab:
+        assert lab.run().status == 0, lab.stderr.read_text()
+        setting, *_, (_name, marks, _rate) = map(str.split, lab.stdout.read_text().splitlines())
+    assert setting == ["3"]
+    assert int(marks) > 3
 
 
 @pytest.mark.lab
