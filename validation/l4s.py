@@ -67,16 +67,17 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
     """A row for each pair of flows by queue, link and ECN."""
     yield ("| queue | link | ECN | scalable, Mbit/s | classic, Mbit/s | ratio | probe under load, "
-           "median, ms | 99th percentile, ms |")
+           "median, ms | probes lost, % |")
     yield "|" + " --- |" * 8
     places = list(PUBLISHED)
     for run in sorted(runs, key=lambda run: (places.index(_queue(run)), _link(run), _ecn(run))):
         scalable, classic = _rates(run)
-        median, p99 = (METRICS[f"latency_loaded_{name}_ms"].of(run) for name in ("median", "p99"))
+        median, lost = (METRICS[name].of(run)
+                        for name in ("latency_loaded_median_ms", "loss_loaded_pct"))
         yield (f"| {PUBLISHED[_queue(run)][0]} | {_link(run) or 'constant rate'} | {_ecn(run)} | "
                f"{scalable:.2f} | {classic:.2f} | {ratio(scalable / classic)} | "
                + " | ".join(f"{one:.1f}" if isinstance(one, float) else DASH
-                            for one in (median, p99)) + " |")
+                            for one in (median, lost)) + " |")
 
 
 def _link(run: Run) -> str:
