@@ -58,9 +58,9 @@ VARIABLES: dict[str, Variable] = {
          "flent_aqm/bridge/settings_patch.py", "flent_aqm/bridge/sweep_patch.py")),
     IN_LAB: Variable(
         ("flent_aqm/testbed/virtual.py",),
-        ("batches/rfc7928.batch", "flent_aqm/asked/jitter.py", "flent_aqm/commands/speedtest.py",
-         "flent_aqm/measure/runners/netperf.py", "flent_aqm/testbed/virtual.py",
-         "tests_defs/aqm_netperf.inc")),
+        ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/asked/jitter.py",
+         "flent_aqm/commands/speedtest.py", "flent_aqm/measure/runners/netperf.py",
+         "flent_aqm/testbed/virtual.py", "tests_defs/aqm_netperf.inc")),
     SCENARIO: Variable(
         ("flent_aqm/testbed/guest_files.py",),
         ("flent_aqm/asked/jitter.py", "flent_aqm/asked/scenario.py",

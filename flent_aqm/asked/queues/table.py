@@ -253,7 +253,7 @@ QUEUES: Mapping[str, Queue] = {
         "cake", _CAKE, Look("#009E73", "*", _DASHED, "OO"), _cake_report, shows_classes=True,
         switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}),
     "cake_mq": Queue(
-        "cake_mq", _CAKE, Look("#117733", "H", _LONG, "O."), _cake_report, shows_classes=True,
+        "cake_mq", _CAKE, Look("#225522", "H", _LONG, "O."), _cake_report, shows_classes=True,
         switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}, needs_new_tc=True,
         per_queue="cake"),
     "dualpi2": Queue(
