@@ -31,6 +31,7 @@ from flent_aqm.asked.cross_traffic import BULK, KINDS
 from flent_aqm.asked.test_files import our_tests
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.measure.runners.speedtest import PROGRAMS
+from flent_aqm.setup.chosen_tools import CHOSEN
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.versions import tool_versions
 
@@ -51,11 +52,11 @@ length = 5
 CROSS = "cross_traffic = {kind}"
 # With the batch of all speed tests' intervals, not the draft's, it takes a quarter of the time.
 MORE = {"responsiveness": "test_parameters = cross_traffic=${cross_traffic};interval_s=1;"
-                          "probes_per_s=20"}
-MORE["goresponsiveness"] = "test_parameters = cross_traffic=${cross_traffic};probes_per_s=20"
+                          "probes_per_s=20",
+        "goresponsiveness": "test_parameters = cross_traffic=${cross_traffic};probes_per_s=20"}
 # A browser isn't meant to repeat; and what isn't on PATH can't.
 LEFT_OUT = ("ndt7_browser", "librespeed_browser",
-            *(name for name, (find, _what) in PROGRAMS.items() if find() is None))
+            *(name for name, tool in PROGRAMS.items() if CHOSEN[tool][0]() is None))
 # Beside one test; the other tests have bulk.
 OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS
                if kind != BULK and (kind != "quic" or find_spec("aioquic"))]

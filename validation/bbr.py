@@ -11,7 +11,6 @@ two marks there.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -172,12 +171,5 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
                    f"{'yes' if outcome.holds else 'no'} |")
 
 
-def main() -> int:
-    """Return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    from_runs.add_arguments(parser, PAGE)
-    return from_runs.make(parser.parse_args(), PAGE, PART, lines)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(from_runs.main(__doc__, PAGE, PART, lines))

@@ -9,7 +9,6 @@ Prints the table and, with -o, writes it between its two marks there.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
@@ -53,12 +52,5 @@ def rates(run: Run) -> tuple[float, float]:
             sum(mean_mbps(flow, window) for flow in flows.values()))
 
 
-def main() -> int:
-    """Return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    from_runs.add_arguments(parser, PAGE)
-    return from_runs.make(parser.parse_args(), PAGE, PART, lines)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(from_runs.main(__doc__, PAGE, PART, lines))

@@ -37,3 +37,11 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     if args.output:
         marked.replace(args.output / page, part, text)
     return 0
+
+
+def main(text: str | None, page: str, part: str, lines: Lines) -> int:
+    """A program with nothing else to ask for, whose first line of text says what it makes; return
+    the exit status."""
+    parser = argparse.ArgumentParser(description=(text or "").splitlines()[0])
+    add_arguments(parser, page)
+    return make(parser.parse_args(), page, part, lines)

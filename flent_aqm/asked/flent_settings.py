@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from flent_aqm.asked.cross_traffic import FORM as CROSS_TRAFFIC
 from flent_aqm.asked.flow_groups import FLOWS, RATES
+from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
 Check = Callable[[object], bool]
@@ -52,7 +53,7 @@ _DECIMAL = text("[0-9]{1,9}(\\.[0-9]{1,9})?")
 _PORT = text("[1-9][0-9]{0,4}")
 _WORDS = text("[A-Za-z0-9][A-Za-z0-9_.,-]{0,99}")
 # Of a topology (asked/topology/graph.py) they may be others. No name server knows any.
-_LAB_HOST = text("[a-z][a-z0-9_]{0,13}")
+_LAB_HOST = text(defaults.HOST_NAME)
 
 # Test parameter -> the values that may come from a data file. Flent makes command lines of
 # some parameters (`command`, `ping_hosts`, …): what isn't listed here is refused.

@@ -29,10 +29,9 @@ SHORTEST_STEP_S = 0.01
 SECOND_SERVER = "dest2"
 # Also the form in which a data file may bring the parameters (sweep/flent_settings.py).
 _NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
-_HOST = r"[a-z][a-z0-9_]{0,13}"
-_GROUP = (rf"(?:(?P<source>{_HOST}):)?(?P<count>[1-9]\d{{0,2}})x"
+_GROUP = (rf"(?:(?P<source>{defaults.HOST_NAME}):)?(?P<count>[1-9]\d{{0,2}})x"
           rf"(?:udp(?P<udp>{_NUMBER})|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
-          rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{_HOST}))?")
+          rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{defaults.HOST_NAME}))?")
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
 FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"
 RATES = rf"{_NUMBER}(?:,{_NUMBER}){{0,99}}"

@@ -19,6 +19,8 @@ LAB_SEED = 1
 # timeout; above 40 Gbit/s HTB's 32-bit quantum arithmetic was never tried here.
 MIN_RATE_MBPS = 0.064
 MAX_RATE_MBPS = 40_000.0
+# What hosts of the lab may be called, as a regular expression: namespaces, and parts of flows.
+HOST_NAME = "[a-z][a-z0-9_]{0,13}"
 # Transmit queues of a device in the lab: as many as home routers' cards have.
 MOST_TX_QUEUES = 16
 MAX_DELAY_MS = 10_000.0

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
 Link = tuple[str, str]
@@ -24,8 +25,8 @@ Link = tuple[str, str]
 CLIENT, SERVER, ROUTER = "client", "server", "router"
 # Each node is a network namespace, which takes the lab some 0.05 s to set up.
 MOST_NODES = 40
-_NAME = r"[a-z][a-z0-9_]{0,13}"
-_LINK = re.compile(rf"\s*({_NAME})\s*-\s*({_NAME})\s*")
+_MOST_BYTES = 1 << 16
+_LINK = re.compile(rf"\s*({defaults.HOST_NAME})\s*-\s*({defaults.HOST_NAME})\s*")
 _ROUTER = re.compile(r"router([2-9])?")
 # Of the lab's own: other devices, namespaces and names.
 _TAKEN = ("lo", "modem", "dest1", "dest2", "localhost")
@@ -119,9 +120,6 @@ def read_links(path: str) -> Graph:
     if len(data) > _MOST_BYTES:
         raise Fault(f"{path}: more than {_MOST_BYTES} bytes")
     return parse_links(data.decode("utf-8", "replace"), path)
-
-
-_MOST_BYTES = 1 << 16
 
 
 def _parts(text: str) -> Iterator[tuple[int, str, int]]:

@@ -6,31 +6,22 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from flent_aqm.base import defaults, environment
-from flent_aqm.base.errors import BadResult, ParseError
+from flent_aqm.base.errors import BadResult, ParseError, ToolMissing
 from flent_aqm.base.flent_api import NullRunner, RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.setup.librespeed_page import find_worker
-from flent_aqm.setup.tools import find_goresponsiveness, find_librespeed_cli
 
 MODULE = "flent_aqm.measure.speedtests"
 # In place of a client of ours: LibreSpeed's own script, in a page.
 BROWSER = "librespeed_browser"
-# Programs of others: how each is found, and what it is called.
-PROGRAMS: dict[str, tuple[Callable[[], Path | None], str]] = {
-    "goresponsiveness": (find_goresponsiveness, "goresponsiveness"),
-    "librespeed_cli": (find_librespeed_cli, "LibreSpeed's librespeed-cli"),
-    "msak": (partial(find_program, "msak-client"), "M-Lab's msak-client"),
-    "ethr": (partial(find_program, "ethr"), "ethr"),
-    "crusader": (partial(find_program, "crusader"), "Crusader"),
-}
+# Clients that are programs of others, and these as setup/chosen_tools.py finds them.
+PROGRAMS = {"goresponsiveness": "goresponsiveness", "librespeed_cli": "librespeed-cli",
+            "msak": "msak-client", "ethr": "ethr", "crusader": "crusader"}
 WATCHDOG_MARGIN_S = 60
 
 
@@ -68,10 +59,13 @@ class AqmSpeedtestRunner(SupervisedRunner):
         super().check()
 
     def _program_words(self) -> list[str]:
-        find, what = PROGRAMS[self.client]
-        program = find()
-        if program is None:
-            raise RunnerCheckError(f"{what} is not installed (docs/optional-tools.md)")
+        # Imported here: each module takes its time in the guest.
+        from flent_aqm.setup.chosen_tools import chosen_path
+
+        try:
+            program = chosen_path(PROGRAMS[self.client])
+        except ToolMissing as error:
+            raise RunnerCheckError(str(error)) from None
         return [sys.executable, "-P", "-m", f"{MODULE}.programs", self.client, str(program),
                 self._address(), str(self.port), *self.options]
 

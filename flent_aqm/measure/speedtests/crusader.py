@@ -15,7 +15,7 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
-from flent_aqm.measure.speedtests.report import Report, Way
+from flent_aqm.measure.speedtests.report import Report
 
 LENGTH_S = 10
 # Of its 60 ms, so many make a sample of 0.3 s.
@@ -90,7 +90,7 @@ def read_export(text: str, tested_s: float, report: Report) -> None:
             total = (ping["latency"] or {}).get("total")
             if total is not None:
                 at_s = _s(ping["sent"]) + offset_s
-                _place(report, at_s).probe("ping_ms", at_s, _s(total) * 1e3)
+                report.at(at_s).probe("ping_ms", at_s, _s(total) * 1e3)
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
         raise BadResult(f"crusader's export can't be read ({fault!r}); it starts with "
                         f"{text[:60]!r}") from None
@@ -98,11 +98,6 @@ def read_export(text: str, tested_s: float, report: Report) -> None:
 
 def _s(time: dict[str, Any]) -> float:
     return float(time["secs"]) + float(time["nanos"]) * 1e-9
-
-
-def _place(report: Report, at_s: float) -> Way:
-    return next((way for way in report.ways.values()
-                 if way.start_s is not None and way.start_s <= at_s <= way.end_s), report.idle)
 
 
 def _rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, float, int]]:

@@ -55,8 +55,8 @@ def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
     way, shown_mbps, fault = report.way(direction), [], ""
     for line in lines:
         found = _RATE.match(line.text)
-        if "connected to" in line.text and way.start_s is None:
-            way.start_s = way.end_s = line.at_s
+        if "connected to" in line.text:
+            way.begin(line.at_s)
         elif found:
             length_s = int(found[3]) - int(found[2])
             mbps = float(found[4]) * _SCALE[found[5]]

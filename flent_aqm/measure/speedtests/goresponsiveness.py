@@ -17,7 +17,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
-from flent_aqm.measure.speedtests.report import Report, Way
+from flent_aqm.measure.speedtests.report import Report
 
 _WAYS = {"Download:": "download", "Upload:": "upload"}
 _RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed Mean)\)")
@@ -77,7 +77,7 @@ def read_tables(folder: Path, epoch_s: float, report: Report) -> None:
             for row in _rows(folder, kind):
                 at_s = _epoch_s(row[0]) - epoch_s
                 # A new connection's is the sum of its round trips.
-                _place(report, at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
+                report.at(at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
     except (ValueError, LookupError, ZeroDivisionError) as fault:
         raise BadResult(f"goresponsiveness' tables can't be read ({fault!r})") from None
 
@@ -103,8 +103,3 @@ def _rows(folder: Path, kind: str) -> Iterator[list[str]]:
 def _epoch_s(text: str) -> float:
     """Of its own form, such as 01-31-2026-00-00-23.223, in UTC."""
     return datetime.strptime(text.strip(), "%m-%d-%Y-%H-%M-%S.%f").replace(tzinfo=UTC).timestamp()
-
-
-def _place(report: Report, at_s: float) -> Way:
-    return next((way for way in report.ways.values()
-                 if way.start_s is not None and way.start_s <= at_s <= way.end_s), report.idle)

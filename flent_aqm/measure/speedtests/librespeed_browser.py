@@ -71,12 +71,10 @@ class Heard:
         if not direction:
             return
         way = self.report.way(direction)
-        if way.start_s is None:
-            way.start_s = way.end_s = at_s
-        length_s = at_s - way.end_s
-        if state[name] and length_s > 0:
-            # What it shows is a mean since its time of grace; kept as the rate that it showed.
-            way.rates.append((at_s, length_s, round(float(state[name]) * length_s * 125_000)))
+        way.begin(at_s)
+        if state[name]:
+            # A mean since its time of grace.
+            way.show(at_s, float(state[name]))
         way.end_s = at_s
 
     def conclude(self) -> Report:

@@ -48,14 +48,10 @@ def read(lines: Iterable[Line], report: Report) -> None:
                 result = (event["reports"] or [None])[0]
             elif phase in ("download", "upload"):
                 way = report.way(phase)
-                if way.start_s is None:
-                    way.start_s = way.end_s = line.at_s
-                length_s = line.at_s - way.end_s
-                if kind == "progress" and length_s > 0:
-                    # Kept as the rate that it showed, which is a mean since the start.
-                    way.rates.append((line.at_s, length_s,
-                                      round(float(event["mbps"]) * length_s * 125_000)))
-                    way.end_s = line.at_s
+                way.begin(line.at_s)
+                if kind == "progress":
+                    # A mean since the start.
+                    way.show(line.at_s, float(event["mbps"]))
         except (ValueError, LookupError, TypeError, AttributeError) as fault:
             raise BadResult(f"librespeed-cli: its event can't be read ({fault!r}): "
                             f"{line.text[:60]!r}") from None

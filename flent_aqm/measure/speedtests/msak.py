@@ -34,18 +34,13 @@ def read(lines: Iterable[Line], report: Report) -> None:
         start = re.match(r"Starting (download|upload) stream", line.text)
         found = _RESULT.search(line.text)
         if start:
-            way = report.way(start[1])
-            if way.start_s is None:
-                way.start_s = way.end_s = line.at_s
+            report.way(start[1]).begin(line.at_s)
         elif found and not line.text.startswith(" "):
             way = report.way(found[1])
-            length_s = line.at_s - way.end_s
-            if length_s > 0:
-                # Kept as the rate that it showed, which is a mean since the start.
-                way.rates.append((line.at_s, length_s,
-                                  round(float(found[2]) * length_s * 125_000)))
+            if line.at_s > way.end_s:
+                # A mean since the start.
+                way.show(line.at_s, float(found[2]))
                 way.probe("rtt_ms", line.at_s, float(found[3]))
-                way.end_s = line.at_s
         elif found:
             way = report.way(found[1])
             way.mbps = report.numbers[f"{found[1]}_mbps"] = float(found[2])

@@ -3,8 +3,9 @@
 
     python -m flent_aqm.measure.speedtests.programs NAME PROGRAM HOST PORT [--OPTION VALUE …]
 
-Runs one of PROGRAMS for both directions, notes when each of its lines comes, and prints a report
-as the clients of this package do.
+NAME is a module beside this one, with measure(asked, report), which runs PROGRAM for both
+directions and notes when each of its lines comes. Prints a report as the clients of this package
+do.
 """
 
 from __future__ import annotations
@@ -20,9 +21,6 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.measure.speedtests.report import Report
-
-# Each is a module beside this one, with measure(asked, report).
-PROGRAMS = ("goresponsiveness", "librespeed_cli", "msak", "ethr", "crusader")
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
 
 
 def measure(name: str, asked: Asked) -> Report:
-    """Run one of PROGRAMS. Raises BadResult."""
+    """Run the module of that name. Raises BadResult."""
     report = Report(name)
     module = importlib.import_module(f"flent_aqm.measure.speedtests.{name}")
     run: Callable[[Asked, Report], None] = module.measure

@@ -25,6 +25,18 @@ class Way:
     rates: list[tuple[float, float, int]] = field(default_factory=list)
     probes: list[tuple[float, str, float]] = field(default_factory=list)
 
+    def begin(self, at_s: float) -> None:
+        """Its load starts, unless it has before."""
+        if self.start_s is None:
+            self.start_s = self.end_s = at_s
+
+    def show(self, at_s: float, mbps: float) -> None:
+        """A rate that the client showed then, kept for the time since the one before."""
+        length_s = at_s - self.end_s
+        if length_s > 0:
+            self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))
+        self.end_s = at_s
+
     def count(self, size: int) -> None:
         """Bytes that were transferred."""
         self.total_bytes += size
@@ -47,6 +59,11 @@ class Report:
     def way(self, direction: str) -> Way:
         """That of "download" or "upload", made when it is first asked for."""
         return self.ways.setdefault(direction, Way())
+
+    def at(self, at_s: float) -> Way:
+        """The direction whose load ran then, or that of the idle line."""
+        return next((way for way in self.ways.values()
+                     if way.start_s is not None and way.start_s <= at_s <= way.end_s), self.idle)
 
     def text(self) -> str:
         """The report as JSON, with epoch seconds, to whole microseconds."""
