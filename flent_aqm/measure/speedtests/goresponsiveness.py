@@ -19,6 +19,8 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
 from flent_aqm.measure.speedtests.report import Report
 
+# Its -rpm.id, where nothing else is asked for.
+INTERVAL_S = 1.0
 _WAYS = {"Download:": "download", "Upload:": "upload"}
 _RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed Mean)\)")
 _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel connections")
@@ -34,7 +36,8 @@ def measure(asked: Asked, report: Report) -> None:
     with tempfile.TemporaryDirectory(prefix="flent-aqm-goresponsiveness-") as folder:
         read_text(lines_of("goresponsiveness",
                            [*words, "-logger-filename", f"{folder}/run.csv"]), report)
-        read_tables(Path(folder), time.time() - time.monotonic(), report)
+        read_tables(Path(folder), time.time() - time.monotonic(), report,
+                    float(asked.options.get("interval_s", INTERVAL_S)))
 
 
 def read_text(lines: Iterable[Line], report: Report) -> None:
@@ -58,16 +61,16 @@ def read_text(lines: Iterable[Line], report: Report) -> None:
         raise BadResult("goresponsiveness showed no throughput of both directions")
 
 
-def read_tables(folder: Path, epoch_s: float, report: Report) -> None:
+def read_tables(folder: Path, epoch_s: float, report: Report,
+                interval_s: float = INTERVAL_S) -> None:
     """Read the tables that it wrote there, as run-KIND-TIME.csv. epoch_s: what to take off their
-    times for monotonic ones. Raises BadResult."""
+    times for monotonic ones; interval_s: its -rpm.id. Raises BadResult."""
     try:
         for direction, way in report.ways.items():
             for row in _rows(folder, f"throughput-{direction}"):
                 at_s = _epoch_s(row[0]) - epoch_s
-                if way.start_s is None:
-                    # The first is that of an interval that has passed.
-                    way.start_s = way.end_s = at_s - 1.0
+                # The first is that of an interval that has passed.
+                way.begin(at_s - interval_s)
                 if at_s > way.end_s:
                     way.rates.append((at_s, at_s - way.end_s,
                                       round(float(row[1]) * (at_s - way.end_s))))

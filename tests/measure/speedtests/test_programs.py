@@ -134,6 +134,23 @@ def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
     assert read_report(report.text(), "goresponsiveness")["upload"][2]["MEAN_VALUE"] == 0
 
 
+def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_path: Path) -> None:
+    """However long that is."""
+    for table in GOLDEN.glob("run-*.csv"):
+        (tmp_path / table.name).write_bytes(table.read_bytes())
+    starts_s = []
+    for interval_s in (1.0, 5.0):
+        report = Report("goresponsiveness")
+        goresponsiveness.read_text(lines("goresponsiveness"), report)
+        goresponsiveness.read_tables(tmp_path, 0.0, report, interval_s)
+        start_s = report.ways["download"].start_s
+        assert start_s is not None
+        assert report.ways["download"].rates[0][:2] == pytest.approx(
+            (start_s + interval_s, interval_s))
+        starts_s.append(start_s)
+    assert starts_s[0] - starts_s[1] == pytest.approx(4)
+
+
 @pytest.mark.parametrize(("name", "read", "said"), [
     ("librespeed_cli-refused", librespeed_cli.read, "gave no result: it reached no server"),
     ("msak-refused", msak.read, "msak-client told no download: dial tcp .*connection refused"),
