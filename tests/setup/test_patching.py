@@ -52,7 +52,17 @@ def test_optional_patch_that_does_not_fit_is_left_out_whole(tree: Path) -> None:
     without = patching.left_out(patches, applied)
     assert without == [OPTIONAL]
     assert patching.cost_of(without) == (
-        f"without {OPTIONAL.removesuffix('.patch')}: {patching.OPTIONAL[OPTIONAL]}")
+        f"without {OPTIONAL.removesuffix('.patch')}: {patching.OPTIONAL[OPTIONAL].cost}")
+
+
+def test_optional_patch_is_left_out_with_those_that_need_it(tree: Path) -> None:
+    """By text alone they would fit."""
+    name, needing = next((needed, name) for name, one in patching.OPTIONAL.items()
+                         for needed in one.needs)
+    patches = [(name, HALF), (needing, FIRST), ("0009-b.patch", SECOND)]
+    applied = patching.apply_all(tree, patches, keep=Tree(tree).keep)
+    assert patching.left_out(patches, applied) == [name, needing]
+    assert "two\n" not in (tree / "file").read_text()
 
 
 def test_required_patch_that_does_not_fit_is_refused_by_name(tree: Path) -> None:

@@ -27,7 +27,8 @@ BASE = Recipe(SOURCE, "CONFIG_A=y\n", PATCHES)
     replace(BASE, patches=(PATCHES[0], ("0002-b.patch", b"twO"))),
     replace(BASE, patches=(("0001-a.patch", b"onetwo"),)),
     replace(BASE, patches=PATCHES[::-1]),
-], ids=["package", "version", "options", "patch", "patch borders", "patch order"])
+    replace(BASE, patches=(("0001-a.patch", b"one\n"), PATCHES[1])),
+], ids=["package", "version", "options", "patch", "patch borders", "patch order", "no diff"])
 def test_hash_when_an_input_changes_is_another(other: Recipe) -> None:
     """Each input of the build is part of the kernel's name."""
     assert other.hash != BASE.hash
@@ -36,6 +37,63 @@ def test_hash_when_an_input_changes_is_another(other: Recipe) -> None:
 def test_hash_when_the_same_inputs_come_again_is_the_same() -> None:
     """The name doesn't depend on the moment or the process."""
     assert replace(BASE, fragment="CONFIG_A=y\n").hash == BASE.hash
+
+
+WORDS = b"Subject: [PATCH] um: less\n\nWhy, in short.\n---\n"
+DIFF = b"""diff --git a/file b/file
+index 1111111..2222222 100644
+--- a/file
++++ b/file
+@@ -1,3 +1,3 @@ int main(void)
+ one
+-two @@ of them
++index 3 of @@ -1 +1 @@ them
+ three
+"""
+
+
+def _patched(*contents: bytes) -> tuple[str, str]:
+    """Hashes with the contents as patches of the lab, and as the user's."""
+    patches = tuple(("0001-a.patch", content) for content in contents)
+    return replace(BASE, patches=patches).hash, replace(BASE, own_patches=patches).hash
+
+
+@pytest.mark.parametrize("same", [
+    WORDS.replace(b"Why", b"Why, and how tested"), b"", b"From: somebody\n\n",
+], ids=["other words", "no words", "other header"])
+def test_hash_when_only_words_above_a_diff_change_is_the_same(same: bytes) -> None:
+    """A better explanation of a patch builds nobody's kernel anew."""
+    assert _patched(same + DIFF, WORDS + DIFF) == _patched(WORDS + DIFF, WORDS + DIFF)
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    (b"index 1111111..2222222 100644\n", b""), (b" int main(void)", b""),
+    (b"1111111", b"3333333"),
+])
+def test_hash_when_remarks_within_a_diff_change_is_the_same(old: bytes, new: bytes) -> None:
+    """The names of git's objects, and the function that a hunk is in."""
+    assert DIFF.count(old) == 1
+    assert _patched(WORDS + DIFF.replace(old, new)) == _patched(WORDS + DIFF)
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    (b" one", b" One"), (b"-two @@ of them", b"-two @@ of us"), (b"+index 3", b"+index 4"),
+    (b"@@ them", b"@@ us"), (b"+++ b/file", b"+++ b/other"), (b"-1,3 +1,3", b"-2,3 +2,3"),
+    (b" three\n", b" three\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"),
+])
+def test_hash_when_anything_that_is_applied_changes_is_another(old: bytes, new: bytes) -> None:
+    """Lines, also those that look like remarks, files and places."""
+    assert DIFF.count(old) == 1
+    for one, other in zip(_patched(WORDS + DIFF.replace(old, new)), _patched(WORDS + DIFF),
+                          strict=True):
+        assert one != other
+
+
+def test_lab_hash_when_only_words_change_is_the_same() -> None:
+    """So kernels of the user's need no other build, either."""
+    with_words = replace(BASE, patches=(("0001-a.patch", WORDS + DIFF),))
+    assert with_words.lab_hash == replace(BASE, patches=(("0001-a.patch", DIFF),)).lab_hash
+    assert with_words.lab_hash != BASE.lab_hash
 
 
 def test_current_recipe_reads_fragment_and_patches_of_the_package() -> None:

@@ -2,29 +2,57 @@
 """Which of the lab's patches a kernel source gets.
 
 Most are required: without them runs don't repeat, a guest could write to the host, or models of
-routers and links are missing. Some only save time. A newer source on which one of those no longer
-fits is built without it.
+routers and links are missing. Others a kernel can do without, most of which save time. A newer
+source on which one of those no longer fits is built without it and without those that need it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, SetupError
 from flent_aqm.base.shell import run
 from flent_aqm.setup.kernel.tree import files_of
 
-# Patches that a kernel can do without -> what that costs; docs/performance.md has figures.
+
+@dataclass(frozen=True)
+class Optional:
+    """A patch that a kernel can do without.
+
+    cost: what its absence costs; needs: patches before it without which it does not fit, does
+    not compile, or does harm.
+    """
+
+    cost: str
+    needs: tuple[str, ...] = ()
+
+
+# docs/performance.md has figures.
 OPTIONAL = {
-    "0005-cheaper-page-faults.patch": "programs in the lab start more slowly",
-    "0006-kernel-in-its-programs-processes.patch":
+    "0005-cheaper-page-faults.patch": Optional("programs in the lab start more slowly"),
+    "0006-1-stubs-end-with-their-kernel.patch": Optional(
+        "a program that starts just as the lab is killed can stay behind"),
+    "0006-2-programs-above-the-kernel.patch": Optional("0006-4 needs it"),
+    "0006-3-kernel-image-in-shared-memory.patch": Optional(
+        "0006-4 needs it", ("0005-cheaper-page-faults.patch",)),
+    "0006-4-kernel-reserved-in-programs.patch": Optional(
+        "0006-5 needs it", ("0006-2-programs-above-the-kernel.patch",
+                            "0006-3-kernel-image-in-shared-memory.patch")),
+    "0006-5-kernel-in-its-programs-processes.patch": Optional(
         "each system call in the lab takes several times as long",
-    "0007-read-only-host-files-stay-in-memory.patch":
-        "programs in the lab read their files from the host anew each time",
-    "0008-long-copies-by-string-instructions.patch":
-        "runs at 1 Gbit/s take some 4 % longer",
+        ("0006-4-kernel-reserved-in-programs.patch",)),
+    "0006-6-contiguous-memory-for-the-c-library.patch": Optional(
+        "reading folders of the host takes longer"),
+    "0006-7-floating-point-registers-when-needed.patch": Optional(
+        "each system call in the lab takes longer",
+        ("0006-5-kernel-in-its-programs-processes.patch",)),
+    "0007-read-only-host-files-stay-in-memory.patch": Optional(
+        "programs in the lab read their files from the host anew each time"),
+    "0008-long-copies-by-string-instructions.patch": Optional(
+        "runs at 1 Gbit/s take some 4 % longer"),
 }
 
 Patch = tuple[str, bytes]
@@ -40,13 +68,13 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
               optional: bool = True) -> list[Patch]:
     """Apply patches in their order; return those that were applied.
 
-    optional: also those that a kernel can do without. One of these that doesn't fit is left
-    out and changes nothing. Raises PatchDoesntFit for any other.
+    optional: also those that a kernel can do without. One of these that doesn't fit, or needs
+    one that isn't there, is left out and changes nothing. Raises PatchDoesntFit for any other.
     """
-    applied = []
+    applied: dict[str, bytes] = {}
     for name, content in patches:
-        can_do_without = name in OPTIONAL
-        if can_do_without and not optional:
+        can_do_without = OPTIONAL.get(name)
+        if can_do_without and not (optional and applied.keys() >= set(can_do_without.needs)):
             continue
         try:
             apply_own(tree, name, content, keep=keep)
@@ -54,8 +82,8 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
             if can_do_without:
                 continue
             raise
-        applied.append((name, content))
-    return applied
+        applied[name] = content
+    return list(applied.items())
 
 
 def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
@@ -95,8 +123,9 @@ def cost_of(names: Sequence[str]) -> str:
     """Return a sentence on what a kernel without these patches lacks, "" for none."""
     if not names:
         return ""
+    unknown = Optional("not known here")
     return "without " + "; ".join(
-        f"{name.removesuffix('.patch')}: {OPTIONAL.get(name, 'not known here')}" for name in names)
+        f"{name.removesuffix('.patch')}: {OPTIONAL.get(name, unknown).cost}" for name in names)
 
 
 def _patch(tree: Path, content: bytes, *options: str) -> None:

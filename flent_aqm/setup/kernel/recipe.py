@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,12 @@ PATCHES = HERE / "patches"
 # Which source version is in use: chosen once, so that results stay comparable and a
 # repeated set-up needs no network.
 CHOICE = Path("kernels") / "choice.json"
+
+# Where a patch begins for the program patch; what stands above is for people.
+_FIRST_LINE = re.compile(rb"^(?:diff |Index: |--- |\*\*\* )", re.MULTILINE)
+# What changes nothing from there on: names of git's objects, and the function that a hunk is in.
+# No line of a hunk begins so.
+_REMARKS = re.compile(rb"^index .*\n|^(@@ -[\d,]+ \+[\d,]+ @@).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -54,10 +61,10 @@ class Recipe:
     def hash(self) -> str:
         """16 hex digits that change with each of the inputs."""
         parts = [self.source.package.encode(), self.source.version.encode(),
-                 self.fragment.encode(), *(content for _name, content in self.patches)]
+                 self.fragment.encode(), *_changes(self.patches)]
         if self.is_users:
             parts += [b"own", self.own_options.encode(),
-                      *(b"patch " + content for _name, content in self.own_patches),
+                      *(b"patch " + change for change in _changes(self.own_patches)),
                       *(part for each in self.additions
                         for part in (f"file {each.path}".encode(), each.content))]
         return _digest(parts)
@@ -65,7 +72,7 @@ class Recipe:
     @property
     def lab_hash(self) -> str:
         """What changes with the lab's own part alone: options and patches."""
-        return _digest([self.fragment.encode(), *(content for _name, content in self.patches)])
+        return _digest([self.fragment.encode(), *_changes(self.patches)])
 
     @property
     def options_hash(self) -> str:
@@ -80,6 +87,16 @@ class Recipe:
         options = {**parse_config(self.fragment), **parse_config(self.own_options),
                    **{each.option: "y" for each in self.additions}}
         return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
+
+
+def _changes(patches: Sequence[tuple[str, bytes]]) -> list[bytes]:
+    """Return what each of them changes, without the words about it: a better explanation
+    builds no kernel anew."""
+    changes = []
+    for _name, content in patches:
+        first = _FIRST_LINE.search(content)
+        changes.append(_REMARKS.sub(rb"\1", content[first.start():]) if first else content)
+    return changes
 
 
 def _digest(parts: Sequence[bytes]) -> str:
