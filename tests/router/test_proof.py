@@ -6,18 +6,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.queues.units import parse_psched
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import RouterDisagrees
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import rate_text
 from flent_aqm.router.proof import differences, prove
-from flent_aqm.router.tc.read_back import ReadBack, parse_read_back
+from flent_aqm.router.tc.read_back import DrrClass, ReadBack, parse_read_back
 from flent_aqm.router.warnings import warnings
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
@@ -188,6 +190,75 @@ def test_metadata_keeps_the_counters_of_each_queue() -> None:
     sent = [queue["bytes"] for queue in counters["queues"].values()]
     assert sum(sent) == counters["qdisc"]["bytes"]
     assert min(sent) > 0
+
+
+@pytest.mark.parametrize(("part", "change", "named"), [
+    ("class", {"overhead_bytes": 38}, "overhead: asked for 0 bytes, the kernel reports 38 bytes"),
+    ("class", {"linklayer": "atm"}, "linklayer: asked for ethernet, the kernel reports atm"),
+    ("class", {"prio": 3}, "prio: asked for 0, the kernel reports 3"),
+    ("class", {"burst_ticks": 95_999},
+     "burst: asked for 96000 ticks (15360 bytes), the kernel reports 95999 ticks (15359 bytes)"),
+    ("class", {"cburst_ticks": 120_001}, ("cburst: asked for 120000 ticks (30720 bytes), the "
+                                         "kernel reports 120001 ticks (30720 bytes)")),
+    ("class", {"ceil": "31Mbit"}, "ceil: asked for 32Mbit, the kernel reports 31Mbit"),
+    ("class", {"leaf": ""}, ("classes: asked for 1:1 at root with 10:, the kernel reports "
+                            "1:1 at root with no qdisc")),
+    ("direction", {"filters": ("ip u32 all to 1:1",)},
+     "filters: asked for none, the kernel reports ip u32 all to 1:1"),
+    ("direction", {"drr_classes": (DrrClass("10:1", 1514, {}),)},
+     "drr classes: asked for none, the kernel reports 10:1"),
+    ("direction", {"txqueuelen": 50},
+     "txqueuelen: asked for 1000 packets, the kernel reports 50 packets"),
+    ("direction", {"queues": 2}, "tx_queues: asked for 1, the kernel reports 2"),
+])
+def test_proof_when_one_fact_of_a_device_differs_tells_that_alone(
+        report: ReadBack, part: str, change: dict[str, Any], named: str) -> None:
+    """In the words that a user reads."""
+    up = report.directions["up"]
+    changed = replace(up, **change) if part == "direction" else replace(
+        up, classes=(replace(up.classes[0], **change),))
+    asked = replace(ASKED, txqueuelen=1000)
+    assert differences(asked, replace(report, directions={"up": changed})) == [f"up: {named}"]
+
+
+def test_proof_when_the_download_is_shaped_elsewhere_names_the_device(report: ReadBack) -> None:
+    """By the device for arrivals, or by the LAN side's; it has one queue, whatever others have."""
+    down = report.directions["down"]
+    elsewhere = replace(report, directions={"down": replace(down, device="flent-ifb", queues=4)})
+    assert differences(ASKED, elsewhere) == [
+        "down: device: asked for the LAN side's, the kernel reports flent-ifb"]
+    ifb = replace(ASKED, ingress="ifb")
+    assert differences(ifb, elsewhere) == []
+    assert differences(ifb, replace(report, directions={"down": down})) == [
+        "down: device: asked for flent-ifb, the kernel reports down"]
+
+
+def test_proof_leaves_out_what_is_the_routers_own(report: ReadBack) -> None:
+    """A router of one's own has as many queues as it has; a program on it may change rates, and
+    nothing else."""
+    up = report.directions["up"]
+    many = replace(report, directions={"up": replace(up, queues=4)})
+    assert differences(replace(ASKED, testbed="ssh://router"), many) == []
+    other = replace(ASKED, rate_up_mbps=10.0)
+    assert differences(other, report)
+    assert differences(replace(other, router_program="controller"), report) == []
+    assert differences(replace(other, router_program="controller", aqm="codel"), report)
+
+
+def test_prove_names_the_router_and_all_that_differs(report: ReadBack) -> None:
+    """One line, by which a user sees what to look at."""
+    with pytest.raises(RouterDisagrees, match=r"^the router does not have the settings asked for: "
+                                              r"up: rate.*; up: ceil"):
+        prove(replace(ASKED, rate_up_mbps=10.0), report)
+    with pytest.raises(RouterDisagrees, match=r"^attic does not have"):
+        prove(replace(ASKED, rate_up_mbps=10.0), report, "attic")
+
+
+def test_places_are_told_from_the_root_to_what_arrives(report: ReadBack) -> None:
+    """Whatever the order in which the kernel lists them."""
+    asked = replace(ASKED, ingress="ifb", aqm="codel")
+    [line] = [line for line in differences(asked, report) if line.startswith("up: qdiscs")]
+    assert "asked for htb 1: at root, codel 10: at 1:1, ingress ffff: at ffff:fff1, " in line
 
 
 def test_warnings_when_packets_are_merged_or_wait_in_the_driver_tell_both(

@@ -66,6 +66,74 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("text", "said"), [
+    ("1 < 2 3", r"expected an operator or the end, but found '3' \(character 7\)"),
+    ("1 $ 2", r"nothing known starts with '\$ 2' \(character 3\)"),
+    ("  $", r"nothing known starts with '\$' \(character 1\)"),
+    ("1 <", "expected a number or a name, but it ends"),
+    ("(1 < 2", r"expected '\)', but it ends"),
+    ("p99(<) < 1ms", r"expected what p99 is of, but found '<' \(character 5\)"),
+    ("not not 1 < 2", "'not not' says nothing, but found '1'"),
+    ("1 < 2 and 3", "'and' needs conditions, and one side is a number"),
+    ("1ms < 20", "give the number a unit, as in 20ms"),
+    ("1ms < 1%", "a time < a share makes no sense$"),
+    ("1 / 1ms == 1", "a number without unit / a time makes no sense$"),
+    ("20ms", "'20ms' is a time, not a condition"),
+])
+def test_mistake_is_told_with_its_place(text: str, said: str) -> None:
+    """What was seen, and what was expected there."""
+    with pytest.raises(ConfigError, match=said):
+        parse(text)
+
+
+def test_expression_may_be_as_long_and_as_deep_as_stated() -> None:
+    """1000 characters and 40 levels, and no more; levels that were left don't count."""
+    assert parse("1 < 2".ljust(1000))
+    with pytest.raises(ConfigError, match="has 1001 characters; at most 1000"):
+        parse("1 < 2".ljust(1001))
+    for opened, closed in (("(", ")"), ("-", "")):
+        assert parse(opened * 39 + "1" + closed * 39 + " < 2")
+        with pytest.raises(ConfigError, match=r"more than 40 brackets|too many signs"):
+            parse(opened * 40 + "1" + closed * 40 + " < 2")
+    assert parse(" + ".join(["(1)"] * 50) + " < 2")
+    assert parse(" + ".join(["-1"] * 50) + " < 2")
+
+
+def test_leaves_are_known_once_and_in_order() -> None:
+    """Wherever they stand."""
+    node = parse(f"{P99} < 1ms and ({LOSS} < 1% or {P99} + 2ms > 1ms) and not {LOSS} > 2%")
+    assert [leaf.text for leaf in leaves(node)] == [P99, LOSS]
+
+
+def test_and_or_are_content_with_what_decides() -> None:
+    """Each with a side that isn't known, before and behind."""
+    gone: dict[str, float | Unavailable] = {P99: Unavailable("why"), LOSS: 0.5}
+    assert holds(f"{LOSS} < 1% or {P99} < 1ms", **gone)
+    assert not holds(f"{LOSS} > 1% and {P99} < 1ms", **gone)
+    assert holds("1 < 2 and 2 < 3 and 3 < 4")
+    assert not holds("1 < 2 and 3 < 2 and 3 < 4")
+    assert holds("2 < 1 or 3 < 2 or 3 < 4")
+    assert not holds("2 < 1 or 3 < 2 or 4 < 3")
+
+
+def test_names_that_need_more_say_what() -> None:
+    """A trace needs a function, glitches a threshold with a unit, loss a latency."""
+    for text, said in (
+        ("latency_loaded < 1ms", r"trace of many samples; say which number of it, as in p99\("),
+        ("longest_glitch < 1ms", r"needs a threshold, as in longest_glitch\(100ms\)"),
+        ("longest_glitch(100) < 1ms", "needs a threshold with a unit"),
+        ("longest_glitch(1%) < 1ms", "needs a threshold with a unit"),
+        ("loss(tcp_rtt) < 1%", "loss is of latency: latency_loaded, "),
+        ("p99(latency) < 1ms", "unknown trace 'latency'"),
+        ("p100(latency_loaded) < 1ms", "unknown function 'p100'; known: p50 to p99.9"),
+        ("median(throughput_upload) < 1ms", "a rate < a time makes no sense"),
+        ("count(latency_loaded) < 1ms", "a number without unit < a time makes no sense"),
+        ("jitter(latency_loaded) < 1%", "a time < a share makes no sense"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            parse(text)
+
+
 @settings(max_examples=300, deadline=None)
 @given(text=st.text(alphabet="p9latencyods_()<>=!+-*/%. 0123msMbit/$'\"[]", max_size=40))
 def test_any_text_is_parsed_or_refused(text: str) -> None:
