@@ -73,6 +73,8 @@ TEST_PARAMETERS: dict[str, Check] = {
     "msak_port": _PORT,
     "ethr_port": _PORT,
     "crusader_port": _PORT,
+    "webrtc_port": _PORT,
+    "call_length_s": text("[1-9][0-9]|1[01][0-9]|120"),
     "trip_times": _FLAG,
     "quic_port": _PORT,
     "keep_pcap": _FLAG,

@@ -40,6 +40,7 @@ NEEDS = {
     "msak": Needs(("msak-client", "msak-server"), ("irtt", "msak"), ("iperf3",)),
     "ethr": Needs(("ethr",), ("irtt", "ethr"), ("iperf3",)),
     "crusader": Needs(("crusader",), ("irtt", "crusader"), ("iperf3",)),
+    "webrtc_call": Needs(("aiortc",), ("irtt", "webrtc"), ("iperf3",), encrypted=True),
     "nuttcp": Needs(("nuttcp",), ("irtt", "nuttcp"), ("iperf3",)),
     "iperf2": Needs(("iperf",), ("irtt", "iperf2"), ("iperf3",)),
     "quic": Needs(("aioquic",), ("irtt", "quic"), ("iperf3",), encrypted=True),

@@ -56,6 +56,8 @@ SERVERS: Mapping[str, Server] = {
     "ethr": Server({"ETHR_PORT": (defaults.ETHR_PORT,)}, program="ethr", behind_ssh=False),
     "crusader": Server({"CRUSADER_PORT": (defaults.CRUSADER_PORT,)}, program="crusader",
                        behind_ssh=False),
+    "webrtc": Server({"WEBRTC_PORT": (defaults.WEBRTC_PORT,)}, module="aiortc", behind_ssh=False,
+                     words=("webrtc_call", str(defaults.WEBRTC_PORT))),
     "irtt-call": Server({"CALL_PORT": (defaults.CALL_PORT,)}, "udp", program="irtt"),
     "fetch": Server({"FETCH_PORT": (defaults.FETCH_PORT,)}, behind_ssh=False,
                     words=("video", "web", str(defaults.FETCH_PORT))),

@@ -104,6 +104,7 @@ IPERF2_PORT = 5001
 MSAK_PORT = 8180
 ETHR_PORT = 8888
 CRUSADER_PORT = 35481
+WEBRTC_PORT = 8189  # TCP, and UDP for the call itself
 IRTT_PORT = 2112
 
 # The lab's remaining addresses.

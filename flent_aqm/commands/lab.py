@@ -30,7 +30,7 @@ from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
 
 # Beside those that every lab has.
 _MORE_SERVERS = ("speedtest", "speedtest-http3", "nuttcp", "iperf2", "msak", "ethr", "crusader",
-                 "irtt-call", "fetch", "quic")
+                 "webrtc", "irtt-call", "fetch", "quic")
 # A script that the command names is no longer than this.
 _SCRIPT_BYTES = 1 << 20
 

@@ -42,7 +42,8 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
                       f"librespeed/speedtest, whose folder {environment.LIBRESPEED} names")),
 }
 # Python packages in the place of programs.
-PACKAGES = {"aioquic": "QUIC (quic_download, cross_traffic=quic, http_version=3)"}
+PACKAGES = {"aioquic": "QUIC (quic_download, cross_traffic=quic, http_version=3)",
+            "aiortc": "the test webrtc_call"}
 
 
 def check_tools(names: Iterable[str]) -> None:

@@ -58,6 +58,7 @@ OPTIONAL: dict[str, Optional] = {
     "ndt7-js": Optional("npm", "@m-lab/ndt7", NDT7_JS_VERSION,
                         "node_modules/@m-lab/ndt7/src/ndt7.js", "M-Lab", "Apache-2.0"),
     "aioquic": Optional("PyPI", "aioquic", "1.7.2", "aioquic", "Jeremy Lainé", "BSD-3-Clause"),
+    "aiortc": Optional("PyPI", "aiortc", "1.16.0", "aiortc", "Jeremy Lainé", "BSD-3-Clause"),
 }
 
 

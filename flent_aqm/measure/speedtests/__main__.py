@@ -9,11 +9,11 @@ import sys
 from collections.abc import Coroutine
 from typing import Any
 
-from flent_aqm.base.defaults import SPEEDTEST_HTTP3_PORT, SPEEDTEST_PORT
+from flent_aqm.base.defaults import SPEEDTEST_HTTP3_PORT, SPEEDTEST_PORT, WEBRTC_PORT
 from flent_aqm.base.errors import AqmError, BadResult
 
 # Of table.py's clients those that are modules here.
-OURS = ("responsiveness", "librespeed", "cloudflare", "ookla_style")
+OURS = ("responsiveness", "librespeed", "cloudflare", "ookla_style", "webrtc_call")
 
 
 def _serve(args: argparse.Namespace) -> None:
@@ -24,6 +24,12 @@ def _serve(args: argparse.Namespace) -> None:
 
 def _serve_http3(args: argparse.Namespace) -> None:
     from flent_aqm.measure.speedtests.server_http3 import serve
+
+    serve(args.port)
+
+
+def _serve_webrtc(args: argparse.Namespace) -> None:
+    from flent_aqm.measure.speedtests.webrtc_server import serve
 
     serve(args.port)
 
@@ -59,6 +65,10 @@ def _measure(args: argparse.Namespace, server: Any, report: Any) -> Coroutine[An
         from flent_aqm.measure.speedtests import ookla_style
 
         return ookla_style.measure(server, report)
+    if args.what == "webrtc_call":
+        from flent_aqm.measure.speedtests import webrtc_call
+
+        return webrtc_call.measure(server, report, length_s=args.call_length_s)
     from flent_aqm.measure.speedtests import responsiveness
 
     return responsiveness.measure(server, report, responsiveness.Parameters(
@@ -74,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--port", type=int, default=SPEEDTEST_PORT)
     http3 = parts.add_parser("serve-http3")
     http3.add_argument("--port", type=int, default=SPEEDTEST_HTTP3_PORT)
+    webrtc = parts.add_parser("serve-webrtc")
+    webrtc.add_argument("--port", type=int, default=WEBRTC_PORT)
     for name in OURS:
         client = parts.add_parser(name)
         client.add_argument("--host", required=True)
@@ -83,6 +95,8 @@ def _parser() -> argparse.ArgumentParser:
         if name == "cloudflare":
             client.add_argument("--http-version", type=int, choices=(1, 2), default=2)
             client.add_argument("--unsent", default="16384")
+        if name == "webrtc_call":
+            client.add_argument("--call-length-s", type=float, default=30.0)
         if name == "responsiveness":
             client.add_argument("--interval-s", type=float, default=5.0)
             client.add_argument("--most-connections", type=int, default=16)
@@ -96,7 +110,8 @@ def main() -> int:
     """Serve, or test and print a report; the exit status."""
     args = _parser().parse_args()
     try:
-        {"serve": _serve, "serve-http3": _serve_http3}.get(args.what, _client)(args)
+        {"serve": _serve, "serve-http3": _serve_http3, "serve-webrtc": _serve_webrtc,
+         }.get(args.what, _client)(args)
     except (BadResult, AqmError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -27,6 +27,8 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "librespeed_cli": {"streams": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")},
     "msak": {"streams": (r"[1-4]", "1 to 4")},
+    "webrtc_call": {"call_length_s": (r"[1-9][0-9]|1[01][0-9]|120",
+                                      "a whole number of seconds, 10 to 120")},
     "crusader": {"streams": (r"[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")},
     "cloudflare": {
         "http_version": (r"[12]", "1 or 2"),
@@ -39,7 +41,8 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 # and where it usually does.
 OWN_SERVERS: Mapping[str, tuple[str, int]] = {
     "msak": ("msak_port", defaults.MSAK_PORT), "ethr": ("ethr_port", defaults.ETHR_PORT),
-    "crusader": ("crusader_port", defaults.CRUSADER_PORT)}
+    "crusader": ("crusader_port", defaults.CRUSADER_PORT),
+    "webrtc_call": ("webrtc_port", defaults.WEBRTC_PORT)}
 
 
 def words_of(client: str, parameter: Callable[..., Any], refuse: Callable[[str], object]

@@ -158,6 +158,21 @@ CLIENTS: Mapping[str, Client] = {
             *_both("latency_{}_ms", "ms", LOWER, "its latency under {}"),
             *_both("loss_{}_percent", "%", LOWER, "its UDP packets that were lost under {}"),
         )),
+    "webrtc_call": Client(
+        "webrtc", "a video call each way by WebRTC, whose rate follows the line's delay",
+        "aiortc 1.16.0: Google's congestion control, REMB, VP8", (), 160, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: SRTP that came, with RTCP"),
+            *_both("rtt_{}_ms", "ms", LOWER,
+                   "its round trip, by the reports on its {}, mean"),
+            *_both("jitter_{}_ms", "ms", LOWER, "its jitter (RFC 3550) of the {}, mean"),
+            *_both("lost_{}_percent", "%", LOWER,
+                   "its packets of the {} that were lost, before they were sent again"),
+            *_both("frame_{}_ms", "ms", LOWER, "95th percentile of how much longer a frame of "
+                   "the {} took than the fastest"),
+            *_both("late_frames_{}_percent", "%", LOWER, "frames of the {} that came over 100 ms "
+                   "behind the fastest"),
+            *_both("lost_frames_{}_percent", "%", LOWER, "frames of the {} that never came"),
+        )),
     "iperf2_bounceback": Client(
         "iperf2", "one TCP connection each way, one after the other, and ten small messages a "
         "second there and back beside it", "iperf 2.1.8, iperf(1), --bounceback-congest", (), 30, (

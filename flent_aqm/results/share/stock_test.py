@@ -81,7 +81,7 @@ STORED_AS: Mapping[str, Callable[[Sequence[str]], Stored]] = {
                      "speedtest_sequential", "speedtest_idle", "ndt7_browser", "responsiveness",
                      "librespeed", "librespeed_browser", "cloudflare", "ookla_style", "nuttcp",
                      "iperf2_bounceback", "goresponsiveness", "librespeed_cli", "msak", "ethr",
-                     "crusader"), _as_is),
+                     "crusader", "webrtc_call"), _as_is),
     "quic_download": _quic,
     "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows, "ping_exp": _pings}
 

@@ -71,6 +71,10 @@ start_servers() {
             "$PYTHON" -P -m flent_aqm.measure.speedtests serve-http3 --port "$SPEEDTEST_HTTP3_PORT" \
                 >/run/speedtest-http3.log 2>&1 &
             ;;
+        webrtc)
+            "$PYTHON" -P -m flent_aqm.measure.speedtests serve-webrtc --port "$WEBRTC_PORT" \
+                >/run/webrtc.log 2>&1 &
+            ;;
         nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;
         iperf2) iperf -s -e -p "$IPERF2_PORT" >/run/iperf2.log 2>&1 & ;;
         msak) # Its records go below the working directory, and its metrics to loopback.

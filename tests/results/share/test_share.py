@@ -27,7 +27,7 @@ SPEEDTESTS = GOLDEN.parent / "speedtests"
 LIKE_LIBRESPEED = {"ndt7_browser", "librespeed_browser", "responsiveness", "cloudflare",
                    "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
                    "librespeed_cli", "msak",
-                   "ethr", "crusader"}
+                   "ethr", "crusader", "webrtc_call"}
 SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home/anna",
            "52:54:00:ab:cd:ef")
 
