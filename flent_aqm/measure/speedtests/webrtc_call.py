@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
@@ -83,7 +84,7 @@ def fill(report: Report, direction: str, sender: Told, receiver: Told, began_s: 
     way, numbers = report.way(direction), report.numbers
     way.start_s, way.end_s = began_s, began_s + length_s
     received = [(at_s, size) for at_s, size in receiver.received if at_s <= length_s]
-    for (before_s, before), (at_s, size) in zip(received, received[1:], strict=False):
+    for (before_s, before), (at_s, size) in pairwise(received):
         way.rates.append((began_s + at_s, at_s - before_s, size - before))
     way.mbps = numbers[f"{direction}_mbps"] = _mbps(received)
     late_ms = _late_ms(way, receiver, began_s)

@@ -85,7 +85,8 @@ async def _serve(port: int, bind: str | None) -> None:
 
 
 def serve(port: int, bind: str | None = None) -> None:
-    """Serve until a signal. bind: an address, None for all. Raises OSError for a port that is taken."""
+    """Serve until a signal. bind: an address, None for all. Raises OSError for a port that is
+    taken."""
     def loop() -> _Loop:
         made = _Loop()
         made.port = port

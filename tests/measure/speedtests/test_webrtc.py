@@ -19,7 +19,7 @@ from .conftest import MODULE
 
 pytest.importorskip("aiortc")
 
-from flent_aqm.measure.speedtests.webrtc import (  # noqa: E402 (needs aiortc)
+from flent_aqm.measure.speedtests.webrtc import (
     FRAMES_PER_S,
     PIXELS,
     Picture,
@@ -27,7 +27,7 @@ from flent_aqm.measure.speedtests.webrtc import (  # noqa: E402 (needs aiortc)
     as_json,
     from_json,
 )
-from flent_aqm.measure.speedtests.webrtc_call import fill  # noqa: E402
+from flent_aqm.measure.speedtests.webrtc_call import fill
 
 
 @pytest.fixture(scope="module")
