@@ -28,7 +28,7 @@ CARRIED_MBPS = 10 * 1448 / 1514
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of four clients through drop-tail and a fair queue at 10 Mbit/s."""
+    """Runs of five clients through drop-tail and a fair queue at 10 Mbit/s."""
     folder = tmp_path_factory.mktemp("speedtests")
     (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
     (folder / "try.batch").write_text("""[Batch::try]
@@ -38,7 +38,7 @@ rate_mbps = 10
 base_delay_ms = 20
 test_parameters = cross_traffic=${cross_traffic};interval_s=1;probes_per_s=5
 for_aqm = no_aqm, fq_codel
-for_tool = librespeed, responsiveness, nuttcp, iperf2
+for_tool = librespeed, responsiveness, nuttcp, iperf2, webrtc
 filename_extra = ${test_name}-${aqm}
 
 [Arg::nuttcp]
@@ -46,6 +46,11 @@ test_name = nuttcp
 
 [Arg::iperf2]
 test_name = iperf2_bounceback
+
+[Arg::webrtc]
+test_name = webrtc_call
+cross_traffic = 1
+test_parameters = cross_traffic=1;call_length_s=10
 
 [Arg::librespeed]
 test_name = librespeed
@@ -112,6 +117,23 @@ def test_responsiveness_tells_queues_apart(sweep: Path) -> None:
     for run in (full, fair):
         assert 1 <= _value(run, "responsiveness_connections_download") <= 16
         assert _value(run, "responsiveness_goodput_upload_mbps") < CARRIED_MBPS * 1.15
+
+
+def test_webrtc_call_beside_bulk_keeps_well_in_a_fair_queue(sweep: Path) -> None:
+    """Its packets don't wait behind the bulk there, and nearly all of its frames come in time;
+    through drop-tail they do, and its rate falls. What it sent is in the capture."""
+    full, fair = (_run(sweep, "webrtc_call", aqm) for aqm in ("no_aqm", "fq_codel"))
+    for way in ("download", "upload"):
+        assert _value(fair, f"webrtc_rtt_{way}_ms") < 60
+        assert _value(fair, f"webrtc_late_frames_{way}_percent") < 5
+        assert _value(fair, f"webrtc_lost_frames_{way}_percent") < 5
+        assert _value(full, f"webrtc_{way}_mbps") < _value(fair, f"webrtc_{way}_mbps")
+        assert (_value(full, f"webrtc_late_frames_{way}_percent")
+                + _value(full, f"webrtc_lost_frames_{way}_percent")) > 20
+    file, = sweep.glob("*webrtc_call-fq_codel*.flent.gz")
+    whole = json.loads(gzip.decompress(file.read_bytes()))
+    captured = [one["download"] for one in whole["raw_values"]["Capture"] if one["download"]]
+    assert len(captured) > 90
 
 
 def test_nuttcp_tells_nothing_of_the_queue(sweep: Path) -> None:
