@@ -22,7 +22,7 @@ from aioquic.quic.events import QuicEvent, StreamDataReceived
 
 from flent_aqm.base.defaults import QUIC_PORT
 from flent_aqm.measure.cross.client import Line, run
-from flent_aqm.measure.ndt7.certificate import self_signed_pem
+from flent_aqm.measure.ndt7.certificate import ED25519, self_signed_pem
 
 ALPN = ["flent-aqm-bulk"]
 OBJECT_BYTES = 1_000_000
@@ -79,7 +79,7 @@ async def _serve(port: int) -> None:
     configuration = QuicConfiguration(alpn_protocols=ALPN, is_client=False,
                                       congestion_control_algorithm="cubic")
     with NamedTemporaryFile() as file:
-        Path(file.name).write_bytes(self_signed_pem({"server"}))
+        Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
         configuration.load_cert_chain(file.name, file.name)
     await serve("::", port, configuration=configuration, create_protocol=Sender)
     await asyncio.Event().wait()

@@ -17,6 +17,13 @@ from datetime import UTC, datetime, timedelta
 from flent_aqm.base.errors import ConfigError
 
 _VALID_DAYS = 3650
+# Kinds of keys. Every browser takes P-256. Signatures by it are of 70 to 72 bytes, by chance, and
+# by Ed25519 always of 64, so that handshakes are of one length; and no random number goes into
+# them. Chromium refuses that; Go, rustls and OpenSSL's clients take it.
+P256, ED25519 = "p256", "ed25519"
+KEYS = (P256, ED25519)
+# The highest bit that random_serial_number() leaves alone: with it all are of one length.
+_SERIAL_TOP = 1 << 158
 
 
 def context_from_files(cert: str, key: str) -> ssl.SSLContext:
@@ -36,12 +43,13 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
     return context
 
 
-def self_signed_context(addresses: Sequence[str]) -> ssl.SSLContext:
+def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLContext:
     """A context with a new certificate for this host, which exists in memory alone.
 
-    addresses: names or IP addresses that it shall be valid for too.
+    addresses: names or IP addresses that it shall be valid for too; key: one of KEYS.
     """
-    pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses})
+    pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},
+                          key)
     # OpenSSL's interface in Python reads files only; this one has no name on any disk.
     handle = os.memfd_create("ndt7-certificate")
     try:
@@ -52,14 +60,16 @@ def self_signed_context(addresses: Sequence[str]) -> ssl.SSLContext:
         os.close(handle)
 
 
-def self_signed_pem(names: set[str]) -> bytes:
-    """Certificate and private key, PEM, one behind the other."""
+def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
+    """Certificate and private key, PEM, one behind the other. kind: one of KEYS."""
     # Imported here, because it is large and most servers have no need of it.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-    key = ec.generate_private_key(ec.SECP256R1())
+    key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+    key = (ed25519.Ed25519PrivateKey.generate() if kind == ED25519
+           else ec.generate_private_key(ec.SECP256R1()))
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm ndt7-server")])
     now = datetime.now(UTC)
     alternatives: list[x509.GeneralName] = []
@@ -73,11 +83,11 @@ def self_signed_pem(names: set[str]) -> bytes:
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
+        .serial_number(x509.random_serial_number() | _SERIAL_TOP)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=_VALID_DAYS))
         .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        .sign(key, hashes.SHA256())
+        .sign(key, None if kind == ED25519 else hashes.SHA256())
     )
     encoding = serialization.Encoding.PEM
     return certificate.public_bytes(encoding) + key.private_bytes(

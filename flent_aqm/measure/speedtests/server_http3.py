@@ -13,7 +13,7 @@ from aioquic.asyncio import serve as serve_quic
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
 
-from flent_aqm.measure.ndt7.certificate import self_signed_pem
+from flent_aqm.measure.ndt7.certificate import ED25519, self_signed_pem
 from flent_aqm.measure.speedtests.endpoints import Request, answer, request_of
 from flent_aqm.measure.speedtests.quic import Bulk, configuration
 
@@ -55,7 +55,7 @@ class Http3(Bulk):
 async def _serve(bind: str, port: int) -> None:
     asked = configuration(client=False)
     with NamedTemporaryFile() as file:
-        Path(file.name).write_bytes(self_signed_pem({"server"}))
+        Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
         asked.load_cert_chain(file.name, file.name)
     await serve_quic(bind, port, configuration=asked, create_protocol=Http3)
     await asyncio.Event().wait()
