@@ -40,7 +40,8 @@ def make(cell: Cell, testbed: Testbed) -> RunOutput:
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
     with testbed.place(cell.scenario, FlentRun(
             as_batch_file(cell), BATCH_NAME, as_words(cell.settings), needs.servers, cell.length_s,
-            programs=chosen_of(needs.tools), encrypted=needs.encrypted)) as place:
+            programs=chosen_of(needs.tools), encrypted=needs.encrypted,
+            browser="chromium" in needs.tools)) as place:
         try:
             outcome = place.run()
             data = _only(place, "*.flent.gz")

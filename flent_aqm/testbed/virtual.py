@@ -36,6 +36,10 @@ MEMORY_FOLDER = Path("/dev/shm")
 # told that the processor lacks them: man 3 OPENSSL_ia32cap. Runs without such programs do
 # without the variable, as another environment would change their data.
 WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
+# What servers' own certificates are made with, where no browser has to take them: then every
+# handshake is as long as any other. OpenSSL puts addresses of its memory into its random numbers,
+# and they differ where Python is installed elsewhere.
+ONE_LENGTH = {"TLS_KEY": "ed25519"}
 # The kernel's words when the host's process of one of its programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 
@@ -207,7 +211,8 @@ class VirtualTestbed:
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """A guest that runs Flent on its client."""
-        env = {**CELL_ENVIRONMENT, **(WITHOUT_RDRAND if run.encrypted else {})}
+        env = {**CELL_ENVIRONMENT, **(WITHOUT_RDRAND if run.encrypted else {}),
+               **(ONE_LENGTH if run.encrypted and not run.browser else {})}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                   programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
                   kernel=self.kernel(scenario.kernel))

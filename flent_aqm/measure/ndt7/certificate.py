@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The TLS side of a server: a certificate from files, or one of our own making.
 
-    python -m flent_aqm.measure.ndt7.certificate FILE    writes one, for a server of others
+    python -m flent_aqm.measure.ndt7.certificate FILE KIND    writes one, for a server of others
 """
 
 from __future__ import annotations
@@ -97,4 +97,4 @@ def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
 
 if __name__ == "__main__":
     with open(sys.argv[1], "xb") as _file:
-        _file.write(self_signed_pem({socket.gethostname()}))
+        _file.write(self_signed_pem({socket.gethostname()}, sys.argv[2]))

@@ -55,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="TCP congestion control; without it the kernel's default is used "
         "(default: %(default)s)",
     )
+    # The lab's, where every handshake is to be as long as any other: see certificate.py.
+    parser.add_argument("--own-key", choices=("p256", "ed25519"), default="p256", help=SUPPRESS)
     # Tests of this server needn't last as long as the protocol's.
     parser.add_argument("--duration", type=float, default=TEST_DURATION_S, help=SUPPRESS)
 
@@ -108,6 +110,7 @@ def _tls_source(args: argparse.Namespace) -> TlsSource:
     def made() -> ssl.SSLContext:
         from flent_aqm.measure.ndt7.certificate import self_signed_context
 
-        return self_signed_context([addr for addr in args.bind if addr not in ("0.0.0.0", "::")])
+        return self_signed_context(
+            [addr for addr in args.bind if addr not in ("0.0.0.0", "::")], args.own_key)
 
     return made

@@ -19,7 +19,7 @@ OURS = ("responsiveness", "librespeed", "cloudflare", "ookla_style", "webrtc_cal
 def _serve(args: argparse.Namespace) -> None:
     from flent_aqm.measure.speedtests.server import serve
 
-    serve(args.port, args.tls_port)
+    serve(args.port, args.tls_port, own_key=args.own_key)
 
 
 def _serve_http3(args: argparse.Namespace) -> None:
@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     serve = parts.add_parser("serve")
     serve.add_argument("--tls-port", type=int)
     serve.add_argument("--port", type=int, default=SPEEDTEST_PORT)
+    serve.add_argument("--own-key", choices=("p256", "ed25519"), default="p256")
     http3 = parts.add_parser("serve-http3")
     http3.add_argument("--port", type=int, default=SPEEDTEST_HTTP3_PORT)
     webrtc = parts.add_parser("serve-webrtc")

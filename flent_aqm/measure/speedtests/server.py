@@ -72,31 +72,32 @@ class _Connection(asyncio.Protocol):
                 self._grammar.writable()
 
 
-async def _serve(bind: str | None, port: int, tls_port: int | None) -> None:
+async def _serve(bind: str | None, port: int, tls_port: int | None, own_key: str) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     servers = [await loop.create_server(_Connection, bind, port, backlog=_BACKLOG)]
     if tls_port is not None:
-        servers.append(await loop.create_server(_Connection, bind, tls_port, ssl=_context(),
-                                                backlog=_BACKLOG))
+        servers.append(await loop.create_server(
+            _Connection, bind, tls_port, ssl=_context(own_key), backlog=_BACKLOG))
     await stopped.wait()
     for server in servers:
         server.close()
 
 
-def _context() -> ssl.SSLContext:
-    """Of a certificate made for this process."""
+def _context(own_key: str) -> ssl.SSLContext:
+    """Of a certificate made for this process, with a key of that kind."""
     # Imported here, because it is large and only TLS needs it.
     from flent_aqm.measure.ndt7.certificate import self_signed_context
 
-    context = self_signed_context([])
+    context = self_signed_context([], own_key)
     context.set_alpn_protocols(["h2", "http/1.1"])
     return context
 
 
-def serve(port: int, tls_port: int | None = None, *, bind: str | None = None) -> None:
-    """Serve until SIGINT or SIGTERM, on tls_port over TLS. bind: an address, None for all. Raises
-    OSError for a port that is taken."""
-    asyncio.run(_serve(bind, port, tls_port))
+def serve(port: int, tls_port: int | None = None, *, bind: str | None = None,
+          own_key: str = "p256") -> None:
+    """Serve until SIGINT or SIGTERM, on tls_port over TLS. bind: an address, None for all;
+    own_key: of KEYS in certificate.py. Raises OSError for a port that is taken."""
+    asyncio.run(_serve(bind, port, tls_port, own_key))

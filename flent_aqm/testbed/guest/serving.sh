@@ -54,14 +54,14 @@ start_servers() {
         netserver) netserver -D >/dev/null 2>&1 & ;;
         ndt7)
             "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
-                >/run/ndt7.log 2>&1 &
+                --own-key "${TLS_KEY:-p256}" >/run/ndt7.log 2>&1 &
             ;;
         ndt7-cleartext) # starts faster, as it makes no certificate
             "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
             ;;
         speedtest)
             "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
-                --tls-port "$SPEEDTEST_TLS_PORT" >/run/speedtest.log 2>&1 &
+                --tls-port "$SPEEDTEST_TLS_PORT" --own-key "${TLS_KEY:-p256}" >/run/speedtest.log 2>&1 &
             ;;
         speedtest-cleartext)
             "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
@@ -90,7 +90,7 @@ start_servers() {
             set --
             if [ "$server" = ndt-server ]; then
                 # It makes no certificate by itself.
-                "$PYTHON" -P -m flent_aqm.measure.ndt7.certificate pem || exit
+                "$PYTHON" -P -m flent_aqm.measure.ndt7.certificate pem "${TLS_KEY:-p256}" || exit
                 set -- -ndt7_addr ":$NDT7_TLS_PORT" -cert pem -key pem
             fi
             "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server "$@" \
