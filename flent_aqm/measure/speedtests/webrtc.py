@@ -123,8 +123,13 @@ class End:
         return str(self._connection.localDescription.sdp)
 
     async def accept(self, answer: str) -> None:
-        """Take the other end's description."""
-        await self._connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+        """Take the other end's description. Raises BadResult."""
+        try:
+            await self._connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+        # Of an odd one aiortc raises whatever comes to it.
+        except Exception as fault:
+            raise BadResult(f"the other end's session description can't be read ({fault!r}); it "
+                            f"starts with {answer[:60]!r}") from None
 
     async def answer(self, offer: str) -> str:
         """Take the other end's description; gives this one's."""

@@ -96,6 +96,7 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
     (b"HTTP/1.1 400 Bad Request\r\n\r\n", "expected JSON"),
     (b"[]\n", "refused the call"),
     (b"", "expected JSON"),
+    (b'{"sdp": "v=0"}\n', "session description can't be read"),
 ])
 def test_server_of_another_kind_is_named(answer: bytes, expected: str) -> None:
     """One line, and exit status 1."""
