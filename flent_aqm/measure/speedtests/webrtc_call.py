@@ -35,7 +35,8 @@ async def measure(server: Server, report: Report, *, length_s: float) -> None:
     try:
         async with asyncio.timeout(PATIENCE_S):
             reader, writer = await asyncio.open_connection(
-                *server.address[:2], family=server.family, limit=_LONGEST_LINE)
+                str(server.address[0]), int(str(server.address[1])), family=server.family,
+                limit=_LONGEST_LINE)
     except (OSError, TimeoutError) as fault:
         raise BadResult(f"no connection to {server.name}: "
                         f"{getattr(fault, 'strerror', None) or 'no answer'}") from None

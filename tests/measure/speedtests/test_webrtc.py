@@ -151,8 +151,9 @@ def test_report_of_the_other_end_is_checked() -> None:
     """It comes back as it was, and garbage is refused."""
     told = Told(3, 5, [(0.1, 6000)], [(0.2, 10)], [(1.0, 2, 0.5, None)])
     assert from_json(json.loads(json.dumps(as_json(told)))) == told
-    for garbage in (None, [], {}, {**as_json(told), "frames": [[1]]},
-                    {**as_json(told), "sent": "many"}):
+    odd: list[object] = [None, [], {}, {**as_json(told), "frames": [[1]]},
+                         {**as_json(told), "sent": "many"}]
+    for garbage in odd:
         with pytest.raises(BadResult, match="can't be read"):
             from_json(garbage)
 
