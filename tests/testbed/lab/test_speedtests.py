@@ -8,6 +8,7 @@ import gzip
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ rate_mbps = 10
 base_delay_ms = 20
 test_parameters = cross_traffic=${cross_traffic};interval_s=1;probes_per_s=5
 for_aqm = no_aqm, fq_codel
-for_tool = librespeed, responsiveness, nuttcp, iperf2, webrtc
+for_tool = librespeed, responsiveness, nuttcp, iperf2""" + (
+        ", webrtc" if find_spec("aiortc") else "") + """
 filename_extra = ${test_name}-${aqm}
 
 [Arg::nuttcp]
@@ -119,6 +121,7 @@ def test_responsiveness_tells_queues_apart(sweep: Path) -> None:
         assert _value(run, "responsiveness_goodput_upload_mbps") < CARRIED_MBPS * 1.15
 
 
+@pytest.mark.skipif(not find_spec("aiortc"), reason="aiortc is optional")
 def test_webrtc_call_beside_bulk_keeps_well_in_a_fair_queue(sweep: Path) -> None:
     """Its packets don't wait behind the bulk there, and nearly all of its frames come in time;
     through drop-tail they do. What it sent is in the capture."""
