@@ -33,7 +33,7 @@ from flent_aqm.base.paths import resource_dir
 from flent_aqm.measure.runners.speedtest import PROGRAMS
 from flent_aqm.setup.chosen_tools import CHOSEN
 from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.versions import tool_versions
+from flent_aqm.setup.parts import tool_versions
 
 RESULTS = Path(__file__).parent / "results"
 FLENT = Path(sys.executable).with_name("flent")

@@ -18,7 +18,7 @@ from pathlib import Path
 from flent_aqm import __version__
 from flent_aqm.base.errors import AqmError
 from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.versions import tool_versions
+from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep.pool import cores_for
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all

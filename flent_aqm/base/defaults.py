@@ -46,8 +46,7 @@ EF_DSCPS, BACKGROUND_DSCPS = (0xB8, 0xC0, 0x90), (0x20, 0x04)
 # DRR's flows, likewise.
 DRR_FLOWS = 64
 
-# Latency probes run this long before and after the load, in seconds.
-PROBE_MARGIN_S = 5
+# Between latency probes of irtt and of ping.
 IRTT_INTERVAL_S = 0.01
 PING_INTERVAL_S = 0.2
 
@@ -99,7 +98,7 @@ NETPERF_PORT = 12865
 SPEEDTEST_PORT, SPEEDTEST_TLS_PORT = 8090, 8490
 # The same number, over UDP.
 SPEEDTEST_HTTP3_PORT = SPEEDTEST_TLS_PORT
-NUTTCP_PORT, NUTTCP_DATA_PORT = 5100, 5101
+NUTTCP_PORT = 5100
 IPERF2_PORT = 5001
 MSAK_PORT = 8180
 ETHR_PORT = 8888

@@ -7,15 +7,15 @@ ones. It is in CACHE/new-tc and not in CACHE/bin: only runs that need it have it
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError, SetupError
+from flent_aqm.base.errors import SetupError
 from flent_aqm.base.paths import find_cached
-from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.shell import find_program
 from flent_aqm.setup import debs, install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
+from flent_aqm.setup.versions import version_of
 
 OLDEST = (6, 18)
 # tc and the libraries that it is linked with.
@@ -75,8 +75,4 @@ def find_new_tc() -> Path | None:
 
 def tc_version(program: Path) -> tuple[int, int]:
     """Major and minor version of iproute2; (0, 0) if it doesn't say."""
-    try:
-        found = re.search(r"iproute2-(\d+)\.(\d+)", run([program, "-V"]))
-    except AqmError:
-        return (0, 0)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    return version_of([program, "-V"], r"iproute2-(\d+)\.(\d+)")

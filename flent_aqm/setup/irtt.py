@@ -8,14 +8,14 @@ program is linked statically and runs on older systems too.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError, SetupError
-from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.errors import SetupError
+from flent_aqm.base.shell import find_program
 from flent_aqm.setup import debs, install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
+from flent_aqm.setup.versions import version_of
 
 OLDEST_GO = (1, 22)
 
@@ -53,8 +53,4 @@ def irtt_is_there() -> bool:
 
 def go_version(program: Path) -> tuple[int, int]:
     """Major and minor version of the Go that built an irtt; (0, 0) if it doesn't say."""
-    try:
-        match = re.search(r"go version: go(\d+)\.(\d+)", run([program, "version"]))
-    except AqmError:
-        return (0, 0)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
+    return version_of([program, "version"], r"go version: go(\d+)\.(\d+)")

@@ -8,11 +8,11 @@ import re
 import shutil
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError, CommandFailed, SetupError, ToolMissing
-from flent_aqm.base.shell import run
+from flent_aqm.base.errors import CommandFailed, SetupError, ToolMissing
 from flent_aqm.setup import install
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
+from flent_aqm.setup.versions import version_of
 
 VERSION = "0.3.1"
 FOLDER = f"ndt7-client-{VERSION}"
@@ -67,21 +67,12 @@ def find_cargo() -> Path:
     for candidate in (shutil.which("cargo"), *numbered):
         if candidate is None:
             continue
-        version = cargo_version(Path(candidate))
+        version = version_of([candidate, "--version"], r"^cargo (\d+)\.(\d+)")
         if version >= OLDEST_RUST:
             return Path(candidate)
         seen.append(f"{candidate} is {version[0]}.{version[1]}")
     raise ToolMissing(f"building ndt7-client {VERSION} needs cargo >= 1.88 "
                       f"({'; '.join(seen) or 'none found'}); run: make packages")
-
-
-def cargo_version(cargo: Path) -> tuple[int, int]:
-    """Major and minor version; (0, 0) if it doesn't run."""
-    try:
-        match = re.match(r"cargo (\d+)\.(\d+)", run([cargo, "--version"]))
-    except AqmError:
-        return (0, 0)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def environment(cargo: Path) -> dict[str, str]:

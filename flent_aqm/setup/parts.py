@@ -188,3 +188,9 @@ def _without_metadata(name: str, group: str) -> Part:
         return Part(name, group, False, "", "", GET_PYTHON)
     version: str = import_module("flent.build_info").VERSION
     return Part(name, group, True, version, str(Path(spec.origin).parents[1]), GET_PYTHON)
+
+
+def tool_versions() -> dict[str, str]:
+    """Return, by name, the version of each part found that measuring needs, as it is kept with
+    each run; "" where it doesn't say."""
+    return {part.name: part.version for part in all_parts() if part.group == "run" and part.found}

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions of what measures, as they are kept with each run."""
+"""Versions of programs, as they print them."""
 
 from __future__ import annotations
 
-from flent_aqm.setup.parts import all_parts
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.base.shell import run
 
 
-def tool_versions() -> dict[str, str]:
-    """Name -> version of each part found that measuring needs; "" where it doesn't say."""
-    return {part.name: part.version for part in all_parts() if part.group == "run" and part.found}
+def version_of(argv: Sequence[str | Path], pattern: str) -> tuple[int, int]:
+    """Run argv and return a major and a minor version: the two groups of pattern, a regular
+    expression, in what it prints. (0, 0) if it doesn't run or doesn't say."""
+    try:
+        found = re.search(pattern, run(argv))
+    except AqmError:
+        return (0, 0)
+    return (int(found[1]), int(found[2])) if found else (0, 0)

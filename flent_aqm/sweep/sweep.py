@@ -20,7 +20,7 @@ from flent_aqm.base.words import counted
 from flent_aqm.results import status
 from flent_aqm.setup.chosen_tools import check_tools
 from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.versions import tool_versions
+from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep import preflight, summary
 from flent_aqm.sweep.cluster.address import parse_scheduler
 from flent_aqm.sweep.finish import SweepFacts

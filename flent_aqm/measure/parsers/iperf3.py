@@ -75,7 +75,6 @@ class Report:
     cpu_client_pct: float | None
     cpu_server_pct: float | None
     sender_congestion_control: str | None
-    receiver_congestion_control: str | None
     error: str | None
 
 
@@ -110,7 +109,6 @@ def _report(document: dict[str, Any]) -> Report:
         cpu_client_pct=cpu.get("host_total"),
         cpu_server_pct=cpu.get("remote_total"),
         sender_congestion_control=end.get("sender_tcp_congestion"),
-        receiver_congestion_control=end.get("receiver_tcp_congestion"),
         error=document.get("error"),
     )
 

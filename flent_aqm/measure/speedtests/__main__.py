@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from flent_aqm.base.defaults import SPEEDTEST_HTTP3_PORT, SPEEDTEST_PORT, WEBRTC_PORT
-from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.errors import AqmError
 
 # Of table.py's clients those that are modules here.
 OURS = ("responsiveness", "librespeed", "cloudflare", "ookla_style", "webrtc_call")
@@ -113,7 +113,7 @@ def main() -> int:
     try:
         {"serve": _serve, "serve-http3": _serve_http3, "serve-webrtc": _serve_webrtc,
          }.get(args.what, _client)(args)
-    except (BadResult, AqmError) as error:
+    except AqmError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except OSError as error:

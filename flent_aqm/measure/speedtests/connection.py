@@ -57,6 +57,37 @@ class Reply:
         return (self.end_s - self.sent_s) * 1000
 
 
+class PendingRequest:
+    """A request until its answer is there. future has the reply, or a BadResult; left: bytes of
+    an upload that are still to be sent."""
+
+    def __init__(self, method: str, size: int, count: Count | None) -> None:
+        self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.reply = Reply(time.monotonic())
+        self.count = count
+        self.is_upload = method == "POST"
+        self.left = size
+
+    def take(self, data: bytes) -> None:
+        """Take a piece of the answer's body."""
+        self.reply.size += len(data)
+        if len(self.reply.body) < KEPT_BYTES:
+            self.reply.body += bytes(data[:KEPT_BYTES])
+        if self.count is not None and not self.is_upload:
+            self.count(len(data))
+
+    def finish(self, now_s: float) -> None:
+        """The answer is whole."""
+        self.reply.end_s = now_s
+        if not self.future.done():
+            self.future.set_result(self.reply)
+
+    def fail(self, fault: BadResult) -> None:
+        """There will be no answer, unless it is there already."""
+        if not self.future.done():
+            self.future.set_exception(fault)
+
+
 def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> Server:
     """The address of a server. Raises BadResult for a name that nobody knows."""
     family = {4: socket.AF_INET, 6: socket.AF_INET6}.get(ip_version or 0, socket.AF_UNSPEC)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 
 import h2.config
 import h2.connection
@@ -13,22 +12,11 @@ import h2.events
 import h2.exceptions
 
 from flent_aqm.measure.speedtests.bulk import Inbound, settings_for_bulk
-from flent_aqm.measure.speedtests.connection import KEPT_BYTES, Connection, Count, Reply, Server
+from flent_aqm.measure.speedtests.connection import Connection, Count, PendingRequest, Reply, Server
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.wake import WakeAt
 
 _AGENT = "flent-aqm"
-
-
-@dataclass
-class _Stream:
-    """A request. left: bytes that are still to be sent; sends: it is an upload."""
-
-    future: asyncio.Future[Reply]
-    reply: Reply
-    count: Count | None
-    sends: bool
-    left: int
 
 
 class Http2Connection(Connection):
@@ -40,7 +28,7 @@ class Http2Connection(Connection):
         super().__init__(server)
         self._http = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=True, header_encoding="utf-8"))
-        self._streams: dict[int, _Stream] = {}
+        self._streams: dict[int, PendingRequest] = {}
         self._inbound = Inbound()
         self._wake: WakeAt
 
@@ -52,16 +40,15 @@ class Http2Connection(Connection):
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
-        stream = _Stream(asyncio.get_running_loop().create_future(), Reply(time.monotonic()),
-                         count, method == "POST", size)
+        stream = PendingRequest(method, size, count)
         if self.transport.is_closing():
-            stream.future.set_exception(self.broken("the server closed it"))
+            stream.fail(self.broken("the server closed it"))
             return stream.future
         number = self._http.get_next_available_stream_id()
         headers = [(":method", method), (":path", path), (":authority", self.server.name),
                    (":scheme", "https" if self.server.secure else "http"),
                    ("user-agent", _AGENT), ("accept-encoding", "identity")]
-        if stream.sends:
+        if stream.is_upload:
             # No length, so that our server counts it past its h2, see bulk.py.
             headers.append(("content-type", "application/octet-stream"))
         self._streams[number] = stream
@@ -101,7 +88,7 @@ class Http2Connection(Connection):
                     continue
                 self.transport.write(self._inbound.used(number, len(piece)))
                 if stream := self._streams.get(number):
-                    self._take(stream, piece)
+                    stream.take(piece)
         except h2.exceptions.ProtocolError as fault:
             self.fail(f"its answer is not HTTP/2: {fault}")
             self.transport.abort()
@@ -125,23 +112,11 @@ class Http2Connection(Connection):
                 value for name, value in event.headers or () if str(name) == ":status"))
         elif isinstance(event, h2.events.DataReceived):
             self._http.acknowledge_received_data(event.flow_controlled_length, number)
-            self._take(stream, event.data or b"")
+            stream.take(event.data or b"")
         elif isinstance(event, h2.events.StreamEnded):
-            del self._streams[number]
-            stream.reply.end_s = now_s
-            if not stream.future.done():
-                stream.future.set_result(stream.reply)
+            self._streams.pop(number).finish(now_s)
         elif isinstance(event, h2.events.StreamReset):
-            del self._streams[number]
-            if not stream.future.done():
-                stream.future.set_exception(self.broken("the server reset a request"))
-
-    def _take(self, stream: _Stream, data: bytes) -> None:
-        stream.reply.size += len(data)
-        if len(stream.reply.body) < KEPT_BYTES:
-            stream.reply.body += data[:KEPT_BYTES]
-        if stream.count is not None and not stream.sends:
-            stream.count(len(data))
+            self._streams.pop(number).fail(self.broken("the server reset a request"))
 
     def _flush(self) -> None:
         if (data := self._http.data_to_send()) and not self.transport.is_closing():
@@ -149,6 +124,5 @@ class Http2Connection(Connection):
 
     def fail(self, why: str) -> None:
         for stream in self._streams.values():
-            if not stream.future.done():
-                stream.future.set_exception(self.broken(why))
+            stream.fail(self.broken(why))
         self._streams.clear()

@@ -7,7 +7,6 @@ import asyncio
 import socket
 import ssl
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from aioquic.h3.events import DataReceived, HeadersReceived
@@ -16,10 +15,10 @@ from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamReset
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.connection import (
-    KEPT_BYTES,
     PATIENCE_S,
     Connection,
     Count,
+    PendingRequest,
     Reply,
     Server,
 )
@@ -28,22 +27,12 @@ from flent_aqm.measure.speedtests.quic import Bulk, configuration
 _AGENT = b"flent-aqm"
 
 
-@dataclass
-class _Stream:
-    """A request; sends: it is an upload."""
-
-    future: asyncio.Future[Reply]
-    reply: Reply
-    count: Count | None
-    sends: bool
-
-
 class Http3Connection(Connection):
     """See Connection. QUIC's handshake is TLS' as well, and counts as tcp_ms."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)
-        self._streams: dict[int, _Stream] = {}
+        self._streams: dict[int, PendingRequest] = {}
         self._end: Bulk | None = None
 
     async def open(self) -> None:
@@ -79,17 +68,16 @@ class Http3Connection(Connection):
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         assert self._end is not None
-        stream = _Stream(asyncio.get_running_loop().create_future(), Reply(time.monotonic()),
-                         count, method == "POST")
+        stream = PendingRequest(method, size, count)
         if self._ended:
-            stream.future.set_exception(self.broken(self._ended))
+            stream.fail(self.broken(self._ended))
             return stream.future
         number = self._end._quic.get_next_available_stream_id()
         self._streams[number] = stream
         headers = [(b":method", method.encode()), (b":path", path.encode()),
                    (b":authority", self.server.name.encode()), (b":scheme", b"https"),
                    (b"user-agent", _AGENT), (b"accept-encoding", b"identity")]
-        if stream.sends:
+        if stream.is_upload:
             headers.append((b"content-type", b"application/octet-stream"))
         self._end.http.send_headers(number, headers, end_stream=not size)
         if size:
@@ -104,9 +92,7 @@ class Http3Connection(Connection):
         if isinstance(event, ConnectionTerminated):
             self.fail(event.reason_phrase or "the server ended it")
         elif isinstance(event, StreamReset) and event.stream_id in self._streams:
-            future = self._streams.pop(event.stream_id).future
-            if not future.done():
-                future.set_exception(self.broken("the server reset a request"))
+            self._streams.pop(event.stream_id).fail(self.broken("the server reset a request"))
         assert self._end is not None
         for found in self._end.http.handle_event(event):
             stream = self._streams.get(getattr(found, "stream_id", -1))
@@ -116,22 +102,14 @@ class Http3Connection(Connection):
                 stream.reply.first_s = now_s
                 stream.reply.status = int(dict(found.headers).get(b":status", b"0"))
             elif isinstance(found, DataReceived):
-                stream.reply.size += len(found.data)
-                if len(stream.reply.body) < KEPT_BYTES:
-                    stream.reply.body += found.data[:KEPT_BYTES]
-                if stream.count is not None and not stream.sends:
-                    stream.count(len(found.data))
+                stream.take(found.data)
             if getattr(found, "stream_ended", False):
-                stream.reply.end_s = now_s
-                del self._streams[found.stream_id]
-                if not stream.future.done():
-                    stream.future.set_result(stream.reply)
+                self._streams.pop(found.stream_id).finish(now_s)
 
     def fail(self, why: str) -> None:
         self._ended = self._ended or why
         for stream in self._streams.values():
-            if not stream.future.done():
-                stream.future.set_exception(self.broken(why))
+            stream.fail(self.broken(why))
         self._streams.clear()
 
     def fill(self) -> None:

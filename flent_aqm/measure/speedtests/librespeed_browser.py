@@ -17,13 +17,13 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.chromium import show
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.measure.speedtests.report import Report, exit_status
 
 END_S = 120.0
 # The page would come from the server that it tests; here it comes from loopback.
 WORDS = ("--disable-web-security",)
 # States of the worker.
-_DOWNLOAD, _UPLOAD, _ABORTED = 1, 3, 5
+_DOWNLOAD, _UPLOAD = 1, 3
 _WAYS = {_DOWNLOAD: ("download", "dlStatus"), _UPLOAD: ("upload", "ulStatus")}
 _NUMBERS = {"download_mbps": "dlStatus", "upload_mbps": "ulStatus", "ping_ms": "pingStatus",
             "jitter_ms": "jitterStatus"}
@@ -98,12 +98,7 @@ def main() -> int:
                 heard.take, patience_s=END_S, words=WORDS):
         print(f"LibreSpeed's page in {chromium} did not end within {END_S:g} s", file=sys.stderr)
         return 1
-    try:
-        print(heard.conclude().text())
-    except BadResult as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_status("librespeed_browser", lambda: print(heard.conclude().text()))
 
 
 if __name__ == "__main__":

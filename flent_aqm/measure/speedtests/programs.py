@@ -19,8 +19,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from flent_aqm.base.errors import AqmError, BadResult
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.report import Report, exit_status
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,8 @@ def main() -> int:
                for option, value in zip(more[::2], more[1::2], strict=True)}
     # Whoever ends this process ends the program with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    try:
-        print(measure(name, Asked(program, host, int(port), options)).text())
-    except AqmError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"error: {name}: {error.strerror or error}", file=sys.stderr)
-        return 1
-    return 0
+    asked = Asked(program, host, int(port), options)
+    return exit_status(name, lambda: print(measure(name, asked).text()))
 
 
 if __name__ == "__main__":

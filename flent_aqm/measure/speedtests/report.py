@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+from flent_aqm.base.errors import AqmError
 
 STEP_S = 0.2
 
@@ -79,6 +82,21 @@ class Report:
                           for end_s, length_s, size in way.rates if length_s > 0],
                 "probes": [_probe(one, epoch_s) for one in way.probes],
             } for name, way in self.ways.items() if way.start_s is not None}})
+
+
+def exit_status(name: str, run: Callable[[], None]) -> int:
+    """Run a client and return its exit status: 1, with a line on standard error, where run()
+    raises AqmError or OSError. name: the client's. (__main__.py does the same by itself: its
+    servers don't import this module.)"""
+    try:
+        run()
+    except AqmError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"error: {name}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def _probe(probe: tuple[float, str, float], epoch_s: float) -> Mapping[str, Any]:

@@ -25,14 +25,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Client:
-    """prefix: of its metrics; method: one sentence; endpoints: paths of our server that it
-    uses, none for a program with a server of its own; longest_s: no test of it takes longer
-    on a line of 10 Mbit/s or more; source: of the method."""
+    """A speed test's client. prefix: of its metrics; method: one sentence; source: of the method;
+    longest_s: no test of it takes longer on a line of 10 Mbit/s or more."""
 
     prefix: str
     method: str
     source: str
-    endpoints: tuple[str, ...]
     longest_s: float
     numbers: tuple[Number, ...]
 
@@ -47,8 +45,7 @@ CLIENTS: Mapping[str, Client] = {
     "responsiveness": Client(
         "responsiveness",
         "growing numbers of HTTP/2 connections, with requests beside and among them",
-        "draft-ietf-ippm-responsiveness-09", ("/.well-known/nq", "/large", "/small", "/upload"),
-        100, (
+        "draft-ietf-ippm-responsiveness-09", 100, (
             *_both("rpm_{}", "RPM", HIGHER, "round trips per minute under {}"),
             *_both("foreign_rpm_{}", "RPM", HIGHER, "its part of new connections, {}"),
             *_both("loaded_rpm_{}", "RPM", HIGHER, "its part of the loading connections, {}"),
@@ -69,17 +66,14 @@ CLIENTS: Mapping[str, Client] = {
     "librespeed": Client(
         "librespeed",
         "ten requests on the idle line; five downloads, then three uploads, at once",
-        "librespeed/speedtest, speedtest_worker.js",
-        ("/empty", "/garbage"), 50, (
+        "librespeed/speedtest, speedtest_worker.js", 50, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}, with 6 % for headers"),
             Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
             Number("jitter_ms", "ms", LOWER, "its jitter: of the idle line, smoothed"),
         )),
     "librespeed_browser": Client(
         "librespeed_browser", "LibreSpeed's own script in headless Chromium",
-        "librespeed/speedtest, speedtest_worker.js, which runs",
-        ("/backend/garbage.php", "/backend/empty.php"),
-        60, (
+        "librespeed/speedtest, speedtest_worker.js, which runs", 60, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}, with 6 % for headers"),
             Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
             Number("jitter_ms", "ms", LOWER, "its jitter: of the idle line, smoothed"),
@@ -88,7 +82,7 @@ CLIENTS: Mapping[str, Client] = {
         "cloudflare",
         "requests of growing sizes, one after the other, with a small one beside them "
         "every 400 ms",
-        "cloudflare/speedtest, defaultConfig.ts", ("/__down", "/__up"), 200, (
+        "cloudflare/speedtest, defaultConfig.ts", 200, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the 90th percentile of requests"),
             Number("latency_ms", "ms", LOWER, "its latency: median on the idle line"),
             Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
@@ -99,7 +93,7 @@ CLIENTS: Mapping[str, Client] = {
     "ookla_style": Client(
         "ookla_style_client",
         "four to eight connections that ask for chunks, a small request every 200 ms",
-        "Ookla's support pages; the rest is ours", ("/latency", "/download", "/chunk"), 35, (
+        "Ookla's support pages; the rest is ours", 35, (
             *_both("{}_mbps", "Mbit/s", HIGHER,
                    "its {}: mean of 20 slices without the fastest 10 % and slowest 30 %"),
             Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
@@ -112,15 +106,14 @@ CLIENTS: Mapping[str, Client] = {
     # Programs with servers of their own.
     "nuttcp": Client(
         "nuttcp", "one TCP connection each way, one after the other", "nuttcp 6.1.2, nuttcp(8)",
-        (), 22, (
+        22, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {} at the receiver"),
             *_both("retransmits_{}", "packets", LOWER, "what its sender of the {} sent again"),
             Number("rtt_ms", "ms", LOWER, "its round trip: of connecting, before the upload"),
         )),
     "goresponsiveness": Client(
         "goresponsiveness", "growing numbers of HTTP/2 connections each way, with requests beside "
-        "and among them", "network-quality/goresponsiveness, January 2024",
-        ("/config", "/large", "/small", "/upload"), 90, (
+        "and among them", "network-quality/goresponsiveness, January 2024", 90, (
             Number("rpm", "RPM", HIGHER, "its final RPM, by 90th percentiles"),
             Number("trimmed_rpm", "RPM", HIGHER, "its final RPM, by trimmed means"),
             *_both("rpm_{}", "RPM", HIGHER, "its RPM under {}, by 90th percentiles"),
@@ -130,29 +123,28 @@ CLIENTS: Mapping[str, Client] = {
         )),
     "librespeed_cli": Client(
         "librespeed_cli", "requests on the idle line; three downloads, then three uploads, at once",
-        "librespeed/speedtest-cli, August 2026", ("/backend/garbage.php", "/backend/empty.php"),
-        50, (
+        "librespeed/speedtest-cli, August 2026", 50, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
             Number("ping_ms", "ms", LOWER, "its ping: the mean on the idle line"),
             Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
         )),
     "msak": Client(
         "msak", "two WebSocket streams each way, one direction after the other, download by BBR",
-        "m-lab/msak, throughput1, February 2026", (), 30, (
+        "m-lab/msak, throughput1, February 2026", 30, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the sum of its streams"),
             *_both("rtt_{}_ms", "ms", LOWER, "its round trip: TCP's at the end of the {}"),
             *_both("min_rtt_{}_ms", "ms", LOWER, "TCP's smallest round trip of the {}"),
         )),
     "ethr": Client(
         "ethr", "messages there and back on the idle line; then one TCP connection each way",
-        "microsoft/ethr, December 2025", (), 40, (
+        "microsoft/ethr, December 2025", 40, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the mean of its seconds"),
             Number("latency_ms", "ms", LOWER, "its latency: the mean on the idle line"),
             Number("latency_max_ms", "ms", LOWER, "its longest latency of the idle line"),
         )),
     "crusader": Client(
         "crusader", "eight TCP connections each way, one direction after the other, and a small "
-        "UDP packet every 5 ms", "Zoxc/crusader, April 2025", (), 45, (
+        "UDP packet every 5 ms", "Zoxc/crusader, April 2025", 45, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
             Number("idle_ms", "ms", LOWER, "its latency of the idle line"),
             *_both("latency_{}_ms", "ms", LOWER, "its latency under {}"),
@@ -175,7 +167,7 @@ CLIENTS: Mapping[str, Client] = {
         )),
     "iperf2_bounceback": Client(
         "iperf2", "one TCP connection each way, one after the other, and ten small messages a "
-        "second there and back beside it", "iperf 2.1.8, iperf(1), --bounceback-congest", (), 30, (
+        "second there and back beside it", "iperf 2.1.8, iperf(1), --bounceback-congest", 30, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}, the working load"),
             *_both("rps_{}", "1/s", HIGHER, "its responses a second under {}"),
             *_both("bounceback_{}_ms", "ms", LOWER, "its mean bounceback under {}"),

@@ -46,7 +46,7 @@ class Flow:
     cross traffic. start_s, end_s: of the transfer, in epoch seconds. mean_mbps: as the
     tool reports it, else from the samples; None without both. at_s, mbps, length_s:
     throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
-    people notice, likewise. ndt7, iperf3, speedtest: the tool's own words, see
+    people notice, likewise. ndt7, speedtest: the tool's own words, see
     docs/data-format.md; empty for other tools.
     """
 
@@ -63,14 +63,8 @@ class Flow:
     tcp: Mapping[str, Points]
     noticed: Mapping[str, Points]
     ndt7: Mapping[str, Any]
-    iperf3: Mapping[str, Any]
     speedtest: Mapping[str, Any]
     host: str = ""
-
-    @property
-    def is_speed_test(self) -> bool:
-        """Whether a speed test of ours made it."""
-        return self.runner in SPEED_TESTS and not self.is_cross
 
 
 def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bool:
@@ -109,7 +103,7 @@ def read_flow(name: str, meta: Mapping[str, Any],
              if any(field in one for one in samples)},
         noticed={field: _points(name, field, samples) for field in NOTICED_FIELDS
                  if any(field in one for one in samples)},
-        ndt7=_object(meta.get("NDT7")), iperf3=_object(meta.get("IPERF3")),
+        ndt7=_object(meta.get("NDT7")),
         speedtest=_object(meta.get("SPEEDTEST")),
         host=plain(str(meta.get("FROM_HOST") or "")[:LONGEST_HOST]),
     )

@@ -51,7 +51,6 @@ class Secrets:
         self._taken: set[str] = set()
         self._addresses: list[str] = []
         self.removed: set[str] = set()
-        self._users: set[str] = set()
         # What nothing was found in: keys and messages repeat.
         self._harmless: set[tuple[str, bool]] = set()
         names: dict[str, None] = {}
@@ -59,7 +58,6 @@ class Secrets:
             names |= dict.fromkeys(_URL_HOST.findall(text))
             names |= dict.fromkeys(_OPTION_HOST.findall(text))
             self._taken |= set(_IPV4.findall(text))
-            self._users |= {user for _, user in _HOME.findall(text)}
         names = {**dict.fromkeys(host_names(metadata)), **names}
         if len(names) > MOST_HOSTS:
             raise BadResult(f"it names more than {MOST_HOSTS} hosts")

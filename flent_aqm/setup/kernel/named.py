@@ -22,7 +22,7 @@ from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.recipe import Source
 
 FOLDER = "named"
-_OPTION = re.compile(r"^CONFIG_(NET_SCH|TCP_CONG)_(\w+)=y$", re.MULTILINE)
+_QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,7 @@ class NamedKernel:
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of queues that it has, by its configuration."""
-        return self._options("NET_SCH")
-
-    @property
-    def controls(self) -> frozenset[str]:
-        """The congestion controls that it has."""
-        return self._options("TCP_CONG") | {"reno"}
+        return frozenset(map(str.lower, _QUEUE_OPTION.findall(self._config())))
 
     @property
     def can_nat(self) -> bool:
@@ -76,10 +71,6 @@ class NamedKernel:
 
     def _config(self) -> str:
         return self.path.with_name("config").read_text(encoding="utf-8")
-
-    def _options(self, group: str) -> frozenset[str]:
-        return frozenset(name.lower() for found, name in _OPTION.findall(self._config())
-                         if found == group)
 
 
 def find_named(name: str) -> NamedKernel:

@@ -7,7 +7,7 @@ from typing import Any
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.results.data_file import read_data_file
-from flent_aqm.setup.versions import tool_versions
+from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep import preflight
 from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.run_cell import run_cell
