@@ -152,7 +152,7 @@ CLIENTS: Mapping[str, Client] = {
         )),
     "webrtc_call": Client(
         "webrtc", "a video call each way by WebRTC, whose rate follows the line's delay",
-        "aiortc 1.16.0: Google's congestion control, REMB, VP8", (), 160, (
+        "aiortc 1.16.0: Google's congestion control, REMB, VP8", 160, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: SRTP that came, with RTCP"),
             *_both("rtt_{}_ms", "ms", LOWER,
                    "its round trip, by the reports on its {}, mean"),
