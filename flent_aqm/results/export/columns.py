@@ -44,26 +44,28 @@ def _aqm(name: str, kind: str, unit: str, description: str, *path: str) -> Colum
 def _settings() -> Iterator[Column]:
     for name, kind, unit, description in (
         ("aqm", TEXT, "", "queue under test"),
-        ("up_aqm", TEXT, "", "queue of the upload, where it is another one"),
+        ("up_aqm", TEXT, "", "queue of the upload, where it differs"),
         ("rate_down_mbps", NUMBER, "Mbit/s", "rate of the link towards the client"),
         ("rate_up_mbps", NUMBER, "Mbit/s", "rate of the link towards the server"),
         ("burst_shaping", SWITCH, "", "whether HTB's bursts were set"),
-        ("cross_traffic", SWITCH, "", "whether another flow was there"),
+        ("cross_traffic", SWITCH, "", "whether there was cross traffic"),
         ("base_delay_ms", NUMBER, "ms", "added round-trip time"),
-        ("router_model", TEXT, "", "model of the router's lateness"),
+        ("router_model", TEXT, "", "model of the router"),
         ("testbed", TEXT, "", "where it was measured"),
         ("kernel", TEXT, "", "kernel of the lab, by its name; empty for set-up's"),
-        ("seed", WHOLE, "", "what the lab's randomness followed"),
+        ("seed", WHOLE, "", "seed of the lab's randomness"),
         ("shaper", TEXT, "", "what limits the rate"),
         ("ingress", TEXT, "", "where the download is shaped"),
         ("tiers", WHOLE, "", "HTB's tiers"),
-        ("txqueuelen", WHOLE, "packets", "of the router's devices; empty for their default"),
-        ("tx_queues", WHOLE, "", "transmit queues of each of them; empty for one"),
+        ("txqueuelen", WHOLE, "packets",
+         "txqueuelen of the router's devices; empty for their default"),
+        ("tx_queues", WHOLE, "", "transmit queues of each of the router's devices; empty for one"),
     ):
-        yield _aqm(name, kind, unit, f"asked for: {description}", "requested", name)
-    yield _aqm("aqm_parameters", TEXT, "", "asked for: the queue's parameters, as JSON",
+        yield _aqm(name, kind, unit, f"requested: {description}", "requested", name)
+    yield _aqm("aqm_parameters", TEXT, "", "requested: the queue's parameters, as JSON",
                "requested", "aqm_parameters")
-    yield _aqm("up_aqm_parameters", TEXT, "", "asked for: those of the upload's queue, as JSON",
+    yield _aqm("up_aqm_parameters", TEXT, "",
+               "requested: the parameters of the upload's queue, as JSON",
                "requested", "up_aqm_parameters")
 
 
@@ -75,26 +77,26 @@ def _applied() -> Iterator[Column]:
             ("cburst_bytes", NUMBER, "bytes"),
         ):
             yield _aqm(f"applied_{way}_{name}", kind, unit,
-                       f"what the kernel reported after the run of its device {way}",
+                       f"reported by the kernel after the run, device {way}",
                        "after", "applied", way, name)
 
 
 # Of every row, from a data file's metadata.
 RUN_COLUMNS: tuple[Column, ...] = (
     Column("test", TEXT, ("NAME",), "", "name of the test"),
-    Column("title", TEXT, ("TITLE",), "", "label that the user gave"),
-    Column("note", TEXT, ("NOTE",), "", "remark of the user"),
+    Column("title", TEXT, ("TITLE",), "", "the user's label"),
+    Column("note", TEXT, ("NOTE",), "", "the user's note"),
     Column("batch", TEXT, ("BATCH_NAME",), "", "name of the batch"),
-    Column("batch_uuid", TEXT, ("BATCH_UUID",), "", "tells batches of one name apart"),
+    Column("batch_uuid", TEXT, ("BATCH_UUID",), "", "distinguishes batches with the same name"),
     Column("time", TEXT, ("TIME",), "UTC", "the run's start by its own clock, ISO 8601"),
     Column("flent", TEXT, ("FLENT_VERSION",), "", "version of Flent"),
     Column("host", TEXT, ("HOST",), "", "the server"),
     Column("local_host", TEXT, ("LOCAL_HOST",), "", "the client"),
-    Column("length_s", NUMBER, ("LENGTH",), "s", "length of the load, by Flent's setting"),
+    Column("length_s", NUMBER, ("LENGTH",), "s", "length of the load, as set in Flent"),
     Column("total_length_s", NUMBER, ("TOTAL_LENGTH",), "s", "length of the run"),
-    Column("delay_s", NUMBER, ("DELAY",), "s", "probes alone, before and after the load"),
+    Column("delay_s", NUMBER, ("DELAY",), "s", "time with probes only, before and after the load"),
     Column("step_size_s", NUMBER, ("STEP_SIZE",), "s", "Flent's step"),
-    Column("ip_version", WHOLE, ("IP_VERSION",), "", "4, 6, or empty"),
+    Column("ip_version", WHOLE, ("IP_VERSION",), "", "4, 6 or empty"),
     Column("test_parameters", TEXT, ("TEST_PARAMETERS",), "", "parameters of the test, as JSON"),
     *_settings(),
     _aqm("aqm_schema", WHOLE, "", "version of the object AQM", "schema"),

@@ -24,10 +24,10 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import Unavailable, values
 
 _COLUMNS = (
-    Column("schema", WHOLE, (), "", "version of this table's columns"),
+    Column("schema", WHOLE, (), "", "version of this table's format"),
     Column("file", TEXT, (), "", "path of the data file, as given"),
     *RUN_COLUMNS,
-    Column(METADATA_COLUMN, TEXT, (), "", "all else of the file's metadata, as JSON"),
+    Column(METADATA_COLUMN, TEXT, (), "", "the rest of the file's metadata, as JSON"),
     *METRIC_COLUMNS,
 )
 SCHEMA = schema_of(_COLUMNS)

@@ -43,17 +43,18 @@ _NUMBERS = {
                "cross_upload", "cross_download_wire", "cross_upload_wire"),
 }
 _FIELDS = (
-    *(Column(name, NUMBER, (name,), unit, "as docs/data-format.md has it")
+    *(Column(name, NUMBER, (name,), unit, "see docs/data-format.md")
       for unit, names in _NUMBERS.items() for name in names),
     Column("seq", WHOLE, ("seq",), "", "number of the probe"),
     Column("lost", SWITCH, ("lost",), "", "whether the probe was lost"),
-    Column("way", TEXT, ("way",), "", "upload or download, of the series Probe parts"),
-    Column("lost_dir", TEXT, ("lost_dir",), "", "on which way, as irtt names it"),
+    Column("way", TEXT, ("way",), "", "direction, for the series Probe parts: upload or download"),
+    Column("lost_dir", TEXT, ("lost_dir",), "", "direction in which it was lost, as irtt names it"),
 )
 _KNOWN = {column.name for column in _FIELDS}
 SCHEMA = schema_of((
-    Column("schema", WHOLE, (), "", "version of this table's columns"),
-    Column("file", TEXT, (), "", "path of the data file, as given: the run's row has the same"),
+    Column("schema", WHOLE, (), "", "version of this table's format"),
+    Column("file", TEXT, (), "",
+           "path of the data file, as given; the same as in the table of runs"),
     Column("series", TEXT, (), "", "name of the series"),
     *_FIELDS,
     Column("more", TEXT, (), "", "other fields, as JSON"),
