@@ -45,8 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.name not in MAY_BE_MISSING:
             return _defect(words, error)
         print(f"flent-aqm: {words[0]} needs the Python package {error.name}, which is not "
-              "installed and which Debian doesn't have; with pip, in an environment of its own, "
-              "flent-aqm brings it along", file=sys.stderr)
+              "installed, and which Debian doesn't have; install flent-aqm with pip in a virtual "
+              "environment, which brings it along", file=sys.stderr)
         return 1
     except Exception as error:
         return _defect(words, error)
@@ -56,8 +56,8 @@ def _defect(words: Sequence[str], error: Exception) -> int:
     from flent_aqm.base.crash_log import write_crash_log
 
     where = write_crash_log(words, error)
-    print(f"flent-aqm: a defect of flent-aqm: {type(error).__name__}: {plain(error)}; "
-          f"please report it with {where}", file=sys.stderr)
+    print(f"flent-aqm: a bug in flent-aqm: {type(error).__name__}: {plain(error)}; please report "
+          f"it with {where}", file=sys.stderr)
     return 3
 
 
@@ -67,7 +67,7 @@ def _run(words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_listing())
     top.add_argument("--version", action="store_true", help="print the version and end")
     top.add_argument("command", nargs="?", metavar="COMMAND", choices=[*COMMANDS],
-                     help="one of those below; COMMAND --help shows an example")
+                     help="one of the commands below; COMMAND --help shows an example")
     # A subcommand's own words are not for this parser.
     args = top.parse_args(words[:1])
     if args.version:

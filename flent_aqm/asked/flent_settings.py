@@ -189,4 +189,5 @@ def check_from_data(settings: Mapping[str, object]) -> None:
             key, value = next(
                 (f"test parameter {name[:40]!r}", given) for name, given in value.items()
                 if name not in TEST_PARAMETERS or not TEST_PARAMETERS[name](str(given)))
-        raise ConfigError(f"{key}: {str(value)[:60]!r} is not taken from a data file")
+        raise ConfigError(f"{key}: {str(value)[:60]!r}: this value is not accepted from a data "
+                          "file")

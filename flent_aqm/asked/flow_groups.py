@@ -68,8 +68,8 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
                f"{len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
         if not 0 <= group.start_s < group.stop_s <= load_s or group.count > MAX_FLOWS:
-            refuse(f"flows: {group.text!r} has to lie within the load of {load_s:g} s and to have "
-                   f"at most {MAX_FLOWS} flows")
+            refuse(f"flows: {group.text!r} must lie within the load of {load_s:g} s and have at "
+                   f"most {MAX_FLOWS} flows")
             groups = []
             break
     return groups or [_group("1xcubic", load_s)]
@@ -157,7 +157,8 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
         refuse("rates_mbps: works with shaper=htb, one tier, and without burst_shaping")
         return [], 0.0
     if scenario.topology.startswith("subscribers"):
-        refuse("rates_mbps: subscribers' classes have parts of the rate; leave it out there")
+        refuse("rates_mbps: can't be used with subscribers, whose classes have parts of the rate; "
+               "leave it out")
         return [], 0.0
     try:
         rates, step = [float(one) for one in text.split(",")], float(step_s)

@@ -19,6 +19,6 @@ def parse_kernel(key: str, value: object) -> str:
     """Return a kernel's name. Raise ConfigError for what is none: a name becomes a file's."""
     text = str(value).strip()
     if not re.fullmatch(_NAME, text):
-        raise ConfigError(f"{key}: {text!r} is no name of a kernel; expected up to 40 letters, "
-                          "digits, dots, hyphens and _, such as mine-2")
+        raise ConfigError(f"{key}: {text!r} is not a valid name of a kernel; expected up to 40 "
+                          "letters, digits, dots, hyphens and _, such as mine-2")
     return text

@@ -191,7 +191,7 @@ def with_latency(latency_ns: int) -> str:
 def _change(key: str, change: str) -> tuple[str, float | int | str | bool]:
     name, equals, text = change.partition("=")
     if not equals or name not in PARAMETERS:
-        raise ConfigError(f"{key}: {change!r} is no parameter of a router model; expected "
+        raise ConfigError(f"{key}: {change!r} is not a parameter of a router model; expected "
                           f"NAME=VALUE, with a NAME of {', '.join(PARAMETERS)}")
     if name == "other_work_kind":
         if text not in _KINDS:
@@ -219,11 +219,11 @@ def _refuse_useless(key: str, model: RouterModel) -> None:
     cost_ns = model.packet_ns(100)
     if cost_ns * _PROBES_PER_S >= 1e9:
         raise ConfigError(
-            f"{key}: a packet of 100 bytes costs {cost_ns / 1e6:g} ms, so this router forwards "
-            f"{1e9 / cost_ns:.0f} packets a second, and the probes alone are {_PROBES_PER_S:g}; "
-            f"give less than {1e3 / _PROBES_PER_S:g} ms")
+            f"{key}: a packet of 100 bytes costs {cost_ns / 1000000.0:g} ms, so this router "
+            f"forwards {1000000000.0 / cost_ns:.0f} packets a second, but the probes alone are "
+            f"{_PROBES_PER_S:g}; give less than {1000.0 / _PROBES_PER_S:g} ms")
     if model.other_work_per_s * model.other_work_us >= 1e6:
         raise ConfigError(
-            f"{key}: {model.other_work_per_s:g} pieces of other work a second of "
-            f"{model.other_work_us:g} us each take all of a core; give less than 1000000 us a "
-            "second")
+            f"{key}: other work {model.other_work_per_s:g} times a second for "
+            f"{model.other_work_us:g} us takes a whole core; give less than 1000000 us a second "
+            "in all")

@@ -263,10 +263,11 @@ class Scenario:
             key = "burst_shaping" if self.burst_shaping else "tiers"
             raise ConfigError(f"{key}: needs shaper = htb, not {self.shaper}")
         if self.burst_shaping and self.tiers != 1:
-            raise ConfigError("tiers: 3 goes without burst_shaping; switch one of them off")
+            raise ConfigError("tiers: 3 can't be combined with burst_shaping; switch one of them "
+                              "off")
         for way in ("down", "up"):
             if getattr(self, f"link_{way}_trace") and getattr(self, f"modem_{way}_mbps"):
-                raise ConfigError(f"link_{way}_trace: the trace says the rate; leave "
+                raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
                                   f"modem_{way}_mbps out")
         if (self.modem_down_mbps is None) != (self.modem_up_mbps is None) and not self.has_link:
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
@@ -278,8 +279,8 @@ class Scenario:
 
     def _refuse_single_queue(self, key: str, name: str) -> None:
         if self.shaper not in ("cake", "none"):
-            raise ConfigError(f"{key}: {name} stands on the device's own queues, with no shaper "
-                              f"above it; give shaper = cake with it, not {self.shaper}")
+            raise ConfigError(f"{key}: {name} works only on the device's own queues, with no "
+                              f"shaper above it; give shaper = cake with it, not {self.shaper}")
         if self.ingress != "lan":
             raise ConfigError(f"{key}: {name} needs ingress = lan, as the IFB device has one queue")
         if self.tx_queues in (None, 1) and not self.testbed.startswith("ssh://"):
@@ -327,11 +328,11 @@ def _program(key: str, value: object) -> str:
     try:
         words = shlex.split(text)
     except ValueError as fault:
-        raise ConfigError(f"{key}: {text[:60]!r}: {fault}; give a command as a shell has "
-                          "it") from None
+        raise ConfigError(f"{key}: {text[:60]!r}: {fault}; give a command as for a "
+                          "shell") from None
     if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or not words[0]:
-        raise ConfigError(f"{key}: {text[:60]!r} is no command of one line of up to "
-                          f"{_MOST_COMMAND} letters")
+        raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line of up to "
+                          f"{_MOST_COMMAND} characters")
     return text
 
 
@@ -347,8 +348,9 @@ def _topology(key: str, value: object) -> str:
 def _host_model(key: str, given: Mapping[str, object]) -> str:
     model = with_parameters(str(given.get(key) or "ideal"), {}, key)
     if parse_router_model(model, key).timer_latency_us:
-        raise ConfigError(f"{key}: {model} has late timers, which are the same in all of the lab; "
-                          "add +timer_latency_us=0, and give the router's in router_model")
+        raise ConfigError(f"{key}: {model} has a timer latency, which is the same for all hosts "
+                          "of the lab; add +timer_latency_us=0, and give the latency in "
+                          "router_model")
     return model
 
 
@@ -388,7 +390,7 @@ def parse_flag(key: str, value: object) -> bool:
     """A switch, by any of the words that Flent takes for one. Raises ConfigError."""
     on = switch(value)
     if on is None:
-        raise ConfigError(f"{key}: {value!r} is neither on nor off; give yes or no")
+        raise ConfigError(f"{key}: {value!r} is not a switch; give yes or no")
     return on
 
 

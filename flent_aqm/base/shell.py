@@ -47,7 +47,7 @@ def run(
         raise ToolMissing(f"{words[0]} can't be run here: {error.strerror}") from None
     except subprocess.TimeoutExpired as late:
         text = late.stderr.decode("utf-8", "replace") if late.stderr else ""
-        raise CommandFailed(words, -9, "", f"{text}no end after {timeout_s:g} s") from None
+        raise CommandFailed(words, -9, "", f"{text}still running after {timeout_s:g} s") from None
     if done.returncode:
         raise CommandFailed(words, done.returncode, done.stdout, done.stderr)
     return done.stdout

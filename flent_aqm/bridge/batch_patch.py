@@ -90,8 +90,8 @@ def batches_to_run(
     ]
     if not runnable:
         raise ConfigError(
-            f"{', '.join(files)}: no batch to run: none is there that is neither abstract nor "
-            f"disabled; batches: {', '.join(batches) or 'none'}")
+            f"{', '.join(files)}: no batch to run: all are abstract or disabled; batches: "
+            f"{', '.join(batches) or 'none'}")
     # Flent keeps batch names in lower case.
     stems = {Path(file).stem.lower() for file in files}
     return [name for name in runnable if name in stems] or runnable

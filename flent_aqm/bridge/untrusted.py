@@ -109,16 +109,16 @@ def _refuse_harmful(data: DataFile) -> None:
     hosts = metadata.get("HOSTS") or []
     if not isinstance(hosts, list) or len(hosts) > MOST_STREAMS or not all(
             isinstance(host, str) for host in hosts):
-        raise BadResult(f"its HOSTS are no list of names, or of more than {MOST_STREAMS:,}")
+        raise BadResult(f"its HOSTS are not a list of up to {MOST_STREAMS:,} names")
     parameters = metadata.get("TEST_PARAMETERS") or {}
     if not isinstance(parameters, dict):
-        raise BadResult("its TEST_PARAMETERS are no object")
+        raise BadResult("its TEST_PARAMETERS are not an object")
     for key, value in parameters.items():
         _refuse_parameter(key, value)
     for series, meta in data.series_meta.items():
         if not _numbers_or_gaps([meta.get(_MEAN)]):
             raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}, "
-                            "which is no number that was measured")
+                            "which can't have been measured")
     _refuse_results(data.whole)
     _refuse_many(data)
     if data.version == 1 and sum(map(len, data.whole["results"].values())) > MOST_OLD_RESULTS:
@@ -142,15 +142,14 @@ def _refuse_many(data: DataFile) -> None:
 
 def _refuse_parameter(key: str, value: Any) -> None:
     if isinstance(value, (dict, list)):
-        raise BadResult(f"its test parameter {key[:40]!r} is no text or number but "
-                        f"{str(value)[:40]!r}")
+        raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
+                        "or a number")
     text = str(value)
     parts = re.split("[,;]", text)
     if len(text) > LONGEST_PARAMETER or len(parts) > MOST_STREAMS or (
             _COUNTS.search(key) and any(_count(part) > MOST_STREAMS for part in (value, *parts))):
-        raise BadResult(f"its test parameter {key[:40]!r} is beyond all measure: {text[:40]!r}; "
-                        f"expected no more than {MOST_STREAMS:,} streams, and "
-                        f"{LONGEST_PARAMETER:,} characters")
+        raise BadResult(f"its test parameter {key[:40]!r} is too large: {text[:40]!r}; expected "
+                        f"at most {MOST_STREAMS:,} streams, and {LONGEST_PARAMETER:,} characters")
 
 
 def _count(value: Any) -> float:
@@ -165,7 +164,7 @@ def _refuse_results(whole: dict[str, Any]) -> None:
     x_values, results = whole.get("x_values"), whole.get("results")
     if not (isinstance(x_values, list) and _numbers_or_gaps(x_values)
             and isinstance(results, dict)) or len(x_values) > MOST_STEPS:
-        raise BadResult("its x_values or results have another form than Flent's")
+        raise BadResult("its x_values or results have another structure than Flent's")
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
         if not isinstance(values, list) or len(values) != len(x_values) \
@@ -181,8 +180,8 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
         values = [sample.get(key) for sample in samples]
         if not _numbers_or_gaps(values):
             wrong = next(value for value in values if not _numbers_or_gaps([value]))
-            raise BadResult(f"a sample of {series[:40]!r} has for its {key} "
-                            f"{str(wrong)[:40]!r}, which is no number that was measured")
+            raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}, "
+                            "which can't have been measured")
 
 
 def _numbers_or_gaps(values: list[Any]) -> bool:

@@ -21,31 +21,32 @@ LAB = "virtual"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.description = (
-        "Make a folder to deposit, for example on Zenodo: data files, their batch, versions, the "
-        "kernel's recipe, checksums, README and licence; and check that runs can be made again "
-        "out of it. Files with names of machines in them are better passed through flent-aqm "
-        "share first.")
+        "Make a folder to publish, for example on Zenodo: data files, their batch, versions, the "
+        "kernel's options and patches, checksums, README and licence; and check that runs can be "
+        "repeated from it. If files contain names of machines, run them through flent-aqm share "
+        "first.")
     parser.add_argument("files", nargs="+", type=Path, metavar="RESULTS",
-                        help="data file, or folder with some")
+                        help="data file, or folder of data files")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER",
                         default=Path("archive"), help="new folder (default: archive)")
     parser.add_argument("--batch", type=Path, metavar="FILE",
-                        help="batch file of these runs (default: ours, if they name one of ours)")
+                        help="batch file of these runs (default: this package's, if they name one "
+                             "of its batches)")
     parser.add_argument("--title", default="Measurements of queues at a bottleneck",
-                        help="what README and citation call it")
+                        help="title for README and citation")
     parser.add_argument("--author", action="append", default=[], metavar="'FAMILY, GIVEN'",
-                        help="for CITATION.cff; more than one by more than one --author")
+                        help="for CITATION.cff; may be repeated")
     parser.add_argument("--licence", choices=[*texts.LICENCES], default="CC-BY-4.0",
-                        help="of the data (default: CC-BY-4.0)")
+                        help="licence of the data (default: CC-BY-4.0)")
     parser.add_argument("--replay", type=_whole, default=3, metavar="N",
-                        help="make N runs again and compare (default: 3; 0: none)")
+                        help="repeat N runs and compare (default: 3; 0: none)")
 
 
 def main(args: argparse.Namespace) -> int:
     """Make the folder. Exit status 1 if a run of the lab could not be made again; those on
     real routers never can, and are told of."""
     if os.path.lexists(args.output):
-        raise ConfigError(f"{args.output}: is there already; name a new folder with -o")
+        raise ConfigError(f"{args.output}: exists already; name a new folder with -o")
     files = find_files(args.files)
     try:
         parent = args.output.absolute().parent
@@ -66,13 +67,13 @@ def main(args: argparse.Namespace) -> int:
             target.rename(args.output)
     except OSError as error:
         raise ConfigError(f"{args.output}: can't be written: {error.strerror or error}") from None
-    print(f"{plain(args.output)}: {counted(len(packed), 'data file')}, "
-          f"{len(checked.identical)} made again and identical")
+    print(f"{plain(args.output)}: {counted(len(packed), 'data file')}; repeated and identical: "
+          f"{len(checked.identical)}")
     if not batch:
-        print("flent-aqm: no batch file in it: the files don't name one of ours; --batch FILE "
-              "adds yours", file=sys.stderr)
+        print("flent-aqm: the archive has no batch file, as the files don't name one of this "
+              "package's; --batch FILE adds yours", file=sys.stderr)
     for name, why in checked.not_again.items():
-        print(f"flent-aqm: {name}: not made again: {plain(why)}", file=sys.stderr)
+        print(f"flent-aqm: {name}: not repeated: {plain(why)}", file=sys.stderr)
     return int(any(one.testbed == LAB and one.name in checked.not_again for one in packed))
 
 

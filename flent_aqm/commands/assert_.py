@@ -45,12 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="condition, such as 'p99(latency_loaded) < 20ms'; names of "
                              "metrics: flent-aqm score --list")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
-                        help="data file, or folder with some")
+                        help="data file, or folder of data files")
     parser.add_argument("--median-by", metavar="SETTING,...",
                         help="compare the medians of groups of runs; for example aqm,rate")
     parser.add_argument("--pool", metavar="SETTING,...",
-                        help="with --median-by: make one group of runs that differ in these "
-                             "settings; 'all' for any. Without, such runs stay apart")
+                        help="with --median-by: put runs that differ in these settings into one "
+                             "group; 'all' for any setting (default: keep them apart)")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -41,9 +41,9 @@ KERNEL = "bisect"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.description = (
-        "Build a kernel for one version after the other, run a batch on it, and name the first "
-        "version that is bad: whose runs fail --assert, or got worse than those of the good one "
-        "(flent-aqm verdict).")
+        "Build kernels of several versions, run a batch on each, and name the first bad version: "
+        "one whose runs fail --assert, or got worse than those of the good version (flent-aqm "
+        "verdict).")
     parser.add_argument("batch", metavar="BATCH", type=Path,
                         help="a batch file, such as batches/gate.batch")
     parser.add_argument("--source", metavar="SOURCE",
@@ -51,20 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "applied to (default: the source of set-up's kernel)")
     parser.add_argument("--good", metavar="REF", help="a commit that is good; or a version of "
                         "Debian's source packages, such as 7.2.6-1~bpo13+1, with --debian")
-    parser.add_argument("--bad", metavar="REF", help="one that is bad, likewise")
+    parser.add_argument("--bad", metavar="REF", help="a bad commit or version")
     parser.add_argument("--debian", action="store_true",
-                        help="--good and --bad are versions in Debian's suites; the first bad one "
-                        "from the one to the other is looked for")
+                        help="--good and --bad are versions in Debian's suites; search between "
+                             "them")
     parser.add_argument("--series", metavar="FILE", type=Path, nargs="+",
-                        help="patches in their order, in place of commits")
+                        help="patches in their order, instead of commits")
     parser.add_argument("--assert", metavar="EXPR", dest="condition",
-                        help="a run for which this does not hold is bad, as flent-aqm assert has "
-                        "it; without it, a verdict decides")
+                        help="a condition as for flent-aqm assert; runs that fail it are bad "
+                             "(default: flent-aqm verdict decides)")
     parser.add_argument("--batch-override", metavar="KEY=VALUE", action="append", default=[],
-                        help="for each sweep, as Flent has it")
-    parser.add_argument("--config", metavar="FRAGMENT", help="as of flent-aqm kernel build")
+                        help="for each sweep, as in Flent")
+    parser.add_argument("--config", metavar="FRAGMENT", help="as for flent-aqm kernel build")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path("results/bisect"),
-                        help="where the runs go, a folder for each version (default: %(default)s)")
+                        help="folder for the runs, with a folder for each version (default: "
+                             "%(default)s)")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -88,8 +89,8 @@ def main(args: argparse.Namespace) -> int:
     if len(titles) == 1:
         print(f"first bad: {titles[0]} ({steps})")
         return 0
-    print(f"first bad is one of these, of which all but the first could not be tested ({steps}): "
-          f"{'; '.join(titles)}")
+    print("the first bad version is one of these; all but the first could not be tested "
+          f"({steps}): {'; '.join(titles)}")
     return 1
 
 

@@ -18,9 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
                         help="folders that sweeps write to, or have written to")
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
-                        help="where to listen (default: 127.0.0.1, this machine alone)")
+                        help="address to listen on (default: 127.0.0.1, for this machine alone)")
     parser.add_argument("--port", type=int, default=8642, metavar="N",
-                        help="default: 8642; 0 for any that is free")
+                        help="port to listen on, 0 for any free one (default: 8642)")
     add_jobs(parser, " at the start")
 
 
@@ -43,9 +43,9 @@ def main(args: argparse.Namespace) -> int:
 
     looking = threading.Thread(target=look, daemon=True)
     try:
-        print(f"{server.address} has the results; ^C ends it", flush=True)
+        print(f"serving the results at {server.address}; press ^C to end", flush=True)
         if not server.address.startswith(("http://127.", "http://localhost", "http://[::1]")):
-            print("warning: whoever reaches this address sees them", file=sys.stderr)
+            print("warning: anybody who can reach this address can see them", file=sys.stderr)
         looking.start()
         server.serve_forever()
     except KeyboardInterrupt:

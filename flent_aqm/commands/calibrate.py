@@ -41,14 +41,15 @@ _MENU = tuple(Setting(rate, burst, flows)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = (
-        "Give what one bulk TCP flow (iperf3), or several, got through your router at two or more "
-        "rates of HTB: goodput, and by how much the median round-trip time of a UDP probe rose. "
-        "And, if you can, how many packets of 64 bytes a second the router forwards. The lab "
-        "measures the same with models of a router, and tells which one fits best.")
+        "Measure your router with one or several bulk TCP flows (iperf3) at two or more HTB "
+        "rates, and give the results: goodput, and by how much the median round-trip time of a "
+        "UDP probe rose. If you can, also give how many packets of 64 bytes the router forwards "
+        "per second. The lab measures the same with router models, and reports which model fits "
+        "best.")
     parser.add_argument("points", nargs="+", metavar="MEASUREMENT", help=FORM)
     parser.add_argument("--base", default="ideal", metavar="MODEL",
-                        help="the router model whose other parameters hold, such as omnia "
-                        "(default: %(default)s)")
+                        help="the router model that gives all other parameters, such as omnia "
+                             "(default: %(default)s)")
     parser.add_argument("--fit", metavar="NAMES",
                         help="parameters to fit, with commas: timer_latency_us, rx_packet_ns, "
                         "rx_ring_packets (default: the first one; all of them where a latency or "
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the highest timer latency to try, in us (default: %(default)s)")
     parser.add_argument("--step", type=int, default=8, metavar="US",
                         help="the steps of the first search (default: %(default)s)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all that was tried there")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all tried models to FILE")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -70,9 +71,9 @@ def main(args: argparse.Namespace) -> int:
     parameters = [known[name] for name in _names(args.fit, measurements, known)]
     if measurements.values < max(2, len(parameters)):
         raise ConfigError(
-            f"{counted(measurements.values, 'measured value')} can't tell "
-            f"{counted(len(parameters), 'parameter')}; give at least "
-            f"{max(2, len(parameters))}, or fit fewer with --fit")
+            f"{counted(measurements.values, 'measured value')} can't determine "
+            f"{counted(len(parameters), 'parameter')}; give at least {max(2, len(parameters))}, "
+            "or fit fewer parameters with --fit")
     with_parameters(args.base, {}, "--base")  # refuses what is none
     lab = _Lab(args.base, parameters, latency=any(
         point.measured.rise_ms is not None for point in measurements.points))

@@ -16,10 +16,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
     parser.add_argument("--testbed", metavar="ADDRESS",
-                        help="tell what a router can do: ssh://[user@]router[:port], or netns for "
-                        "this machine; changes nothing there")
+                        help="show what a router can do: ssh://[user@]router[:port], or netns for "
+                             "this machine; changes nothing there")
     parser.add_argument("--server", metavar="HOST",
-                        help="with --testbed: tell which devices lead to us and to HOST")
+                        help="with --testbed: show which of the router's devices lead to this "
+                             "machine and to HOST")
 
 
 def main(args: argparse.Namespace) -> int:

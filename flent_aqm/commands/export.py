@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", required=True,
                         help="file to write: .parquet, .csv or .json")
     parser.add_argument("--samples", action="store_true",
-                        help="a row per raw sample in place of a row per run")
+                        help="write a row per raw sample instead of a row per run")
     add_jobs(parser)
 
 
@@ -51,5 +51,5 @@ def main(args: argparse.Namespace) -> int:
     else:
         count = write_table(args.output, runs.SCHEMA, batches(runs.SCHEMA, good(runs.run_row)))
     print(f"{count} {'samples' if args.samples else 'runs'} of {len(files) - damaged} files "
-          f"in {args.output}" + (f"; {damaged} damaged files left out" if damaged else ""))
+          f"in {args.output}" + (f"; damaged and left out: {damaged}" if damaged else ""))
     return 1 if damaged else 0

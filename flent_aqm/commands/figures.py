@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
                         help="data files, or folders of them")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
-                        help="folder for the figures; made where it isn't there")
+                        help="folder for the figures; made if needed")
     parser.add_argument("--set", choices=("study", "speedtests"), default="study", dest="which",
                         help="study: figures 1 to 10; speedtests: what each speed test says, a "
                              "page for each rate, delay and cross traffic (default: study)")
@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="only runs with this setting, such as router_model=omnia; "
                              "repeatable")
     parser.add_argument("--verdict-rate", type=float, default=VERDICT_RATE_MBPS, metavar="MBPS",
-                        help="link rate of figure 10, or the nearest there is (default: 100)")
+                        help="link rate of figure 10, or the nearest one that runs have "
+                             "(default: 100)")
     parser.add_argument("--width", metavar="WIDTH",
                         help="width of each figure with its unit, such as 3.33in, 8.5cm or "
                              "240pt, with letters to fit (default: as wide as a page)")
@@ -115,8 +116,8 @@ def _speedtests(args: argparse.Namespace) -> int:
         elif row is not None:
             print(f"left out: {path}: {row}", file=sys.stderr)
     if not pages:
-        raise ConfigError(f"none of {len(paths)} files is of a speed test that this figure "
-                          "knows; make some: flent -B batches/speedtests.batch")
+        raise ConfigError(f"none of {len(paths)} files is of a speed test that this figure shows; "
+                          "make some: flent -B batches/speedtests.batch")
     try:
         args.output.mkdir(parents=True, exist_ok=True)
         for page in sorted(pages, key=lambda one: [float(value) for value in one]):

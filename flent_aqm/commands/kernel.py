@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         epilog="example:\n  flent-aqm kernel build mine --qdisc sch_foo.c\n"
         "  flent -B batches/gate.batch --batch-override aqm=foo --batch-override kernel=mine",
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    build.add_argument("name", metavar="NAME", help="what the key `kernel` of a batch calls it")
+    build.add_argument("name", metavar="NAME", help="the kernel's name, for the batch key "
+                                                    "`kernel`")
     build.add_argument("--source", metavar="SOURCE",
                        help="linux-source-X.Y or linux-source-X.Y=VERSION of Debian, a folder with "
                        "a kernel's source, or "
@@ -37,12 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--patch", metavar="FILE", type=Path, nargs="+", action="extend", default=[],
                        help="patches, in their order, applied with -p1 after the lab's")
     build.add_argument("--qdisc", metavar="sch_NAME.c", type=Path, nargs="+", action="extend",
-                       default=[], help="queues; one that the source has is replaced")
+                       default=[], help="queues; a file replaces the source's file of the same "
+                                        "name")
     build.add_argument("--tcp", metavar="tcp_NAME.c", type=Path, nargs="+", action="extend",
                        default=[], help="congestion controls, likewise")
     build.add_argument("--tc", metavar="q_NAME.c", type=Path, nargs="+", action="extend",
-                       default=[], help="what tc needs to know of a queue's options, as in "
-                       "iproute2's folder tc")
+                       default=[], help="a queue's options for tc, as files in iproute2's folder "
+                                        "tc")
     build.add_argument("--config", metavar="FRAGMENT",
                        help="a file with lines CONFIG_NAME=value, or the word debug: lockdep and "
                        "other checks of the kernel's own; or nat, for the topology clients:N+nat")
@@ -68,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
 def _build(args: argparse.Namespace) -> None:
     name = parse_kernel("kernel build", args.name)
     if name == STOCK:
-        raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; take another name")
+        raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; choose another name")
     begun_s = time.monotonic()
     wishes = Wishes(
         source=args.source,

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--burst-shaping", action="store_true",
                         help="HTB with ceil 1.6 x rate, burst 15KB, cburst 30KB")
     parser.add_argument("--aqm-parameter", metavar="NAME=VALUE", action="append", default=[],
-                        help="of the AQM, such as target=10ms; several times for several")
+                        help="parameter of the AQM, such as target=10ms; may be repeated")
     parser.add_argument("--shaper", default="htb",
                         help=f"one of {', '.join(defaults.SHAPERS)}")
     parser.add_argument("--tiers", default="1", metavar="N",
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="where the download is shaped: lan, on what leaves towards the "
                         "client, or ifb, on what arrives from the server")
     parser.add_argument("--txqueuelen", metavar="PACKETS",
-                        help="of the router's shaped devices")
+                        help="txqueuelen of the router's shaped devices")
     parser.add_argument("--delay", metavar="MS", default="0",
                         help="round-trip delay added at the server")
     parser.add_argument("--topology", metavar="NAME", default=DUMBBELL,
@@ -74,13 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", metavar="NAME", default=STOCK,
                         help="a kernel of flent-aqm kernel list (default: %(default)s)")
     parser.add_argument("--seed", metavar="N",
-                        help="what all randomness inside follows from (default: "
+                        help="seed of all randomness in the lab (default: "
                         f"{defaults.LAB_SEED})")
     parser.add_argument("--results", metavar="DIR", type=Path,
-                        help="where files end up that COMMAND writes into its current folder "
-                        "(default: into yours); all else is read-only")
+                        help="folder that gets the files which COMMAND writes into its current "
+                             "folder (default: your current folder); everything else is read-only")
     parser.add_argument("--mlab-server", action="store_true",
-                        help="run M-Lab's ndt-server, which must be on PATH, instead of ours")
+                        help="run M-Lab's ndt-server, which must be on PATH, instead of this "
+                             "package's")
     parser.add_argument("--wall-limit", metavar="S", type=float, default=defaults.WALL_LIMIT_S,
                         help="stop the lab after S seconds of wall time (default: %(default)g)")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
@@ -158,8 +159,8 @@ def _servers(command: Sequence[str], mlab: bool) -> list[str]:
     if not mlab:
         return names
     if not shutil.which("ndt-server"):
-        raise ConfigError("--mlab-server: there is no ndt-server on PATH; "
-                          "leave the option out to use this package's own")
+        raise ConfigError("--mlab-server: there is no ndt-server on PATH; leave the option out to "
+                          "use this package's server")
     return ["ndt-server" if name == "ndt7" else name for name in names]
 
 
@@ -195,5 +196,5 @@ def _run_and_show(lab: Lab) -> int:
 def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
     """Copy what the command made, and say what did not get the name that it chose."""
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
-        print(f"flent-aqm: {name!r} is there already and stays; the command's is {got!r}",
+        print(f"flent-aqm: {name!r} exists already and is kept; the command's file is {got!r}",
               file=sys.stderr)

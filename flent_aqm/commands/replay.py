@@ -23,12 +23,12 @@ SHOWN = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `flent-aqm replay`."""
     parser.description = (
-        "Make the run of a data file again in the lab, with its settings and its seed, and "
-        "compare all samples, results and counters. Exit status: 0 identical, 1 different, "
-        "2 the run could not be made again.")
+        "Repeat the run of a data file in the lab, with its settings and its seed, and compare "
+        "all samples, results and counters. Exit status: 0 identical, 1 different, 2 the run "
+        "could not be repeated.")
     parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
     parser.add_argument("--keep", metavar="DIR", type=Path,
-                        help="put the new data file there, under the name of the old one")
+                        help="keep the new data file in DIR, under the name of the old one")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -38,8 +38,8 @@ def main(args: argparse.Namespace) -> int:
             folder = args.keep or Path(temporary)
             was = recorded.read(args.file, folder)
             if was.cell.data_file.exists():
-                raise ConfigError(f"--keep: {was.cell.data_file} is there already; "
-                                  "name another folder")
+                raise ConfigError(f"--keep: {was.cell.data_file} exists already; name another "
+                                  "folder")
             print(f"replaying {_title(was.cell)}", file=sys.stderr, flush=True)
             now = again(was.cell)
     except AqmError as error:
@@ -53,7 +53,7 @@ def _report(versions: list[Difference], found: list[Difference]) -> int:
     for one in versions:
         print(f"other version: {plain(one)}")
     if not found:
-        print("identical" + (", in spite of other versions" if versions else ""))
+        print("identical" + (", despite other versions" if versions else ""))
         return IDENTICAL
     print(f"different: {plain(found[0])}")
     for one in found[1:SHOWN]:

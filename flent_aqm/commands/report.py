@@ -36,9 +36,10 @@ def main(args: argparse.Namespace) -> int:
     results = args.results or [newest()]
     output = args.output or (newest() / "report.html" if not args.results else None)
     if output is None:
-        raise ConfigError("no -o FILE; expected the page to write, such as -o report.html")
+        raise ConfigError("-o FILE is missing; name the page to write, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
-        raise ConfigError(f"{output}: the report is a page; expected a name that ends in .html")
+        raise ConfigError(f"{output}: the report is an HTML page; expected a name that ends in "
+                          ".html")
     rows, damaged, folders = read(results, args.jobs)
     failed = sum(len(one.status.failed) for one in folders if one.status)
     require(rows, damaged, failed)
@@ -52,7 +53,7 @@ def main(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ConfigError(f"{output}: can't be written: {error.strerror or error}") from None
     print(f"{counted(len(rows), 'run')} in {output} ({len(page.encode()) / 1e6:.1f} MB)"
-          + (f"; {len(damaged)} damaged files left out" if damaged else ""))
+          + (f"; damaged and left out: {len(damaged)}" if damaged else ""))
     return 0
 
 
@@ -60,7 +61,7 @@ def newest() -> Path:
     """The newest folder of a sweep in results/. Raises ConfigError."""
     folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
     if not folders:
-        raise ConfigError("results/: no folder of a sweep there; name data files or folders")
+        raise ConfigError("results/: it has no folder of a sweep; name data files or folders")
     return max(folders, key=lambda path: path.stat().st_mtime)
 
 

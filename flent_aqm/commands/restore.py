@@ -13,8 +13,8 @@ from flent_aqm.testbed.ssh.connection import Connection
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.description = (
-        "Restore a router, or a server, that a sweep has left as it was during a run, and free "
-        "it for others. A sweep that still runs there fails. The watchdog does the same by "
+        "Restore a router or server whose sweep ended without restoring it, and unlock it. A "
+        "sweep that is still running there fails. The watchdog on the router does the same by "
         "itself within 60 s of a sweep's end.")
     parser.add_argument("--testbed", metavar="ADDRESS", required=True,
                         help="ssh://[user@]host[:port], as in the batch")
@@ -24,8 +24,8 @@ def main(args: argparse.Namespace) -> int:
     """Restore, and say what was done. Raises TestbedError when it isn't as it was found."""
     testbed = Scenario.from_settings({"testbed": args.testbed}).testbed
     if not testbed.startswith("ssh://"):
-        raise ConfigError(f"--testbed: {testbed} leaves nothing behind; "
-                          "only ssh://[user@]host[:port] can be restored")
+        raise ConfigError(f"--testbed: {testbed} never needs restoring; expected "
+                          "ssh://[user@]host[:port]")
     with Connection(testbed) as connection:
         print(connection.run("restore").strip())
     return 0

@@ -23,17 +23,17 @@ USUAL = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE",
-                        help="data file, or folder with some")
+                        help="data file, or folder of data files")
     parser.add_argument("--format", choices=sorted(FORMATS), default="table",
                         help="table for people (default); csv and json have every metric")
     parser.add_argument("--metrics", metavar="NAME,...",
-                        help="these metrics; 'all' for all of them")
+                        help="show these metrics; 'all' for all of them")
     parser.add_argument("--by", metavar="SETTING,...",
-                        help="groups of runs in place of files: medians, quartiles, and what "
-                             "tells groups apart; for example aqm,rate")
+                        help="show groups of runs instead of files: medians, quartiles, and "
+                             "statistics between groups; for example aqm,rate")
     parser.add_argument("--pool", metavar="SETTING,...",
-                        help="with --by: make one line of runs that differ in these settings; "
-                             "'all' for any. Without, such runs stay apart")
+                        help="with --by: put runs that differ in these settings into one line; "
+                             "'all' for any setting (default: keep them apart)")
     parser.add_argument("--list", action="store_true", help="list all metrics and end")
 
 

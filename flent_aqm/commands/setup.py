@@ -57,6 +57,6 @@ def main(args: argparse.Namespace) -> int:
         set_up_kernel(cache, archive, update=args.update)
         set_up_ndt7_client(cache)
         without = set_up_speedtests(args.speedtests, cache) if args.speedtests is not None else []
-    progress.finish("complete" if not without else f"complete but for {', '.join(without)}")
+    progress.finish("complete" if not without else f"complete, except {', '.join(without)}")
     # Of all that there are, some can't be had everywhere; what was named is wanted.
     return 1 if without and args.speedtests else 0

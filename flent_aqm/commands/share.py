@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
-                        help="data file, or folder with some")
+                        help="data file, or folder of data files")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
                         help="folder for the copies; made if needed")
 
@@ -117,8 +117,8 @@ def _tell(target: Path, one: Stripped) -> None:
     for line in one.removed or ["nothing in it tells of a machine or a person"]:
         print(f"  {plain(line)}")
     if not is_of_flent(metadata["NAME"]):
-        print(f"  its test {harmless(metadata['NAME'])!r} is not one of Flent's: plots need its "
-              "definition, or this package")
+        print(f"  its test {harmless(metadata['NAME'])!r} is not one of Flent's: to plot it, "
+              "Flent needs its definition, or this package")
     for key in ("TITLE", "NOTE"):
         if metadata.get(key):
-            print(f"  kept: {key} {harmless(str(metadata[key]))!r}, as it was typed")
+            print(f"  kept as it was typed: {key} {harmless(str(metadata[key]))!r}")

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `flent-aqm speedtest`; of two that exclude each other, the
     last one counts, as in the original."""
     parser.description = (
-        "Download and upload with netperf, ping meanwhile, and report speed, latency and CPU "
+        "Download and upload with netperf, ping meanwhile, and report speed, latency and CPU load "
         "as speedtest-netperf.sh does.")
     parser.add_argument("-4", dest="ip_version", action="store_const", const=4, default=4,
                         help="over IPv4 (default)")
@@ -56,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-i", "--idle", nargs="?", metavar="SECONDS", type=_length_s, const=0,
                         help="first measure the idle line; without -s and -c only that")
     parser.add_argument("-Z", "--passphrase", default="",
-                        help="of a netperf server that wants one")
+                        help="passphrase for a netperf server that requires one")
     parser.add_argument("-o", "--output", metavar="FILE.flent.gz", type=Path,
-                        help="keep the samples of the speed test as a data file of Flent's")
+                        help="keep the samples of the speed test as a Flent data file")
 
 
 class _Mode(argparse.Action):
@@ -100,7 +100,8 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"-o: {str(args.output)!r}; expected a name that ends in .flent.gz")
     if args.output and not (mode and args.output.absolute().parent.is_dir()):
         raise ConfigError("-o: " + (f"there is no folder {args.output.absolute().parent}" if mode
-                                    else "keeps the speed test; add -s or -c to -i"))
+                                    else "keeps a speed test, and -i alone makes none; add -s or "
+                                         "-c"))
     preflight.check_tools()
     if mode:
         preflight.check_server(host, args.ip_version)

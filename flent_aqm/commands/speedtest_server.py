@@ -12,15 +12,15 @@ from flent_aqm.base.errors import ConfigError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this command's options."""
     parser.description = (
-        "Serve the tests responsiveness, librespeed, cloudflare and ookla_style, over HTTP/1.1 and "
-        "HTTP/2, until SIGINT or SIGTERM. Anybody who reaches it can have data sent: "
-        "keep it within a lab or a network of yours.")
+        "Serve the tests responsiveness, librespeed, cloudflare and ookla_style, over HTTP/1.1 "
+        "and HTTP/2, until SIGINT or SIGTERM. Anybody who can reach the server can make it send "
+        "data: keep it within a lab or your own network.")
     parser.add_argument("--bind", metavar="ADDR",
                         help="listen on this address only (default: all, IPv4 and IPv6)")
     parser.add_argument("--port", type=int, default=SPEEDTEST_PORT,
                         help="port to listen on, in cleartext (default: %(default)s)")
     parser.add_argument("--tls-port", type=int, metavar="PORT",
-                        help="serve HTTPS there, too, with a certificate made at the start")
+                        help="also serve HTTPS at this port, with a certificate made at the start")
 
 
 def main(args: argparse.Namespace) -> int:

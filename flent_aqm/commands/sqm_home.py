@@ -24,9 +24,9 @@ _FILES = "*.flent.gz"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", nargs="?", type=Path, metavar="RESULTS",
-                        help="folder of such runs: show these, and run nothing")
+                        help="folder of earlier runs: show these, and run nothing")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER",
-                        help="where new runs go (default: results/sqm_home-TIME)")
+                        help="folder for new runs (default: results/sqm_home-TIME)")
     parser.add_argument("--percent", metavar="N,...",
                         default=",".join(f"{share:g}" for share in SHARES_PCT),
                         help="shares of the measured line that SQM is set to, in this order "
@@ -63,7 +63,7 @@ def shares(text: str) -> list[float]:
         except ValueError:
             share = 0.0
         if not 1 <= share <= 100:
-            raise ConfigError(f"--percent: {word!r} is no share of the line; expected 1 to 100")
+            raise ConfigError(f"--percent: {word!r} is not a percentage; expected 1 to 100")
         found.append(share)
     return found
 
@@ -90,8 +90,8 @@ def _sweep(folder: Path, settings: list[str], batch: str, *own: str) -> None:
         [Path(sys.executable).with_name("flent"), "-B",
          resource_dir("batches") / "sqm_home.batch", "-b", batch, *words], check=False).returncode
     if status:
-        raise ConfigError(f"the batch {batch} ended with status {status}; what it says stands "
-                          f"above, and in the logs in {folder}")
+        raise ConfigError(f"the batch {batch} ended with status {status}; see the lines above, "
+                          f"and the logs in {folder}")
 
 
 def load_runs(folder: Path) -> list[Run]:

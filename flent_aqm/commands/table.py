@@ -21,7 +21,8 @@ class Command:
 # Modules are imported only when their command runs: start-up counts inside the guest.
 COMMANDS = {
     "archive": Command(
-        "flent_aqm.commands.archive", "make a folder to publish, with what makes the data again",
+        "flent_aqm.commands.archive", "make a folder to publish, from which others can repeat the "
+                                      "runs",
         "flent-aqm archive results/quick-2026-01-31T120000 -o archive --author 'Doe, Jane'"),
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
@@ -30,13 +31,14 @@ COMMANDS = {
         "flent_aqm.commands.bisect", "find the commit or patch of a kernel that made runs worse",
         "flent-aqm bisect --source ~/linux --good v7.2 --bad v7.3 batches/gate.batch"),
     "browse": Command(
-        "flent_aqm.commands.browse", "the report as a local page that follows a sweep",
+        "flent_aqm.commands.browse", "serve the report as a local page that follows a sweep",
         "flent-aqm browse results/quick-2026-01-31T120000"),
     "calibrate": Command(
         "flent_aqm.commands.calibrate", "fit a router model to measurements of a real router",
         "flent-aqm calibrate 800=676 1000=572"),
     "completion": Command(
-        "flent_aqm.commands.completion", "print what lets a shell complete these commands",
+        "flent_aqm.commands.completion", "print a script that lets a shell complete these "
+                                         "commands",
         "flent-aqm completion bash >~/.local/share/bash-completion/completions/flent-aqm"),
     "demo-picture": Command(
         "flent_aqm.show.demo_picture", "draw latency and throughput of a batch, queue by queue",
@@ -45,13 +47,13 @@ COMMANDS = {
         "flent_aqm.commands.doctor", "list every part: found or missing, version, how to get it",
         "flent-aqm doctor"),
     "export": Command(
-        "flent_aqm.commands.export", "data files as a table: Parquet, CSV or JSON",
+        "flent_aqm.commands.export", "write data files as a table: Parquet, CSV or JSON",
         "flent-aqm export results/ -o runs.parquet"),
     "figures": Command(
         "flent_aqm.commands.figures", "draw the study's figures, with the numbers behind them",
         "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
     "kernel": Command(
-        "flent_aqm.commands.kernel", "kernels of one's own for the lab: list, build, remove",
+        "flent_aqm.commands.kernel", "list, build or remove your own kernels for the lab",
         "flent-aqm kernel build mine --qdisc sch_foo.c"),
     "lab": Command(
         "flent_aqm.commands.lab", "run a command on the client of a lab in virtual time",
@@ -63,16 +65,16 @@ COMMANDS = {
         "flent_aqm.commands.speedtest_server", "serve speed tests over HTTP",
         "flent-aqm speedtest-server"),
     "replay": Command(
-        "flent_aqm.commands.replay", "make the run of a data file again and compare",
+        "flent_aqm.commands.replay", "repeat the run of a data file and compare",
         "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
     "report": Command(
-        "flent_aqm.commands.report", "data files as one page to look at, print and send",
+        "flent_aqm.commands.report", "write one page about data files, to look at, print and send",
         "flent-aqm report results/ -o report.html"),
     "restore": Command(
-        "flent_aqm.commands.restore", "undo what a sweep that is gone has left on a router",
+        "flent_aqm.commands.restore", "restore a router that an aborted sweep has left changed",
         "flent-aqm restore --testbed ssh://root@192.168.1.1"),
     "score": Command(
-        "flent_aqm.commands.score", "every metric and score of data files",
+        "flent_aqm.commands.score", "show every metric and score of data files",
         "flent-aqm score results/"),
     "setup": Command(
         "flent_aqm.commands.setup", "build the lab kernel and fetch the tools it needs",
@@ -84,14 +86,14 @@ COMMANDS = {
         "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
         "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),
     "verdict": Command(
-        "flent_aqm.commands.verdict", "tell whether a change made runs better, worse or neither",
+        "flent_aqm.commands.verdict", "say whether a change made runs better, worse or neither",
         "flent-aqm verdict --base results/base --test results/test -o verdict.html"),
     "worker": Command(
-        "flent_aqm.commands.worker", "make runs for sweeps with scheduler=ADDRESS",
+        "flent_aqm.commands.worker", "make runs for sweeps on other machines",
         "flent-aqm worker tcp://192.0.2.1:8786"),
     "sqm-home": Command(
         "flent_aqm.commands.sqm_home",
-        "speed test with SQM off, at shares of the measured rate, and off again",
+        "run a speed test with SQM off, at shares of the measured rate, and off again",
         "flent-aqm sqm-home"),
 }
 
@@ -104,7 +106,7 @@ def module_of(name: str) -> ModuleType:
 def fill(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
     """Give a parser a command's description, example and arguments, and return it."""
     command = COMMANDS[name]
-    parser.description = f"{command.summary.capitalize()}."
+    parser.description = f"{command.summary[0].upper()}{command.summary[1:]}."
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = f"example:\n  {command.example}"
     module_of(name).add_arguments(parser)

@@ -22,12 +22,12 @@ PAGES = {".md": lambda text: text, ".html": verdict_page.html}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("--base", nargs="+", type=Path, metavar="RESULTS", required=True,
-                        help="data files, or folders of some, of what is known")
+                        help="data files, or folders of them, before the change")
     parser.add_argument("--test", nargs="+", type=Path, metavar="RESULTS", required=True,
-                        help="those of what is new, with the same settings and seeds")
-    parser.add_argument("--metrics", metavar="NAME,...", help="judge these metrics")
+                        help="those after the change, with the same settings and seeds")
+    parser.add_argument("--metrics", metavar="NAME,...", help="compare these metrics")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
-                        help="write the page here: NAME.md or NAME.html; else it is printed")
+                        help="write the page to NAME.md or NAME.html (default: print it)")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -46,21 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `flent-aqm worker`."""
     parser.description = (
         "Make runs for sweeps with `scheduler=ADDRESS`, until ^C. When the scheduler is gone, "
-        "wait for it. Whoever reaches the worker's port can run programs as you, unless "
-        "ADDRESS is tls://...")
+        "wait for it. Unless ADDRESS is tls://..., anybody who can reach the worker's port can "
+        "run programs as you.")
     parser.add_argument("scheduler", metavar="ADDRESS",
-                        help="such as tcp://192.0.2.1:8786, or tls://192.0.2.1:8786")
-    parser.add_argument("--jobs", metavar="N", help="runs side by side (default: the cores)")
+                        help="address of the scheduler, such as tcp://192.0.2.1:8786 or "
+                             "tls://192.0.2.1:8786")
+    parser.add_argument("--jobs", metavar="N", help="runs side by side (default: one per core)")
     parser.add_argument("--host", metavar="ADDRESS",
-                        help="where to listen (default: this machine's address towards the "
-                        "scheduler, which is loopback for one on this machine)")
+                        help="address to listen on (default: this machine's address towards the "
+                             "scheduler; loopback if the scheduler is on this machine)")
     parser.add_argument("--tls-ca-file", metavar="FILE",
                         help="certificate of the cluster's own authority, PEM")
     parser.add_argument("--tls-cert", metavar="FILE", help="certificate of this worker, PEM")
     parser.add_argument("--tls-key", metavar="FILE", help="its private key, PEM")
     parser.add_argument("--dashboard", metavar="PORT", type=int,
-                        help="serve Dask's page about this worker there; it has no password "
-                        "(default: no page)")
+                        help="serve Dask's page about this worker at this port, without a "
+                             "password (default: no page)")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -130,11 +131,11 @@ async def _serve(asked: _Asked) -> None:
             host=bracketed(host), security=asked.security, silence_logs=40,
             dashboard=asked.dashboard is not None, dashboard_address=(host, asked.dashboard or 0),
         ) as worker:
-            print(f"flent-aqm: worker at {worker.address}, {asked.jobs} side by side",
+            print(f"flent-aqm: worker at {worker.address}; runs side by side: {asked.jobs}",
                   file=sys.stderr, flush=True)
             if worker.address.startswith("tcp://") and not is_loopback(host):
-                print(f"flent-aqm: warning: whoever reaches {worker.address} can run programs "
-                      "as you; with tls:// only who has a certificate",
+                print(f"flent-aqm: warning: anybody who can reach {worker.address} can run "
+                      "programs as you; with tls:// only those with a certificate can",
                       file=sys.stderr, flush=True)
             await worker.finished()
 

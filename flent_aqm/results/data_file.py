@@ -148,7 +148,7 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
     """The values as an array, if all are finite numbers. Raises BadResult."""
     strange = set(map(type, values)) - {float, int}
     if strange:
-        raise BadResult(f"{what} has a value that is no number "
+        raise BadResult(f"{what} has a value that is not a number "
                         f"({', '.join(sorted(kind.__name__ for kind in strange))})")
     try:
         array = numpy.array(values, dtype=float)

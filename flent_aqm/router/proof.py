@@ -52,7 +52,7 @@ def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
     found = differences(scenario, report)
     if found:
         name = "the router" if router == ROUTER else router
-        raise RouterDisagrees(f"{name} does not have the settings asked for: "
+        raise RouterDisagrees(f"{name} does not have the requested settings: "
                               + "; ".join(found))
 
 

@@ -35,8 +35,9 @@ def refuse_network_of_ours(scenario: Scenario) -> None:
     for key in ("modem_down_mbps", "dest2_delay_ms", "tcp_ecn"):
         value = getattr(scenario, key)
         if value is not None and value is not False:
-            raise ConfigError(f"{key}: the network behind a router by ssh is not ours to make; "
-                              "set it up by hand and leave the key out, or use virtual or netns")
+            raise ConfigError(f"{key}: flent-aqm can't set up the network behind a router behind "
+                              "ssh; set it up by hand and leave the key out, or use virtual or "
+                              "netns")
 
 
 def wall_limit_s(run: FlentRun) -> float:

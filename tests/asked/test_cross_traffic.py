@@ -29,8 +29,8 @@ def test_old_words_mean_what_they_meant(value: object, parsed: bool | str) -> No
 
 def test_unknown_kind_is_refused_with_the_known_ones() -> None:
     """One line."""
-    with pytest.raises(ConfigError, match="'vidoe' is neither on nor off nor a kind; known: bulk, "
-                       "call, video, web, quic; did you mean 'video'"):
+    with pytest.raises(ConfigError, match="'vidoe' is neither a switch nor a kind of cross "
+                       "traffic; known: bulk, call, video, web, quic; did you mean 'video'"):
         parse_cross_traffic("cross_traffic", "vidoe")
 
 

@@ -36,18 +36,18 @@ def test_two_kernels_have_the_same_seed() -> None:
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"kernel": "../mine"}, "kernel: '../mine' is no name of a kernel"),
-    ({"kernel": ".."}, "is no name of a kernel"),
-    ({"kernel": "a b"}, "is no name of a kernel"),
-    ({"kernel": "x" * 41}, "is no name of a kernel"),
+    ({"kernel": "../mine"}, "kernel: '../mine' is not a valid name of a kernel"),
+    ({"kernel": ".."}, "is not a valid name of a kernel"),
+    ({"kernel": "a b"}, "is not a valid name of a kernel"),
+    ({"kernel": "x" * 41}, "is not a valid name of a kernel"),
     ({"aqm": "foo"}, "aqm: unknown value 'foo'; known: no_aqm"),
     ({"aqm": "foo", "kernel": STOCK}, "aqm: unknown value 'foo'"),
     ({"aqm": "Foo;reboot", "kernel": "mine"}, "aqm: unknown value"),
     ({"up_aqm": "a/b", "kernel": "mine"}, "up_aqm: unknown value"),
     ({"aqm": "foo", "kernel": "mine", "aqm_limit": "5"}, "give it as aqm_options = limit 5"),
-    ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit 5\nqdisc del"}, "expected up to 500"),
-    ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit $(id)"}, "expected up to 500"),
-    ({"aqm": "foo", "kernel": "mine", "aqm_options": "a " * 300 + "b"}, "expected up to 500"),
+    ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit 5\nqdisc del"}, "up to 500 characters"),
+    ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit $(id)"}, "up to 500 characters"),
+    ({"aqm": "foo", "kernel": "mine", "aqm_options": "a " * 300 + "b"}, "up to 500 characters"),
     ({"aqm": "codel", "kernel": "mine", "aqm_options": "limit 5"}, "codel has no such parameter"),
 ])
 def test_odd_values_are_refused_by_name(given: dict[str, object], said: str) -> None:

@@ -47,7 +47,7 @@ def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name:
     ("turris", "unknown value 'turris'; known: ideal, omnia"),
     ("1001us", "from 0us to 1000us"),
     ("", "unknown value ''"),
-    ("omnia+ring=3", "'ring=3' is no parameter of a router model; expected NAME=VALUE"),
+    ("omnia+ring=3", "'ring=3' is not a parameter of a router model; expected NAME=VALUE"),
     ("omnia+cores", "'cores' is no parameter"),
     ("ideal+rx_ring_packets=0", "'0' is out of range; expected a whole number from 1 to 65536"),
     ("ideal+rx_ring_packets=1.5", "expected a whole number"),
@@ -104,11 +104,11 @@ def test_scenario_without_a_model_is_what_it_was_before_there_were_any() -> None
 
 def test_late_timers_of_a_host_are_refused() -> None:
     """The lab's kernel has one latency for all timers, and that is the router's."""
-    with pytest.raises(ConfigError, match="client_model: 20us has late timers"):
+    with pytest.raises(ConfigError, match="client_model: 20us has a timer latency"):
         Scenario.from_settings({"client_model": "20us"})
 
 
 def test_unknown_router_key_is_refused() -> None:
     """A key that looks like a parameter of the router and is none doesn't go unnoticed."""
-    with pytest.raises(ConfigError, match="'speed=3' is no parameter of a router model"):
+    with pytest.raises(ConfigError, match="'speed=3' is not a parameter of a router model"):
         Scenario.from_settings({"router_speed": "3"})

@@ -140,7 +140,7 @@ BAD = {
     "section twice": (OURS + "[Batch::study]\n", (), "section 'Batch::study' already exists"),
     "line without meaning": (OURS + "what is this\n", (), "what is this"),
     "all abstract": ("[Batch::a]\nabstract = yes\ntestbed = virtual\n", (),
-                     "no batch to run: none is there that is neither abstract nor disabled"),
+                     "no batch to run: all are abstract or disabled"),
     "unknown test": (OURS.replace("aqm_probe", "aqm_prube"), (),
                      "Error loading test 'aqm_prube'"),
     "hostile test": (OURS.replace("aqm_probe", "/etc/passwd"), (), "is a path; expected"),

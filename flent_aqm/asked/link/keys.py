@@ -50,7 +50,7 @@ def link_settings(given: Mapping[str, object]) -> dict[str, object]:
 def _trace(key: str, value: object) -> str:
     text = str(value)
     if len(text) > _MOST_PATH or re.search(r"[\x00-\x1f\x7f]", text):
-        raise ConfigError(f"{key}: {text[:60]!r} is no path of a file")
+        raise ConfigError(f"{key}: {text[:60]!r} is not the path of a file")
     parse_seeded(key, text)
     return text
 

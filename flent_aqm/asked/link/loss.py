@@ -43,7 +43,7 @@ def parse_loss(key: str, text: str) -> Loss | None:
     found = _FORM.fullmatch(words)
     shares = [float(one) / 100 for one in re.findall(_PERCENT, words)] if found else []
     if not shares or max(shares) > 1:
-        raise ConfigError(f"{key}: {text[:60]!r} is no loss; {EXPECTED}")
+        raise ConfigError(f"{key}: {text[:60]!r} is not a loss; {EXPECTED}")
     if found and found[1] is not None:
         loss = Loss(good=shares[0])
     else:

@@ -20,13 +20,14 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
         parts = _ONE.fullmatch(word)
         one = (round(float(parts[1]) * NS), round(float(parts[2]) * NS)) if parts else (0, 0)
         if one[1] <= one[0]:
-            raise ConfigError(f"{key}: {word[:40]!r} is no outage; expected FROM-TO in seconds, "
-                              "such as 10-12, and more of them after a comma")
+            raise ConfigError(f"{key}: {word[:40]!r} is not an outage; expected FROM-TO in "
+                              "seconds, such as 10-12, with commas between several")
         found.append(one)
     for (_, end), (begin, _) in pairwise(found):
         if begin < end:
             raise ConfigError(f"{key}: {text[:60]!r} goes back from {end / NS:g} to "
-                              f"{begin / NS:g} s; give outages in their order, apart")
+                              f"{begin / NS:g} s; give outages in ascending order, without "
+                              "overlap")
     return tuple(found)
 
 

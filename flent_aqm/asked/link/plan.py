@@ -96,8 +96,8 @@ def _plan(scenario: Scenario, way: str) -> LinkPlan:
     outages = parse_outages("link_outages_s", scenario.link_outages_s)
     if schedule is None and (access_text or outages):
         key = f"link_{way}_access" if access_text else "link_outages_s"
-        raise ConfigError(f"{key}: the link has no rate for the way {way}; give modem_{way}_mbps "
-                          f"or link_{way}_trace")
+        raise ConfigError(f"{key}: the link has no rate in the direction {way}; give "
+                          f"modem_{way}_mbps or link_{way}_trace")
     if schedule is not None:
         schedule = _shaped(schedule, access, outages, seed, way)
         # One that ends is told by the length of the run.

@@ -92,10 +92,10 @@ def _content(key: str, path: str) -> bytes:
         with open(path, "rb", opener=_without_waiting) as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise ConfigError(f"{key}: {path} is no regular file; give a trace's file")
+                raise ConfigError(f"{key}: {path} is not a regular file; give the file of a trace")
             if found.st_size > _MOST_BYTES:
                 raise ConfigError(f"{key}: {path} has {found.st_size} bytes; expected at most "
-                                  f"{_MOST_BYTES}: cut it")
+                                  f"{_MOST_BYTES}: shorten it")
             return file.read(_MOST_BYTES)
     except (OSError, ValueError) as fault:
         said = getattr(fault, "strerror", None) or fault
@@ -117,11 +117,11 @@ def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
     if back.size:
         at = int(back[0])
         raise file.fault(at + 2, 1, f"the time goes back from {times[at]} to {times[at + 1]} ms; "
-                         "expected one that is no earlier")
+                                    "expected ascending times")
     last = int(times[-1])
     if not last:
-        raise file.fault(len(times), 1, "all opportunities are at 0 ms; expected a last one that "
-                         "is later")
+        raise file.fault(len(times), 1, "all delivery opportunities are at 0 ms; expected later "
+                                        "ones")
     counts = dict(zip(*(each.tolist() for each in numpy.unique(times, return_counts=True)),
                       strict=True))
     if len(counts) > _MOST_ROWS:
@@ -165,14 +165,14 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
     names = [name.strip() for name in head.split(",")]
     for number, (name, column) in enumerate(zip(names, _columns(head), strict=True)):
         if name not in _COLUMNS or name in names[:number]:
-            raise file.fault(1, column, f"{name[:40]!r} is no column, or is there twice; expected "
-                             f"a header of {', '.join(_COLUMNS)}")
+            raise file.fault(1, column, f"{name[:40]!r} is not a known column, or stands twice; "
+                                        f"expected a header of {', '.join(_COLUMNS)}")
     for name in ("time_s", "rate_mbps"):
         if name not in names:
             raise file.fault(1, 1, f"the header has no {name}; expected time_s,rate_mbps and, if "
                              "wanted, delay_ms and loss_pct")
     if len(rows) > _MOST_ROWS:
-        raise file.fault(_MOST_ROWS + 2, 1, f"more than {_MOST_ROWS} rows; cut the file")
+        raise file.fault(_MOST_ROWS + 2, 1, f"more than {_MOST_ROWS} rows; shorten the file")
     steps: list[Step] = []
     for line, text in enumerate(rows, 2):
         row = _row(file, line, text, names)
@@ -182,7 +182,7 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
             raise file.fault(line, column, f"the first row is at {row['time_s']:g} s; expected 0")
         if steps and at_ns <= steps[-1].at_ns:
             raise file.fault(line, column, f"the time goes from {steps[-1].at_ns / NS:g} to "
-                             f"{row['time_s']:g} s; expected one that is later")
+                                           f"{row['time_s']:g} s; expected ascending times")
         steps.append(Step(at_ns, round(row["rate_mbps"] * 1e6),
                           round(row.get("delay_ms", 0) * 1e6), 0, row.get("loss_pct", 0) / 100,
                           line))
@@ -192,9 +192,9 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
     if end == "repeat":
         return Schedule(tuple(steps[:-1]), steps[-1].at_ns)
     if not steps[-1].rate_bit_s or steps[-1].loss >= 1:
-        raise file.fault(len(rows) + 1, 1, "the last row goes on for ever and lets nothing pass; "
-                         "expected a rate above 0 and a loss below 100, or "
-                         "link_trace_end = repeat")
+        raise file.fault(len(rows) + 1, 1, "the last row holds for ever and lets nothing pass; "
+                                           "expected a rate above 0 and a loss below 100, or "
+                                           "link_trace_end = repeat")
     return Schedule(tuple(steps))
 
 

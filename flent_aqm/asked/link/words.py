@@ -24,7 +24,7 @@ def parse_words(key: str, text: str, known: Mapping[str, Model],
     for change in changes:
         parameter, _, value = change.partition("=")
         if parameter not in bounds or parameter in given:
-            raise ConfigError(f"{key}: {change[:40]!r} is no parameter of {name}, or is there "
+            raise ConfigError(f"{key}: {change[:40]!r} is not a parameter of {name}, or is given "
                               f"twice; expected NAME=VALUE, with a NAME of {', '.join(bounds)}")
         low, high = bounds[parameter]
         try:

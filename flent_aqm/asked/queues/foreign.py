@@ -32,8 +32,8 @@ def is_foreign(name: str) -> bool:
 def option_words(text: str) -> str:
     """A reader of options: words as tc takes them, such as `limit 1000 target 5ms`."""
     if len(text) > LONGEST or not _WORDS.fullmatch(text):
-        raise ConfigError(f"expected up to {LONGEST} letters, digits and _ . % : - in words with "
-                          "blanks between, such as limit 1000 target 5ms")
+        raise ConfigError("expected words of letters, digits and _ . % : - with blanks between, "
+                          f"up to {LONGEST} characters, such as limit 1000 target 5ms")
     return " ".join(text.split())
 
 

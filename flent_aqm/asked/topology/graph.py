@@ -87,19 +87,19 @@ def parse_links(text: str, path: str = "") -> Graph:
     for place, part, column in _parts(text):
         link = _LINK.fullmatch(part)
         if not link:
-            raise Fault(f"{_at(path, place, column)}: {part.strip()[:40]!r} is no link; expected "
-                        "two names with - between, as client - router")
+            raise Fault(f"{_at(path, place, column)}: {part.strip()[:40]!r} is not a link; "
+                        "expected two names with - between, as client - router")
         for number in (1, 2):
             if link[number] in _TAKEN:
                 raise Fault(f"{_at(path, place, column + link.start(number))}: {link[number]!r} "
-                            "is a name of the lab's own; take another")
+                            "is a name that the lab uses itself; choose another")
         found.append((link[1], link[2], _at(path, place, column + link.start(1))))
     names = dict.fromkeys(name for one, two, _ in found for name in (one, two))
     where = _at(path, 1, 1)
     for name in (CLIENT, ROUTER, SERVER):
         if name not in names:
-            raise Fault(f"{where}: no link has {name!r}; expected a way from client over a router "
-                        "to server")
+            raise Fault(f"{where}: no link has {name!r}; expected a path from client over a "
+                        "router to server")
     if len(names) > MOST_NODES:
         raise Fault(f"{where}: {len(names)} nodes; expected {MOST_NODES} at most (subscribers:N "
                     "has more hosts)")
@@ -151,7 +151,7 @@ def _from_client(found: list[tuple[str, str, str]]) -> tuple[Link, ...]:
             reached.append(other)
     if left:
         one, two, place = left[0]
-        raise Fault(f"{place}: {one} and {two} are not reached from client; reached are "
+        raise Fault(f"{place}: {one} and {two} are not reached from client; hosts reached are "
                     f"{', '.join(reached)}: link them to one of these")
     return tuple(links)
 
@@ -162,7 +162,7 @@ def _refuse_rings(found: list[tuple[str, str, str]]) -> None:
     for one, two, place in found:
         group = joined.setdefault(one, {one})
         if two in group:
-            raise Fault(f"{place}: the link {one} - {two} closes a ring; expected one way "
+            raise Fault(f"{place}: the link {one} - {two} closes a ring; expected one path "
                         "between any two nodes: leave a link out")
         group |= joined.get(two, {two})
         joined |= dict.fromkeys(group, group)
@@ -180,5 +180,5 @@ def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
             raise Fault(f"{places[node]}: {node} has {count} links; expected 1, to a host or "
                         "router that forwards")
     if not any(map(is_router, graph.way(SERVER))):
-        raise Fault(f"{places[SERVER]}: no router is on the way from client to server, so "
-                    "nothing is measured there; put one between")
+        raise Fault(f"{places[SERVER]}: no router is on the path from client to server, so there "
+                    "is no queue to test; put one between them")

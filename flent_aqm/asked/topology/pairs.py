@@ -26,12 +26,12 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
             scenario.base_delay_ms > defaults.MAX_DELAY_MS,
     }.items():
         if given:
-            raise ConfigError(f"topology: {topology.text} goes without {key}; leave one of them "
-                              "out")
+            raise ConfigError(f"topology: {topology.text} can't be combined with {key}; leave one "
+                              "of them out")
     if scenario.testbed.startswith("ssh:"):
-        raise ConfigError(f"topology: {topology.text}: the network around a router by ssh is not "
-                          "ours to make; set it up by hand and leave the key out, or use virtual "
-                          "or netns")
+        raise ConfigError(f"topology: {topology.text}: flent-aqm can't set up the network around "
+                          "a router behind ssh; set it up by hand and leave the key out, or use "
+                          "virtual or netns")
     if topology.subscribers:
         _refuse_for_subscribers(topology, scenario)
 
@@ -45,8 +45,9 @@ def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
                               f"{needed}")
     for name in scenario.queues:
         if queue_of(name).classes:
-            raise ConfigError(f"aqm: {name} has classes of its own, for which subscribers leave no "
-                              f"place; take another queue with topology {topology.text}")
+            raise ConfigError(f"aqm: {name} has its own classes, which can't be used below "
+                              "subscribers' classes; choose another queue with topology "
+                              f"{topology.text}")
     for way in ("down", "up"):
         rate = getattr(scenario, f"rate_{way}_mbps")
         plan = getattr(topology, f"plan_{way}_mbps")

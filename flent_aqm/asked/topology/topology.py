@@ -151,7 +151,8 @@ def _named(key: str, text: str) -> Topology:
     kind = TOPOLOGIES[name]
     if kind.counts is None:
         if found["count"] is not None or found["words"]:
-            raise ConfigError(f"{key}: {name} is all that can be said of it, not {text[:40]!r}")
+            raise ConfigError(f"{key}: {name} takes no parameters; expected {name}, not "
+                              f"{text[:40]!r}")
         return Topology(name, kind.make(0, ()))
     least, most, usual = kind.counts
     given = found["count"]
@@ -174,8 +175,8 @@ def _words(key: str, text: str, kind: _Kind, given: str) -> dict[str, float | No
         name, equals, value = word.partition("=")
         if name not in kind.words or name in words:
             known = ", ".join(kind.words) or "none"
-            raise ConfigError(f"{key}: {text[:40]!r}: {word[:40]!r} is no word of it, or is there "
-                              f"twice; known: {known}")
+            raise ConfigError(f"{key}: {text[:40]!r}: {word[:40]!r} is not a known word, or is "
+                              f"given twice; known: {known}")
         bounds = kind.words[name]
         if bounds is None:
             if equals:

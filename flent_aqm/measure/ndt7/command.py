@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from argparse import SUPPRESS  # here, as a start without options needs no argparse
 
     parser.description = (
-        "Serve NDT7 speed tests (ndt7 protocol 0.11) until SIGINT or SIGTERM. "
-        "One JSON object a line on standard error: when it listens, and for each test."
+        "Serve NDT7 speed tests (ndt7 protocol 0.11) until SIGINT or SIGTERM. Standard error gets "
+        "one line of JSON when the server listens, and one for each test."
     )
     parser.epilog = (
         "example: flent-aqm ndt7-server --bind 127.0.0.1 --no-tls, and on the same machine "

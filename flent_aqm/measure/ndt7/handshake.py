@@ -66,7 +66,7 @@ def upgrade(transport: Transport) -> Upgrade:
     path, _, query = events[0].path.partition("?")
     if path not in TEST_OF_PATH:
         known = " and ".join(TEST_OF_PATH)
-        raise _refuse(transport, protocol, 404, f"path {path}; there are {known}")
+        raise _refuse(transport, protocol, 404, f"unknown path {path}; known: {known}")
     try:
         metadata = parse_query(query)
     except ValueError as fault:
@@ -111,7 +111,7 @@ def _read_head(transport: Transport) -> tuple[bytes, bytes]:
             raise ConnectionError("the client left before its request was whole")
         head += buffer[:count]
         if head.startswith(_TLS_HANDSHAKE_RECORD):
-            raise _refuse(transport, ServerProtocol(), 400, "TLS on the port for cleartext")
+            raise _refuse(transport, ServerProtocol(), 400, "TLS request on the cleartext port")
         end = head.find(_END_OF_HEAD)
         if end >= 0:
             end += len(_END_OF_HEAD)

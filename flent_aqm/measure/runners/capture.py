@@ -113,8 +113,8 @@ class AqmCaptureRunner(SupervisedRunner):
         if self.keep:
             about["file"] = self._keep(output)
         if not capture.steps:
-            raise BadResult(f"no packet of the test on {self.device}: "
-                            "its load did not start, or takes another way")
+            raise BadResult(f"no packet of the test was captured on {self.device}: its load did "
+                            "not start, or takes another path")
         raw = _raw_values(capture)
         names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}

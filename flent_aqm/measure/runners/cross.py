@@ -46,7 +46,7 @@ class _CrossRunner(SupervisedRunner):
     def parsed(self, traffic: CrossTraffic) -> Parsed:
         """A direction as Flent takes it. Raises BadResult."""
         if not traffic.rates:
-            raise BadResult("cross traffic: nothing was carried")
+            raise BadResult("cross traffic: no data was transferred")
         return (
             [[one["t"], one["val"]] for one in traffic.rates],
             sorted([*traffic.rates, *traffic.events], key=lambda one: one["t"]),

@@ -90,8 +90,9 @@ class AqmIperf3Runner(SupervisedRunner):
             raise BadResult(f"iperf3: {report.error}")
         shown = "upload" if self.direction == "both" else self.direction
         if self.udp_mbps and not report.server_intervals:
-            raise BadResult("iperf3's server told no intervals, and over UDP only a receiver "
-                            "knows throughput; start it with: iperf3 -s -J -i 0.2")
+            raise BadResult("iperf3's server reported no intervals, and over UDP only the "
+                            "receiver knows the throughput; start the server with: iperf3 -s -J "
+                            "-i 0.2")
         parsed = _one_direction(report, shown, self.started_s)
         if self.direction == "both":
             # Only what is returned reaches the process that Flent goes on in.

@@ -77,10 +77,10 @@ class AqmNdt7Runner(SupervisedRunner):
         out, err = self.run_simple([str(program), "--help"])
         maker = maker_of_client(out + err)
         if maker is None:
-            raise RunnerCheckError(f"{program} is neither M-Lab's NDT7 client nor that of the "
-                                   "Rust crate: its --help names no option of theirs")
+            raise RunnerCheckError(f"{program} is neither M-Lab's NDT7 client nor the Rust "
+                                   "crate's: its --help has none of their options")
         if self.client not in (None, maker):
-            raise RunnerCheckError(f"ndt7_client={self.client}: {program} is another one")
+            raise RunnerCheckError(f"ndt7_client={self.client}: {program} is the other client")
         words = self._crate_words() if maker == "crate" else self._mlab_words()
         return [str(program), *words]
 

@@ -172,8 +172,8 @@ class Connection(ABC, asyncio.Protocol):
             async with asyncio.timeout(patience_s):
                 reply = await asked
         except TimeoutError:
-            raise BadResult(f"{self.server.name} gave no whole answer to {path} "
-                            f"in {patience_s:g} s") from None
+            raise BadResult(f"{self.server.name} gave no complete answer to {path} within "
+                            f"{patience_s:g} s") from None
         if reply.status != 200:
             raise BadResult(f"{self.server.name} answers {path} with status {reply.status}; "
                             "expected 200: is it this package's server?")

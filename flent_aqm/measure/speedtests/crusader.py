@@ -66,7 +66,8 @@ def read_text(lines: Iterable[Line], report: Report) -> float:
     missing = [name.format(way) for way in _WAYS.values() for _form, name in _NUMBERS[:2]
                if name.format(way) not in report.numbers]
     if missing or begin_s is None:
-        raise BadResult(f"crusader told no {missing[0] if missing else 'start of its download'}")
+        raise BadResult("crusader reported no "
+                        f"{missing[0] if missing else 'start of its download'}")
     return begin_s
 
 

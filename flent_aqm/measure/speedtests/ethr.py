@@ -46,7 +46,7 @@ def read_latency(lines: Iterable[Line], report: Report) -> None:
             report.idle.probe("ping_ms", line.at_s, row[_MEAN])
         fault = line.text if line.text.startswith("Error") else fault
     if not means:
-        raise BadResult(f"ethr told no latency: {fault or 'its output has none'}")
+        raise BadResult(f"ethr reported no latency: {fault or 'its output has none'}")
     report.numbers |= {"latency_ms": fmean(means), "latency_max_ms": max(longest)}
 
 
@@ -65,5 +65,5 @@ def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
             way.end_s = line.at_s
         fault = line.text if line.text.startswith("Error") else fault
     if not way.rates or way.start_s is None:
-        raise BadResult(f"ethr told no {direction}: {fault or 'its output has none'}")
+        raise BadResult(f"ethr reported no {direction}: {fault or 'its output has none'}")
     way.mbps = report.numbers[f"{direction}_mbps"] = fmean(shown_mbps)

@@ -50,4 +50,5 @@ def read(lines: Iterable[Line], report: Report) -> None:
             complaint = complaint or line.text
     for name in ("download", "upload"):
         if not report.way(name).rates or report.way(name).mbps is None:
-            raise BadResult(f"msak-client told no {name}: {complaint or 'its output has none'}")
+            raise BadResult(f"msak-client reported no {name}: "
+                            f"{complaint or 'its output has none'}")

@@ -58,6 +58,6 @@ def words_of(client: str, parameter: Callable[..., Any], refuse: Callable[[str],
             refuse(f"{name}: {str(value)!r} is not known; expected {expected}")
             continue
         if name == "http_version" and value == "3" and parameter("unsent", default=None):
-            refuse("unsent: of HTTP/2 alone; leave it out with http_version=3")
+            refuse("unsent: only for HTTP/2; leave it out with http_version=3")
         words += [f"--{name.replace('_', '-')}", str(value)]
     return words

@@ -67,7 +67,7 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
             raise
     if process.returncode:
         raise BadResult(f"{name} ended with status {process.returncode}: "
-                        f"{last[:300] or 'it said nothing'}")
+                        f"{last[:300] or 'it printed nothing'}")
 
 
 def measure(name: str, asked: Asked) -> Report:

@@ -66,7 +66,7 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
     It is there when it is whole, or not at all. Raises ConfigError.
     """
     if path.suffix not in WRITERS:
-        raise ConfigError(f"{path}: its suffix tells the format; expected one of "
+        raise ConfigError(f"{path}: the suffix chooses the format; expected one of "
                           f"{', '.join(WRITERS)}")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     count = 0

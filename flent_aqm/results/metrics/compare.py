@@ -63,7 +63,7 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
     """
     filled = [group for group in groups if group]
     if len(filled) < 2:
-        raise NotAvailable("there is one group only")
+        raise NotAvailable("there is only one group")
     if len({value for group in filled for value in group}) < 2:
         raise NotAvailable("all runs have the same number")
     from scipy import stats
@@ -118,7 +118,8 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     """
     array = numpy.asarray(values, dtype=float)
     if not numpy.isfinite(array).all():
-        raise NotAvailable("some runs' number is a lost probe, which has no distance to others")
+        raise NotAvailable("for some runs the number is a lost probe, which has no distance to "
+                           "others")
     centre = array.mean() if array.size else 0.0
     whole = float(((array - centre) ** 2).sum())
     if not whole > 0:

@@ -57,8 +57,9 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     is left out. Raises NotAvailable in a run without a model of the router.
     """
     if not raw.get(PARTS):
-        raise NotAvailable("this run doesn't know where its probes' time went: its router has no "
-                           "model with cards and a processor; see docs/router-models.md")
+        raise NotAvailable("the file doesn't tell where its probes spent their time, as the "
+                           "router had no model with cards and a processor; see "
+                           "docs/router-models.md")
     spent: dict[int, dict[str, float]] = {}
     for one in raw[PARTS]:
         found = spent.setdefault(int(one["seq"]), dict.fromkeys(GROUPS, 0.0) | {"ways": 0})

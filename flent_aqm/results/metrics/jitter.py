@@ -33,5 +33,5 @@ def smoothed_ms(samples: Samples) -> float:
 def _differences_ms(samples: Samples) -> Numbers:
     answered_ms = samples.answered_ms
     if answered_ms.size < 2:
-        raise NotAvailable("one probe alone came back")
+        raise NotAvailable("only one probe came back")
     return numpy.abs(numpy.diff(answered_ms))

@@ -23,7 +23,7 @@ def told(run: Run, client: str, name: str) -> float:
         value = a_number(numbers.get(name)) if isinstance(numbers, dict) else None
         if value is not None:
             return value
-    raise NotAvailable(f"{client} didn't tell {name} in this run")
+    raise NotAvailable(f"{client} didn't report {name} in this run")
 
 
 def cloudflare_points(run: Run, experience: str) -> float:

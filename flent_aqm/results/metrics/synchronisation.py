@@ -36,7 +36,7 @@ def synchronisation(run: Run, direction: str) -> float:
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
-        raise NotAvailable(f"there is one flow of {direction} only")
+        raise NotAvailable(f"there is only one {direction} flow")
     return drop_correlation(rates_mbps(flows))
 
 
@@ -65,5 +65,5 @@ def drop_correlation(rates: NDArray[Any]) -> float:
     above = numpy.triu_indices(len(drops), 1)
     mean = float(numpy.corrcoef(drops)[above].mean())
     if not numpy.isfinite(mean):
-        raise NotAvailable("the flows' throughput has numbers that can't be")
+        raise NotAvailable("the flows' throughput has impossible values")
     return min(max(mean, -1.0), 1.0)

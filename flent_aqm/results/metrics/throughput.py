@@ -83,7 +83,7 @@ def fairness(run: Run, direction: str) -> float:
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
-        raise NotAvailable(f"there is one flow of {direction} only")
+        raise NotAvailable(f"there is only one {direction} flow")
     window = shared_window(flows)
     return jain([mean_mbps(flow, window) for flow in flows])
 
@@ -92,7 +92,7 @@ def jain(rates: Sequence[float]) -> float:
     """Jain's index of two or more rates. Raises NotAvailable when all are 0."""
     squares = sum(rate * rate for rate in rates)
     if not squares > 0:
-        raise NotAvailable("no flow carried anything")
+        raise NotAvailable("no flow transferred any data")
     return sum(rates) ** 2 / (len(rates) * squares)
 
 

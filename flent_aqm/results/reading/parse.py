@@ -32,7 +32,7 @@ def parse(text: bytes | bytearray) -> Any:
     except RecursionError:
         raise BadResult("damaged (nested too deeply)") from None
     except UnicodeDecodeError:
-        raise BadResult("damaged (no UTF-8 text)") from None
+        raise BadResult("damaged (not UTF-8 text)") from None
     except ValueError as error:
         raise BadResult(f"damaged ({error})") from None
     finally:
@@ -53,7 +53,7 @@ def _parse(text: bytes | bytearray) -> Any:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} stands in place of a number")
+    raise ValueError(f"{name} is in the place of a number")
 
 
 def _int(digits: str) -> int | float:

@@ -35,7 +35,7 @@ def open_regular(path: Path) -> IO[bytes]:
         if stat.S_ISDIR(kind):
             raise BadResult("it is a folder")
         if not stat.S_ISREG(kind):
-            raise BadResult("it is no regular file but a pipe, a device or a socket")
+            raise BadResult("it is a pipe, a device or a socket, not a regular file")
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

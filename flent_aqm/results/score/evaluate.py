@@ -47,7 +47,7 @@ def number(node: Node, known: Known) -> float:
     left, right = number(node.left, known), number(node.right, known)
     if node.sign == "/":
         if right == 0:
-            raise NotAvailable("something is divided by 0")
+            raise NotAvailable("the expression divides by 0")
         return left / right
     if node.sign == "*":
         return left * right / node.scale

@@ -169,8 +169,8 @@ class _Parser:
     def condition(self) -> Node:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise ConfigError(f"{self.text!r}: more than {DEEPEST} brackets and signs inside "
-                              "each other")
+            raise ConfigError(f"{self.text!r}: brackets and signs are nested more than {DEEPEST} "
+                              "deep")
         node = self.logic("or", self.conjunction)
         self.depth -= 1
         return node
@@ -189,7 +189,7 @@ class _Parser:
         while self.accept("not"):
             odd = not odd
             if not odd:
-                raise self.mistake("'not not' says nothing")
+                raise self.mistake("'not not' has no effect; leave it out")
         node = self.comparison()
         return self.truths("not", [node]) if odd else node
 
@@ -275,7 +275,7 @@ class _Parser:
     def called(self, token: _Token) -> Leaf:
         argument = self.token
         if argument is None or argument.kind == "sign":
-            raise self.mistake(f"expected what {token.text} is of")
+            raise self.mistake(f"{token.text}: its argument is missing")
         self.place += 1
         unit = _UNITS.get(argument.unit)
         number = float(argument.text) * (unit[0] if unit else 1.0) \

@@ -107,8 +107,8 @@ def name_leaf(name: str) -> Leaf:
     if name in METRICS:
         return Leaf(name, _KINDS.get(METRICS[name].unit, Kind.NUMBER), name)
     if name in TRACES:
-        raise ConfigError(f"{name} is a trace of many samples; say which number of it, "
-                          f"as in p99({name})")
+        raise ConfigError(f"{name} has many samples; say which number of them you mean, as in "
+                          f"p99({name})")
     if name in GLITCHES:
         raise ConfigError(f"{name} needs a threshold, as in {name}(100ms)")
     raise ConfigError(f"unknown name {name!r}{did_you_mean(name, (*METRICS, *TRACES, *GLITCHES))}; "

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _late(*args: object) -> NoReturn:
-    raise TimeoutError("it takes Flent longer than any file of its size")
+    raise TimeoutError("Flent takes longer to open it than any file of its size should")
 
 
 def _open(path: str) -> None:

@@ -115,7 +115,7 @@ def restore(whole: Object, metadata: Object) -> None:
     series = shared.get("series", {})
     if not isinstance(series, dict) or not all(isinstance(own, str) for own in series.values()) \
             or len(set(series.values())) < len(series):
-        raise BadResult(f"the series in its {SHARED_TEST} are not one name for each other")
+        raise BadResult(f"the series in its {SHARED_TEST} don't map names one to one")
     _rename(whole, series)
     parameters, added = metadata.get("TEST_PARAMETERS"), shared.get("parameters")
     if isinstance(parameters, dict) and isinstance(added, list):

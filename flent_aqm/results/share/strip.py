@@ -68,7 +68,7 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
                                       if key not in VERSIONS}
     left = left_over(secrets.gone, [checked, name])
     if left:
-        raise BadResult(f"not shared: {left!r} would be left in it; take it out by hand")
+        raise BadResult(f"not shared: {left!r} would remain in it; remove it by hand")
 
 
 def _cleaned(tree: Any, path: tuple[str, ...], secrets: Secrets, changed: dict[str, str]) -> Any:

@@ -82,13 +82,14 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[Judged]:
     """
     for name in names:
         if name not in METRICS:
-            raise ConfigError(f"there is no metric {name!r}; flent-aqm score --list has all")
+            raise ConfigError(f"there is no metric {name!r}; flent-aqm score --list shows all")
         if METRICS[name].better == NEITHER:
-            raise ConfigError(f"the metric {name} has no better and worse; choose another one")
+            raise ConfigError(f"for the metric {name} neither direction is better; choose another "
+                              "one")
     fewest = min(len(cell.pairs) for cell in comparison.cells)
     if fewest < FEWEST_SEEDS:
         raise ConfigError(f"a cell has {fewest} pairs of runs; expected {FEWEST_SEEDS} seeds or "
-                          "more, as one pair can't tell chance from change")
+                          "more, as fewer can't tell chance from change")
     found = [(METRICS[name], effect) for name in names for cell in comparison.cells
              if (effect := _effect(METRICS[name], cell)) is not None]
     if not found:

@@ -99,21 +99,21 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"link_loss": "101%"}, "link_down_loss: '101%' is no loss"),
-    ({"link_loss": "5"}, "link_down_loss: '5' is no loss"),
+    ({"link_loss": "101%"}, "link_down_loss: '101%' is not a loss"),
+    ({"link_loss": "5"}, "link_down_loss: '5' is not a loss"),
     ({"link_up_loss": "100%"}, "link_up_loss: '100%' loses every packet"),
     ({"link_up_jitter_ms": "-1"}, "link_up_jitter_ms: '-1'"),
     ({"link_up_jitter_ms": "nan"}, "link_up_jitter_ms: 'nan'"),
     ({"link_access": "cable"}, "link_down_access: unknown value 'cable'; known: docsis"),
-    ({"link_access": "lte+cycle=1"}, "'cycle=1' is no parameter of lte"),
+    ({"link_access": "lte+cycle=1"}, "'cycle=1' is not a parameter of lte"),
     ({"link_access": "lte+cycle_ms=x"}, "link_down_access: cycle_ms: 'x' is out of range"),
-    ({"link_outages_s": "5"}, "link_outages_s: '5' is no outage"),
-    ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is no outage"),
+    ({"link_outages_s": "5"}, "link_outages_s: '5' is not an outage"),
+    ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is not an outage"),
     ({"link_outages_s": "5-7, 6-8"}, "goes back from 7 to 6 s"),
     ({"link_trace_end": "stop"}, "link_trace_end: unknown value 'stop'; known: repeat, hold"),
-    ({"link_trace": "a\nb"}, "is no path of a file"),
+    ({"link_trace": "a\nb"}, "is not the path of a file"),
     ({"modem_buffer_packets": "0"}, "modem_down_buffer_packets: '0'"),
-    ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace says the rate"),
+    ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace gives the rate"),
 ])
 def test_link_keys_that_are_wrong_are_refused_by_name(
     given: dict[str, object], said: str
@@ -125,8 +125,8 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"link_up_access": "docsis"}, "link_up_access: the link has no rate for the way up"),
-    ({"link_outages_s": "1-2"}, "link_outages_s: the link has no rate for the way down"),
+    ({"link_up_access": "docsis"}, "link_up_access: the link has no rate in the direction up"),
+    ({"link_outages_s": "1-2"}, "link_outages_s: the link has no rate in the direction down"),
     ({"modem_mbps": "1", "link_outages_s": "0-2000"}, "link_outages_s: nothing"),
     ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
 ])

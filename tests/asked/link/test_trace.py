@@ -54,10 +54,11 @@ def test_csv_trace_has_columns_in_any_order_and_its_last_row_ends_it(tmp_path: P
     ("1\n-2\n", "repeat", ":2:1: '-2'"),
     ("1.5\n", "repeat", ":1:2: '1.5'"),
     ("5\n7\n6\n", "repeat", ":3:1: the time goes back from 7 to 6 ms"),
-    ("0\n0\n", "repeat", ":2:1: all opportunities are at 0 ms"),
+    ("0\n0\n", "repeat", ":2:1: all delivery opportunities are at 0 ms"),
     ("1\n1000000\n", "repeat", "nothing passes for 999.999 s"),
     ("time_s,rate\n0,1\n", "repeat", ":1:8: 'rate' is no column"),
-    ("time_s,rate_mbps,time_s\n", "repeat", ":1:18: 'time_s' is no column, or is there twice"),
+    ("time_s,rate_mbps,time_s\n", "repeat",
+     ":1:18: 'time_s' is not a known column, or stands twice"),
     ("time_s,loss_pct\n0,1\n", "repeat", ":1:1: the header has no rate_mbps"),
     ("time_s,rate_mbps\n1,1\n2,1\n", "repeat", ":2:1: the first row is at 1 s"),
     ("time_s,rate_mbps\n0,1\n2,1\n1,1\n", "repeat", ":4:1: the time goes from 2 to 1 s"),
@@ -90,7 +91,7 @@ def test_trace_that_is_no_file_of_reasonable_size_is_refused(tmp_path: Path) -> 
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.truncate(1 << 40)
-    for path, said in ((pipe, "no regular file"), (Path("/dev/zero"), "no regular file"),
+    for path, said in ((pipe, "not a regular file"), (Path("/dev/zero"), "not a regular file"),
                        (tmp_path, "Is a directory"), (large, "expected at most"),
                        (tmp_path / "none", "No such file")):
         with pytest.raises(ConfigError, match=said):

@@ -124,4 +124,4 @@ def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:
     refused: list[str] = []
     given = {"http_version": "3", "unsent": "draft"}
     words_of("responsiveness", lambda name, default: given.get(name, default), refused.append)
-    assert refused == ["unsent: of HTTP/2 alone; leave it out with http_version=3"]
+    assert refused == ["unsent: only for HTTP/2; leave it out with http_version=3"]

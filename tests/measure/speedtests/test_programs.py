@@ -153,9 +153,9 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
 
 @pytest.mark.parametrize(("name", "read", "said"), [
     ("librespeed_cli-refused", librespeed_cli.read, "gave no result: it reached no server"),
-    ("msak-refused", msak.read, "msak-client told no download: dial tcp .*connection refused"),
-    ("ethr-refused", ethr.read_latency, "ethr told no latency: Error dialing .*refused"),
-    ("crusader-refused", crusader.read_text, "crusader told no download_mbps"),
+    ("msak-refused", msak.read, "msak-client reported no download: dial tcp .*connection refused"),
+    ("ethr-refused", ethr.read_latency, "ethr reported no latency: Error dialing .*refused"),
+    ("crusader-refused", crusader.read_text, "crusader reported no download_mbps"),
     ("goresponsiveness-refused", goresponsiveness.read_text, "showed no throughput"),
 ])
 def test_server_that_is_not_there_is_told(name: str, read: object, said: str) -> None:

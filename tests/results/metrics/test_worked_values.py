@@ -270,8 +270,8 @@ def test_glitches_less_than_100_ms_apart_are_one(make_run: MakeRun) -> None:
     ("latency_loaded_mean_ms", {"directions": ()}, "the test doesn't load the link"),
     ("rpm_ietf_estimate", {}, "no TCP_INFO"),
     ("ndt7_latency_upload_ms", {}, "not NDT7's"),
-    ("fairness_upload", {}, "one flow of upload"),
-    ("synchronisation_upload", {}, "one flow of upload"),
+    ("fairness_upload", {}, "only one upload flow"),
+    ("synchronisation_upload", {}, "only one upload flow"),
     ("queue_drops_upload", {}, "no such counter"),
 ])
 def test_missing_input_is_told_as_the_reason(

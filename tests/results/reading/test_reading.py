@@ -48,7 +48,7 @@ def test_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.flent.gz")
     (tmp_path / "link.flent.gz").symlink_to("pipe.flent.gz")
     for path in tmp_path.iterdir():
-        with pytest.raises(BadResult, match="no regular file"):
+        with pytest.raises(BadResult, match="not a regular file"):
             read_data_file(path)
 
 
@@ -59,7 +59,7 @@ def test_terminal_and_devices_are_refused_unread(tmp_path: Path) -> None:
         for number, target in enumerate((os.ttyname(theirs), "/dev/zero", "/dev/full")):
             path = tmp_path / f"{number}.flent.gz"
             path.symlink_to(target)
-            with pytest.raises(BadResult, match="no regular file"):
+            with pytest.raises(BadResult, match="not a regular file"):
                 read_data_file(path)
     finally:
         os.close(ours)

@@ -119,7 +119,7 @@ def test_lost_percentiles_have_no_distance_and_are_left_out() -> None:
     (side(1), side(2)[:2], USUAL, "a cell has 2 pairs"),
     ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
     (side(1), side(2), ("latency",), "no metric 'latency'"),
-    (side(1), side(2), ("queue_drops_upload",), "no better and worse"),
+    (side(1), side(2), ("queue_drops_upload",), "neither direction is better"),
     (side(1), side(2), ("qoo",), "no pair of runs has any"),
 ])
 def test_what_can_not_be_judged_is_refused(

@@ -150,8 +150,8 @@ def test_point_of_another_form_is_refused_with_the_form(text: str, message: str)
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["800=676"], "1 measured value can't tell 1 parameter; give at least 2"),
-    (["800=676/1.5"], "2 measured values can't tell 3 parameters; give at least 3, or fit fewer"),
+    (["800=676"], "1 measured value can't determine 1 parameter; give at least 2"),
+    (["800=676/1.5"], "2 measured values can't determine 3 parameters; give at least 3, or fit"),
     (["800=676", "800=670"], "800 is given twice"),
     (["pps=50000"], "no goodput at any rate is given"),
     (["800=676", "pps=12"], "'pps=12': expected pps= and a whole number"),

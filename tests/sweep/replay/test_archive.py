@@ -114,7 +114,7 @@ def test_archive_of_runs_on_a_real_router_says_that_they_cannot_be_made_again(
     assert "0 of 2 runs were made again" in readme
     assert "only runs of the virtual lab can be made again" in readme
     told = capsys.readouterr()
-    assert "not made again: measured on 'ssh://root@router.test'" in told.err
+    assert "not repeated: measured on 'ssh://root@router.test'" in told.err
     # the batch is ours, by the name in the files
     assert (target / "batch" / "aqm_sweep.batch").is_file()
     assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
@@ -122,7 +122,7 @@ def test_archive_of_runs_on_a_real_router_says_that_they_cannot_be_made_again(
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (["-o", "{there}"], "is there already; name a new folder with -o"),
+    (["-o", "{there}"], "exists already; name a new folder with -o"),
     (["--batch", "no.batch"], "--batch: no.batch: not found; expected the batch file"),
     ([], "made with the lab kernel 0123456789abcdef; this version has the recipe of"),
 ])

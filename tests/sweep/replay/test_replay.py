@@ -64,7 +64,7 @@ def test_replay_is_identical_and_kept_file_has_the_same_samples(made: Path, tmp_
     assert (now["metadata"]["NOTE"], now["metadata"]["BATCH_NAME"]) == ("a note", "try")
     again = replay(made, "--keep", tmp_path)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "exists already" in again.stderr
 
 
 def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
     (lambda data: data["metadata"]["AQM"]["requested"].update(testbed="netns"),
      "it asks for the testbed 'netns'"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(HOSTS=["example.org"]),
-     "HOSTS: \"['example.org']\" is not taken from a data file"),
+     "HOSTS: \"['example.org']\": this value is not accepted from a data file"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(DATA_DIR="/etc"),
      "unknown setting 'DATA_DIR'"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(TEST_PAYLOAD="/etc/shadow"),

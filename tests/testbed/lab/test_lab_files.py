@@ -102,8 +102,8 @@ def test_results_folder_keeps_what_the_command_did_not_see(tmp_path: Path) -> No
     for text in ("one", "two"):
         done = shell(f"echo {text} >$RESULTS/file.txt", tmp_path, "--results", tmp_path / "out")
         assert done.returncode == 0
-    assert done.stderr == ("flent-aqm: 'file.txt' is there already and stays; the command's is "
-                           "'file-2.txt'\n")
+    assert done.stderr == ("flent-aqm: 'file.txt' exists already and is kept; the command's "
+                           "file is 'file-2.txt'\n")
     assert (tmp_path / "out" / "file.txt").read_text() == "one\n"
     assert (tmp_path / "out" / "file-2.txt").read_text() == "two\n"
 
@@ -121,7 +121,7 @@ def test_current_folder_keeps_what_came_while_the_command_ran(tmp_path: Path) ->
         (tmp_path / "unseen").write_text("another's\n")
         Path(elsewhere, "go").touch()
         _output, said = running.communicate(timeout=120)
-    assert said == ("flent-aqm: 'unseen' is there already and stays; the command's is "
+    assert said == ("flent-aqm: 'unseen' exists already and is kept; the command's file is "
                     "'unseen-2'\n")
     assert (tmp_path / "seen").read_text() == "new\n"
     assert (tmp_path / "unseen").read_text() == "another's\n"
@@ -138,8 +138,8 @@ def test_data_file_of_flent_is_never_replaced(tmp_path: Path) -> None:
     file.write_text("of an earlier run")
     done = lab(*command, cwd=tmp_path)
     other = file.with_name(file.name.replace(".flent.gz", "-2.flent.gz"))
-    assert done.stderr == (f"flent-aqm: {file.name!r} is there already and stays; the command's "
-                           f"is {other.name!r}\n")
+    assert done.stderr == (f"flent-aqm: {file.name!r} exists already and is kept; "
+                           f"the command's file is {other.name!r}\n")
     assert file.read_text() == "of an earlier run"
     assert other.read_bytes() == made
 

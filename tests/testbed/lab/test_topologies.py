@@ -70,11 +70,11 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
     ("subscribers:10+plan_mbps=0", "plan_mbps"),
     ("client-router, router-server, a-b", "column 31: a and b are not reached from client"),
     ("client-router, router-server, server-client", "column 31: .* closes a ring"),
-    ("client-router, router:server", "column 15: 'router:server' is no link"),
+    ("client-router, router:server", "column 15: 'router:server' is not a link"),
     ("client-router, router-server, router-x", "column 1: router has 3 links"),
     ("client-router, router-a, client-b, a-server", "client has 2 links"),
     ("client-a, a-server", "no link has 'router'"),
-    ("client-a, a-server, a-b, b-router, router-c", "no router is on the way"),
+    ("client-a, a-server, a-b, b-router, router-c", "no router is on the path"),
     ("client-router, router-modem, modem-server", "column 23: 'modem' is a name"),
     (", ".join(["client-a", "a-router", "router-server", *(f"a-x{n}" for n in range(40))]),
      "44 nodes"),
@@ -96,7 +96,7 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     with pytest.raises(ConfigError, match=r"mine\.topology:3:3: spare and other are not reached"):
         Scenario.from_settings({"topology": str(path)})
     path.write_bytes(b"client - router\n\xff\x00\n")
-    with pytest.raises(ConfigError, match=r"mine\.topology:2:1: .* is no link"):
+    with pytest.raises(ConfigError, match=r"mine\.topology:2:1: .* is not a link"):
         Scenario.from_settings({"topology": str(path)})
     path.write_bytes(b"#" * 70_000)
     with pytest.raises(ConfigError, match="more than 65536 bytes"):
@@ -104,14 +104,14 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"topology": "clients:2", "modem_mbps": "5"}, "goes without modem"),
-    ({"topology": "clients:2", "dest2_delay_ms": "5"}, "goes without dest2_delay_ms"),
-    ({"topology": "clients:2", "router_model": "omnia"}, "goes without router_model"),
-    ({"topology": "clients:2", "tx_queues": "4"}, "goes without tx_queues"),
-    ({"topology": "parking_lot", "testbed": "ssh://router"}, "not ours to make"),
+    ({"topology": "clients:2", "modem_mbps": "5"}, "can't be combined with modem"),
+    ({"topology": "clients:2", "dest2_delay_ms": "5"}, "can't be combined with dest2_delay_ms"),
+    ({"topology": "clients:2", "router_model": "omnia"}, "can't be combined with router_model"),
+    ({"topology": "clients:2", "tx_queues": "4"}, "can't be combined with tx_queues"),
+    ({"topology": "parking_lot", "testbed": "ssh://router"}, "can't set up the network"),
     ({"topology": "subscribers:10", "tiers": "3"}, "tiers"),
     ({"topology": "subscribers:10", "shaper": "none"}, "shaper"),
-    ({"topology": "subscribers:10", "aqm": "drr"}, "drr has classes of its own"),
+    ({"topology": "subscribers:10", "aqm": "drr"}, "drr has its own classes"),
     ({"topology": "subscribers:10+plan_mbps=200"}, "plan_down_mbps: 200 is above"),
     ({"topology": "subscribers:1000", "rate_mbps": "10"}, "leaves each subscriber 0.01")])
 def test_topologies_refuse_what_they_leave_no_place_for(

@@ -65,7 +65,7 @@ def test_topology_scenario_survives_json() -> None:
 def test_topology_real_routers_refuse_what_they_cannot_have(given: dict[str, object]) -> None:
     """The key is named; nothing of it for a scenario without."""
     refuse_network_of_ours(Scenario())
-    with pytest.raises(ConfigError, match="not ours to make"):
+    with pytest.raises(ConfigError, match="can't set up the network"):
         refuse_network_of_ours(Scenario.from_settings(given))
 
 
