@@ -92,7 +92,7 @@ class Cell:
 
 
 def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
-    """A seed for a run that was given none: the same for the same run anywhere, and on any
+    """Return a seed for a run that was given none: the same for the same run anywhere, and on any
     kernel, so that what differs between two kernels is their doing alone.
 
     Below 2^53, so that every JSON reader keeps it exactly.
@@ -126,7 +126,7 @@ def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
 
 
 def as_batch_file(cell: Cell) -> str:
-    """The cell as a batch file of its own, with one batch of one run."""
+    """Return the cell as a batch file of its own, with one batch of one run."""
     lines = [f"[Batch::{BATCH_NAME}]", f"test_name = {cell.test_name}", "filename_extra = cell",
              # Always: each line of the log is a look at the clock.
              "debug_log = yes"]

@@ -54,5 +54,5 @@ def parse_cross_traffic(key: str, value: object) -> bool | str:
 
 
 def kind_of(parsed: bool | str) -> Kind | None:
-    """The kind, None without cross traffic."""
+    """Return the kind, None without cross traffic."""
     return KINDS[BULK if parsed is True else parsed] if parsed else None

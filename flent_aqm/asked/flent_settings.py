@@ -24,18 +24,18 @@ LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
 
 
 def number(lowest: float, highest: float) -> Check:
-    """Accepts numbers within bounds."""
+    """Return a check that accepts numbers within bounds."""
     return lambda value: (isinstance(value, int | float) and not isinstance(value, bool)
                           and lowest <= value <= highest)
 
 
 def text(pattern: str) -> Check:
-    """Accepts texts that match as a whole."""
+    """Return a check that accepts texts that match as a whole."""
     return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 def list_of(check: Check) -> Check:
-    """Accepts lists of what check accepts."""
+    """Return a check that accepts lists of what check accepts."""
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
@@ -159,7 +159,7 @@ SETTINGS: dict[str, Setting] = {
 
 
 def as_words(settings: Mapping[str, object]) -> list[str]:
-    """Words for Flent's command line, in a fixed order."""
+    """Return words for Flent's command line, in a fixed order."""
     words: list[str] = []
     for key, setting in SETTINGS.items():
         if key not in settings:

@@ -56,9 +56,8 @@ class Group:
 
 
 def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
-    """What the test parameter flows asks for. refuse: Flent's test_error, may return; then
-    there is one flow of Cubic.
-    """
+    """Return what the test parameter flows asks for. refuse: Flent's test_error, may return; then
+    there is one flow of Cubic."""
     groups = []
     if re.fullmatch(FLOWS, text):
         groups = [_group(part, load_s) for part in text.split("+")]
@@ -143,7 +142,7 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
 
 def rates_from(text: str, step_s: str, scenario: Scenario | None,
                refuse: Refuse) -> tuple[list[float], float]:
-    """Mbit/s that the router's rate takes in turn, and for how long each; checked.
+    """Return Mbit/s that the router's rate takes in turn, and for how long each; checked.
 
     scenario: of the run, None where the router is none of ours.
     """

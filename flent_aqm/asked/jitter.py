@@ -26,7 +26,7 @@ def jitter_ms(seed: int, what: str) -> float:
 
 
 def jitter_of_this_run_ms(what: str) -> float | None:
-    """That of the run that this process is part of; None outside of the lab."""
+    """Return that of the run that this process is part of; None outside of the lab."""
     text = os.environ.get(environment.SCENARIO)
     # On real hosts it comes by itself.
     in_lab = os.environ.get(environment.IN_LAB)

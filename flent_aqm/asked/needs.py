@@ -56,7 +56,7 @@ _ALL = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"))
 
 
 def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
-    """What one run needs, with all that its scenario and test parameters add. Its
+    """Return what one run needs, with all that its scenario and test parameters add. Its
     cross_servers are among the servers."""
     needs = needs_of(test_name)
     if test_name.startswith("ndt7"):
@@ -89,7 +89,7 @@ def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
 
 
 def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
-    """Its client and server, of the maker asked for, in cleartext or not."""
+    """Return its client and server, of the maker asked for, in cleartext or not."""
     tls = bool(switch(parameters.get("ndt7_tls", "no")))
     server = {("own", False): "ndt7-cleartext", ("own", True): "ndt7",
               ("mlab", False): "ndt-server-cleartext", ("mlab", True): "ndt-server",
@@ -103,7 +103,7 @@ def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) ->
 
 
 def needs_of(test_name: str) -> Needs:
-    """The entry of a test."""
+    """Return the entry of a test."""
     for beginning, needs in NEEDS.items():
         if test_name.startswith(beginning):
             return needs

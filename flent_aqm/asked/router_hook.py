@@ -24,7 +24,7 @@ def apply_command(scenario: Scenario) -> list[str]:
 
 
 def first_settings(scenario: Scenario) -> list[str]:
-    """Those that batches give the hook by themselves: AQM, rates, burst shaping."""
+    """Return those that batches give the hook by themselves: AQM, rates, burst shaping."""
     return [
         f"aqm={scenario.aqm}",
         # Six decimals are whole bits per second, all that tc knows.
@@ -35,8 +35,8 @@ def first_settings(scenario: Scenario) -> list[str]:
 
 
 def more_settings(scenario: Scenario) -> list[str]:
-    """Those settings for the hook that aren't at their default, but for AQM, rates and burst
-    shaping. No word has a blank or a sign that a shell would expand."""
+    """Return those settings for the hook that aren't at their default, but for AQM, rates and
+    burst shaping. No word has a blank or a sign that a shell would expand."""
     words = []
     if scenario.shaper != "htb":
         words.append(f"shaper={scenario.shaper}")

@@ -87,12 +87,12 @@ class RouterModel:
         return self != RouterModel(timer_latency_us=self.timer_latency_us)
 
     def packet_ns(self, frame_bytes: int) -> float:
-        """What a packet costs the processor on its way through the router."""
+        """Return what a packet costs the processor on its way through the router."""
         return (self.rx_packet_ns + self.tx_packet_ns
                 + frame_bytes * (self.rx_byte_ns + self.tx_byte_ns))
 
     def card(self, device: str, core: int, seed: int) -> str:
-        """One device's line for /sys/module/lab_router/parameters/card."""
+        """Return one device's line for /sys/module/lab_router/parameters/card."""
         words = {
             "core": core % self.cores,
             # ps a byte
@@ -118,7 +118,7 @@ class RouterModel:
         return " ".join([device, *(f"{name}={value}" for name, value in words.items())])
 
     def as_dict(self) -> dict[str, object]:
-        """All parameters, fit for JSON."""
+        """Return all parameters, fit for JSON."""
         return asdict(self)
 
 

@@ -133,15 +133,17 @@ class Scenario:
         return parse_router_model(self.router_model).has_cards
 
     def models_in_full(self) -> dict[str, object]:
-        """Each model that isn't ideal with all its parameters: `router`, `client`, `server`."""
+        """Return each model that isn't ideal with all its parameters: `router`, `client`,
+        `server`."""
         models = {"router": self.router_model, "client": self.client_model,
                   "server": self.server_model}
         return {host: {"model": text, **parse_router_model(text).as_dict()}
                 for host, text in models.items() if text != "ideal"}
 
     def as_dict(self) -> dict[str, object]:
-        """All fields by name, fit for JSON, but for the newest where they are at their default:
-        runs without them have the environment, and so the samples, that they always had."""
+        """Return all fields by name, fit for JSON, but for the newest where they are at their
+        default: runs without them have the environment, and so the samples, that they always
+        had."""
         newest = {field.name for field in fields(self)[_FIELDS_TOLD_ALWAYS:]
                   if getattr(self, field.name) == field.default}
         told = {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
@@ -149,9 +151,8 @@ class Scenario:
         return {key: value for key, value in told.items() if key not in newest}
 
     def identity(self) -> dict[str, object]:
-        """What tells this run from others: the fields of the first version, and those of
-        later ones that aren't at their default. So the seeds of old runs stay as they were.
-        """
+        """Return what tells this run from others: the fields of the first version, and those of
+        later ones that aren't at their default. So the seeds of old runs stay as they were."""
         later = {field.name for field in fields(self)[_FIELDS_OF_FIRST_VERSION:]
                  if getattr(self, field.name) == field.default}
         told = {key: value for key, value in self.as_dict().items() if key not in later}
@@ -159,7 +160,7 @@ class Scenario:
         return told | {key: os.path.basename(str(told[key])) for key in LINK_TRACES if key in told}
 
     def inside(self) -> Scenario:
-        """The scenario as a run's tools get it: without the kernel, paths of traces and the
+        """Return the scenario as a run's tools get it: without the kernel, paths of traces and the
         router's program, whose length would shift their memory. So runs on two kernels differ in
         nothing else. A queue that nobody here knows needs its kernel, and is no other kernel's."""
         foreign = any(queue_of(name).foreign for name in self.queues)
@@ -170,18 +171,18 @@ class Scenario:
             router_program=self.router_program and INSIDE)
 
     def not_told_inside(self) -> dict[str, object]:
-        """What a run's tools got otherwise, by the names of fields."""
+        """Return what a run's tools got otherwise, by the names of fields."""
         inside = self.inside()
         return {field.name: getattr(self, field.name) for field in fields(self)
                 if getattr(self, field.name) != getattr(inside, field.name)}
 
     def as_json(self) -> str:
-        """All fields as one line of JSON, the form in which a run's tools get them."""
+        """Return all fields as one line of JSON, the form in which a run's tools get them."""
         return json.dumps(self.as_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Scenario:
-        """The reverse of as_json, checked like any other input."""
+        """Return the reverse of as_json, checked like any other input."""
         try:
             fields = json.loads(text)
         except ValueError:
@@ -289,7 +290,7 @@ class Scenario:
 
 
 def scenario_in_namespace() -> Scenario | None:
-    """The scenario that this process measures for, if its router is a network namespace of
+    """Return the scenario that this process measures for, if its router is a network namespace of
     this machine, so that its queues can be read, and its rate changed, while a test runs."""
     text = os.environ.get(environment.SCENARIO)
     scenario = None if text is None else Scenario.from_json(text)
@@ -309,8 +310,8 @@ def _router_parameters(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def _link_settings(given: Mapping[str, object]) -> dict[str, object]:
-    """The fields of a link. What checks them is imported where one is given: each module takes
-    its time in the guest, and runs without a link are as they always were."""
+    """Return the fields of a link. What checks them is imported where one is given: each module
+    takes its time in the guest, and runs without a link are as they always were."""
     if not any(value not in (None, "") for key, value in given.items()
                if key.startswith("link_") or key.endswith("_buffer_packets")):
         return {}
@@ -387,7 +388,7 @@ def _far_delay(key: str, value: object) -> float:
 
 
 def parse_flag(key: str, value: object) -> bool:
-    """A switch, by any of the words that Flent takes for one. Raises ConfigError."""
+    """Return a switch, by any of the words that Flent takes for one. Raises ConfigError."""
     on = switch(value)
     if on is None:
         raise ConfigError(f"{key}: {value!r} is not a switch; give yes or no")
@@ -395,7 +396,7 @@ def parse_flag(key: str, value: object) -> bool:
 
 
 def _tcp_ecn(key: str, value: object) -> bool | str:
-    """A switch, or ACCECN."""
+    """Return a switch, or ACCECN."""
     if value == defaults.ACCECN:
         return defaults.ACCECN
     on = switch(value)
@@ -409,14 +410,14 @@ def _if_given(check: Callable[[str, object], float], key: str, value: object) ->
 
 
 def _aqm(key: str, value: object, kernel: str) -> str:
-    """A queue of the table; on a kernel of the user's any, which is looked for there."""
+    """Return a queue of the table; on a kernel of the user's any, which is looked for there."""
     if kernel != STOCK and is_foreign(str(value)):
         return str(value)
     return _choice(key, value, tuple(QUEUES))
 
 
 def _up_aqm(aqm: str, given: Mapping[str, object], kernel: str) -> str | None:
-    """The AQM of the upload, where it or a parameter of it is given."""
+    """Return the AQM of the upload, where it or a parameter of it is given."""
     named = given.get("up_aqm")
     if named:
         return _aqm("up_aqm", named, kernel)

@@ -67,18 +67,18 @@ SERVERS: Mapping[str, Server] = {
 
 
 def port_variables(names: Collection[str]) -> dict[str, str]:
-    """The variables of the servers of these names, blanks between several ports."""
+    """Return the variables of the servers of these names, blanks between several ports."""
     return {variable: " ".join(map(str, ports))
             for name, server in SERVERS.items() if name in names
             for variable, ports in server.ports.items()}
 
 
 def ports_of(name: str) -> list[int]:
-    """All that one server listens on."""
+    """Return all that one server listens on."""
     return [port for ports in SERVERS[name].ports.values() for port in ports]
 
 
 def listening(names: Iterable[str]) -> str:
-    """What has to listen when they all run, as a script reads it: NAME:PROTOCOL:PORT …"""
+    """Return what has to listen when they all run, as a script reads it: NAME:PROTOCOL:PORT …"""
     return " ".join(f"{name}:{SERVERS[name].protocol}:{port}"
                     for name in names for port in ports_of(name))

@@ -16,7 +16,7 @@ SUFFIX = ".conf"
 
 
 def our_tests() -> list[str]:
-    """The names of our test definitions, sorted."""
+    """Return the names of our test definitions, sorted."""
     try:
         names = os.listdir(resource_dir("tests_defs"))
     except FileNotFoundError:
@@ -25,13 +25,13 @@ def our_tests() -> list[str]:
 
 
 def is_only_ours(test_name: str, stock_dir: str) -> bool:
-    """Whether a test of that name is ours, and Flent has none of the same name."""
+    """Return whether a test of that name is ours, and Flent has none of the same name."""
     return test_name in our_tests() and not os.path.exists(
         os.path.join(stock_dir, test_name + SUFFIX))
 
 
 def locate(filename: str, stock_dir: str) -> str:
-    """The file to execute for one that Flent is about to open in stock_dir.
+    """Return the file to execute for one that Flent is about to open in stock_dir.
 
     Gives filename itself where Flent has it, or where nobody has. Raises RuntimeError,
     which Flent reports in one line, when the name that it was made of is a path.

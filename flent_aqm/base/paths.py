@@ -16,7 +16,7 @@ DEBIAN_READY_MADE = Path("/usr/lib/flent-aqm-lab")
 
 
 def resource_dir(name: str) -> Path:
-    """The folder tests_defs, batches or router_hooks.
+    """Return the folder tests_defs, batches or router_hooks.
 
     They stand beside the package in a checkout and inside it when installed.
     """
@@ -25,12 +25,13 @@ def resource_dir(name: str) -> Path:
 
 
 def is_installed() -> bool:
-    """Whether this package was installed by copying it, as opposed to run from a checkout."""
+    """Return whether this package was installed by copying it, as opposed to run from a
+    checkout."""
     return (PACKAGE / "tests_defs").is_dir()
 
 
 def user_cache() -> Path:
-    """The cache folder of this user (XDG Base Directory Specification)."""
+    """Return the cache folder of this user (XDG Base Directory Specification)."""
     base = os.environ.get("XDG_CACHE_HOME")
     if not base:
         home = os.path.expanduser("~")  # as it stands for a user whom nobody knows
@@ -39,7 +40,7 @@ def user_cache() -> Path:
 
 
 def cache_to_write() -> Path:
-    """Where set-up puts what it builds: root builds for all users of the machine."""
+    """Return where set-up puts what it builds: root builds for all users of the machine."""
     return SYSTEM_CACHE if os.geteuid() == 0 else user_cache()
 
 
@@ -76,7 +77,7 @@ def program_dirs(cache: Path) -> list[Path]:
 
 
 def find_cached(*parts: str) -> Path | None:
-    """The first existing file among caches(). What this user may not look at is not there:
+    """Return the first existing file among caches(). What this user may not look at is not there:
     Path.exists() would raise for the cache of another."""
     for base in caches():
         path = base.joinpath(*parts)

@@ -16,7 +16,7 @@ from flent_aqm.base.errors import CommandFailed, ToolMissing
 
 
 def find_program(name: str) -> Path | None:
-    """The path of a program, or None. Looks in sbin too, which PATH often lacks."""
+    """Return the path of a program, or None. Looks in sbin too, which PATH often lacks."""
     found = shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
     return Path(found) if found else None
 

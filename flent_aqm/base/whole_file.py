@@ -51,7 +51,7 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
 
 
 def _locked(path: Path) -> IO[bytes]:
-    """A new file with its lock held, if the file system has locks."""
+    """Return a new file with its lock held, if the file system has locks."""
     while True:
         file = path.open("wb")
         if not _taken(file):

@@ -12,8 +12,8 @@ _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
 def plain(words: object) -> str:
-    """The text in one line, with ? for what a terminal would obey, what changes the order of
-    letters, and what no encoder takes, such as bytes of a file's name that are no UTF-8."""
+    """Return the text in one line, with ? for what a terminal would obey, what changes the order
+    of letters, and what no encoder takes, such as bytes of a file's name that are no UTF-8."""
     text = str(words)
     if text.isprintable():
         return text
@@ -21,12 +21,12 @@ def plain(words: object) -> str:
 
 
 def plain_lines(words: str) -> str:
-    """The same, with the ends of lines and tabs that were in it."""
+    """Return the same, with the ends of lines and tabs that were in it."""
     return "".join(one if one in "\n\t" else plain(one) for one in words)
 
 
 def for_plot(words: str) -> str:
-    """The text of a label in which matplotlib sees no formula."""
+    """Return the text of a label in which matplotlib sees no formula."""
     return _DOLLAR.sub(r"\\$", words)
 
 
@@ -36,7 +36,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def for_spreadsheet(words: str) -> str:
-    """The text of a cell that no spreadsheet takes for a formula: with an apostrophe before
+    """Return the text of a cell that no spreadsheet takes for a formula: with an apostrophe before
     what begins like one and is no number."""
     if not words.lstrip(" ").startswith(_FORMULA):
         return words

@@ -79,7 +79,7 @@ def _let_commands_tell_why(runner: Any) -> None:
 def batches_to_run(
     batches: Mapping[str, Mapping[str, object]], files: Sequence[str]
 ) -> list[str]:
-    """The batches that run when none is named: those named like their file, or else all.
+    """Return the batches that run when none is named: those named like their file, or else all.
 
     batches: keys by batch name, as read from the files. Abstract and disabled ones are
     never among them. Raises ConfigError when nothing is left.
@@ -98,7 +98,7 @@ def batches_to_run(
 
 
 def uses_testbed(settings: Any) -> bool:
-    """Whether a batch run is one of ours: the key `testbed` stands in a file or override.
+    """Return whether a batch run is one of ours: the key `testbed` stands in a file or override.
 
     The files' text decides, as a file that can't be parsed is reported our way too.
     """

@@ -139,6 +139,6 @@ def _is_address(text: str) -> bool:
 
 
 def _settings(settings: Any, parser: Any) -> dict[str, object]:
-    """Those that differ from Flent's defaults."""
+    """Return those that differ from Flent's defaults."""
     return {key: value for key in SETTINGS
             if (value := getattr(settings, key)) != parser.get_default(key)}

@@ -44,7 +44,7 @@ def reported(*also: type[Exception]) -> Iterator[None]:
 
 
 def _stumbled(error: Exception) -> str:
-    """What to say of a data file that passed all checks and that Flent can't show."""
+    """Return what to say of a data file that passed all checks and that Flent can't show."""
     from flent_aqm.base.crash_log import write_crash_log
     from flent_aqm.base.words import plain
 

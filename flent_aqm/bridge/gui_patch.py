@@ -69,7 +69,7 @@ class _Pool:
         self.failed: list[str] = []
 
     def map(self, load: Callable[[str], Any], names: Iterable[str]) -> list[Any]:
-        """What the processes make of the files; None for those they can't load."""
+        """Return what the processes make of the files; None for those they can't load."""
         asked = list(names)
         loaded: list[Any] = self._pool.map(load, asked)
         self.failed += [name for name, one in zip(asked, loaded, strict=True) if one is None]
@@ -155,7 +155,7 @@ def say_left_out(parent: Any, failed: Sequence[str], asked: int) -> None:
 
 
 def why_not(filename: str) -> str:
-    """Why a file can't be loaded, in a line without its path; empty if it can."""
+    """Return why a file can't be loaded, in a line without its path; empty if it can."""
     from flent.resultset import ResultSet
     from flent.settings import new as new_settings
 

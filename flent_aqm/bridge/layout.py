@@ -113,7 +113,7 @@ def make_room(plotter: Any) -> None:
 
 
 def _words(axis: Any, renderer: Any) -> list[Any]:
-    """What belongs to an axis, without its legend."""
+    """Return what belongs to an axis, without its legend."""
     parts = [axis, axis.xaxis, axis.yaxis, axis.title, *axis.texts]
     boxes = [part.get_tightbbox(renderer) if part is not axis else part.get_window_extent(renderer)
              for part in parts if part.get_visible()]

@@ -60,8 +60,8 @@ def patch(module: Any) -> None:
 
 
 def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
-    """What would hide the AQM, and the read-back: of the router, and under `routers` of each
-    further one."""
+    """Return what would hide the AQM, and the read-back: of the router, and under `routers` of
+    each further one."""
     from flent_aqm.asked.router_hook import routers_of
     from flent_aqm.bridge.exit_status import reported
     from flent_aqm.router import proof

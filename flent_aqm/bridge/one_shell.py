@@ -60,7 +60,7 @@ class OneShell:
             self._shell = None
 
     def _answer(self, shell: subprocess.Popen[bytes]) -> bytes | None:
-        """All that is said up to the end's mark; None if that doesn't come in time."""
+        """Return all that is said up to the end's mark; None if that doesn't come in time."""
         assert shell.stdout is not None
         end_s = time.monotonic() + self._timeout_s
         text = b""

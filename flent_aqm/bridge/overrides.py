@@ -27,8 +27,8 @@ _MODEL = re.compile(r"(?:^|(?<=;))\s*((?:router|client|server)_model)\s*=([^;]*)
 
 
 def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
-    """An override as Flent reads it, where test_parameters takes all that follows, and a model
-    may have = in it.
+    """Return an override as Flent reads it, where test_parameters takes all that follows, and a
+    model may have = in it.
 
     stock: Flent's reader, which splits at each ; and = outside of two pairs of quotes.
     """
@@ -58,7 +58,7 @@ def restrict(
     args: MutableMapping[str, Any],
     overrides: Mapping[str, object],
 ) -> list[list[str]]:
-    """The lists of argument names, each cut down to what the overrides leave of it.
+    """Return the lists of argument names, each cut down to what the overrides leave of it.
 
     args: name -> keys of each [Arg::NAME] section; gets a new entry where an override
     has a value that no argument of the list has.
@@ -67,7 +67,7 @@ def restrict(
 
 
 def kernel_arguments(kernels: str, args: MutableMapping[str, Any]) -> list[str]:
-    """The names of arguments for `kernel = one, other`, a run on each; none for one kernel.
+    """Return the names of arguments for `kernel = one, other`, a run on each; none for one kernel.
 
     args: gets an entry for each.
     """

@@ -21,7 +21,7 @@ TABLES = {
 
 
 def table(kind: str) -> dict[str, type]:
-    """All our classes of a kind by name; empty while the table's module isn't there."""
+    """Return all our classes of a kind by name; empty while the table's module isn't there."""
     package, module, name = TABLES[kind]
     path = f"{package}.{module}"
     try:

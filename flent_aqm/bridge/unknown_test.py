@@ -22,7 +22,7 @@ LONGEST_LABEL = 60
 
 
 def is_unknown(settings: Any, stock_dir: str) -> bool:
-    """Whether the settings are of a data file with series, and of a test that nobody has."""
+    """Return whether the settings are of a data file with series, and of a test that nobody has."""
     name = settings.__dict__.get("NAME")
     return bool(isinstance(name, str) and isinstance(_series(settings), dict)
                 and _series(settings) and name not in our_tests()
@@ -71,5 +71,5 @@ def _series(settings: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A file's text as a label: what can't be seen left out, and dollars no formulas."""
+    """Return a file's text as a label: what can't be seen left out, and dollars no formulas."""
     return for_plot(plain(str(value or "")[:LONGEST_LABEL]))

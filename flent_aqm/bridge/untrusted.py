@@ -52,7 +52,7 @@ _LONGEST_SHARED = 1000
 
 
 def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict[str, Any]:
-    """The content of a file as Flent's unserialise() wants it.
+    """Return the content of a file as Flent's unserialise() wants it.
 
     recorded: names of settings that Flent stores; settings: any Settings of Flent's, for
     what else it takes for a setting or a method of its own: that is left out. Raises
@@ -67,8 +67,8 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
 
 
 def read_to_share(path: Path) -> DataFile:
-    """A file as it is, with what Flent asks of any. Raises BadResult for one that Flent can't
-    use."""
+    """Return a file as it is, with what Flent asks of any. Raises BadResult for one that Flent
+    can't use."""
     from flent.resultset import RECORDED_SETTINGS
     from flent.settings import new
 
@@ -153,7 +153,7 @@ def _refuse_parameter(key: str, value: Any) -> None:
 
 
 def _count(value: Any) -> float:
-    """What a definition's int() makes of it: +1000 and 1_000 are numbers, too."""
+    """Return what a definition's int() makes of it: +1000 and 1_000 are numbers, too."""
     try:
         return int(value)
     except (TypeError, ValueError):

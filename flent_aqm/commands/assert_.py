@@ -78,7 +78,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Known]:
-    """What other processes send back: a run's settings, and the numbers asked for."""
+    """Return what other processes send back: a run's settings, and the numbers asked for."""
     return dict(run.settings), {leaf: leaf.of(run) for leaf in wanted}
 
 

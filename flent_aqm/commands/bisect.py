@@ -95,7 +95,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _history(args: argparse.Namespace) -> tuple[History, Mapping[str, Wishes]]:
-    """The versions, and what each is built of."""
+    """Return the versions, and what each is built of."""
     options = read_options(args.config) if args.config else ""
     if args.debian:
         if args.series or args.source or not (args.good and args.bad):
@@ -135,7 +135,7 @@ class _Refs(dict[str, Wishes]):
 
 def _is_bad(args: argparse.Namespace, history: History, wishes: Mapping[str, Wishes],
             version: str) -> bool | None:
-    """None for a version that can't be built or doesn't run to its end."""
+    """Return None for a version that can't be built or doesn't run to its end."""
     cache = cache_to_write()
     try:
         with locked(cache):
@@ -170,7 +170,8 @@ def _sweep(args: argparse.Namespace, folder: Path) -> None:
 
 
 def _fails(folder: Path, condition: str) -> bool:
-    """Whether the condition doesn't hold for a run. Raises BadResult where that isn't known."""
+    """Return whether the condition doesn't hold for a run. Raises BadResult where that isn't
+    known."""
     node = parse(condition)
     fails = False
     for path, result in each_run(find_files([folder]), partial(ask, leaves(node))):

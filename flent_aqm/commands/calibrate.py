@@ -112,12 +112,12 @@ class _Lab:
         self.latency = latency
 
     def text_of(self, values: Values) -> str:
-        """The model as it stands in a batch."""
+        """Return the model as it stands in a batch."""
         return with_parameters(self.base, {
             one.name: f"{value:g}" for one, value in zip(self.parameters, values, strict=True)})
 
     def simulator(self, settings: Sequence[Setting]) -> Simulate:
-        """What models do in these settings."""
+        """Return what models do in these settings."""
         def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[Measured]]:
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
@@ -185,7 +185,7 @@ def _advise(found: Fit, lab: _Lab, console: Console) -> None:
 
 
 def _rows(found: Fit) -> Iterator[tuple[str, str, str, str]]:
-    """What was measured, and what the best model does."""
+    """Yield what was measured, and what the best model does."""
     for point, model in zip(found.measurements.points, found.table[found.best], strict=True):
         wanted = point.measured
         yield (f"{point.setting} goodput, Mbit/s", f"{wanted.goodput_mbps:.1f}",

@@ -89,7 +89,7 @@ def _build(args: argparse.Namespace) -> None:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """What builds the same again."""
+    """Return what builds the same again."""
     words = ["flent-aqm", "kernel", "build", args.name]
     for option in ("source", "config"):
         if getattr(args, option):

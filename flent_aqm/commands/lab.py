@@ -133,7 +133,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _parameters(words: list[str]) -> dict[str, str]:
-    """The keys that a batch would have for them."""
+    """Return the keys that a batch would have for them."""
     for word in words:
         if "=" not in word.strip("="):
             raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
@@ -142,15 +142,15 @@ def _parameters(words: list[str]) -> dict[str, str]:
 
 
 def _others(words: list[str]) -> dict[str, str]:
-    """The settings given with --set. Raises ConfigError for one that isn't known."""
+    """Return the settings given with --set. Raises ConfigError for one that isn't known."""
     given = dict(word.partition("=")[::2] for word in words)
     refuse_unknown_scenario_keys("--set", given)
     return given
 
 
 def _servers(command: Sequence[str], mlab: bool) -> list[str]:
-    """Those of all tests, as far as this machine has what they take. What takes time to start is
-    left out where nothing in the command or in a file that it names asks for it."""
+    """Return those of all tests, as far as this machine has what they take. What takes time to
+    start is left out where nothing in the command or in a file that it names asks for it."""
     said = "\n".join([*command, *map(_script, command)])
     names = [*defaults.SERVERS, *(
         name for name in _MORE_SERVERS if not command or not SERVERS[name].words
@@ -165,7 +165,7 @@ def _servers(command: Sequence[str], mlab: bool) -> list[str]:
 
 
 def _script(word: str) -> str:
-    """The text of a file by that name; "" where there is none."""
+    """Return the text of a file by that name; "" where there is none."""
     try:
         if not os.path.isfile(word):
             return ""

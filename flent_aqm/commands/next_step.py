@@ -42,7 +42,7 @@ def next_step(here: Path) -> str:
 
 
 def _newest(results: Path) -> Path | None:
-    """The folder with data files or a sweep in it that was changed last."""
+    """Return the folder with data files or a sweep in it that was changed last."""
     try:
         folders = [path for path in results.iterdir() if path.is_dir()]
     except OSError:

@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def newest() -> Path:
-    """The newest folder of a sweep in results/. Raises ConfigError."""
+    """Return the newest folder of a sweep in results/. Raises ConfigError."""
     folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
     if not folders:
         raise ConfigError("results/: it has no folder of a sweep; name data files or folders")
@@ -66,7 +66,7 @@ def newest() -> Path:
 
 
 def title_of(results: list[Path]) -> str:
-    """What the page is called."""
+    """Return what the page is called."""
     names = list(dict.fromkeys((path if os.path.isdir(path) else path.parent).resolve().name
                                for path in results))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

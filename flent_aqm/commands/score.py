@@ -69,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def score(run: Run) -> Scored:
-    """What other processes send back: a run's settings, and every metric."""
+    """Return what other processes send back: a run's settings, and every metric."""
     return Scored(run.path, run.settings, values(run))
 
 

@@ -95,7 +95,7 @@ def _sweep(folder: Path, settings: list[str], batch: str, *own: str) -> None:
 
 
 def load_runs(folder: Path) -> list[Run]:
-    """The runs of a folder in their order. Raises ConfigError without any, BadResult."""
+    """Return the runs of a folder in their order. Raises ConfigError without any, BadResult."""
     found = [load_run(path) for path in sorted(folder.glob(_FILES))]
     if not found:
         raise ConfigError(f"{folder}: no data files ({_FILES}) there")

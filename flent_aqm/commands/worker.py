@@ -141,7 +141,7 @@ async def _serve(asked: _Asked) -> None:
 
 
 def _cause(error: BaseException) -> str:
-    """The first error of a chain, in words."""
+    """Return the first error of a chain, in words."""
     while error.__cause__ is not None or error.__context__ is not None:
         error = error.__cause__ or error.__context__ or error
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

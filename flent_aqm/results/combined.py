@@ -11,6 +11,6 @@ MEMBERS = "_flent_aqm_members"
 
 
 def members_of(results: Any) -> list[Any]:
-    """What a result set was combined of; itself where it is a data file's."""
+    """Return what a result set was combined of; itself where it is a data file's."""
     found: list[Any] = results.__dict__.get(MEMBERS) or [results]
     return found

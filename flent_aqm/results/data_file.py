@@ -55,7 +55,7 @@ def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
 
 
 def parse_data_file(packed: bytes, path: Path) -> DataFile:
-    """The same of a .flent.gz of our own that is in memory; path: what to call it."""
+    """Return the same of a .flent.gz of our own that is in memory; path: what to call it."""
     return _checked(lambda: unpack_gzip(packed, OWN), path)
 
 
@@ -127,14 +127,14 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:
-    """The value, if it is an object. Raises BadResult."""
+    """Return the value, if it is an object. Raises BadResult."""
     if not isinstance(value, dict):
         raise BadResult(f"{what} is {_kind(value)}, not an object")
     return cast(dict[str, Any], value)
 
 
 def a_number(value: Any) -> float | None:
-    """The value as a float where it is a finite number, else None."""
+    """Return the value as a float where it is a finite number, else None."""
     if type(value) not in (int, float):
         return None
     try:
@@ -145,7 +145,7 @@ def a_number(value: Any) -> float | None:
 
 
 def numbers(values: Sequence[Any], what: str) -> Numbers:
-    """The values as an array, if all are finite numbers. Raises BadResult."""
+    """Return the values as an array, if all are finite numbers. Raises BadResult."""
     strange = set(map(type, values)) - {float, int}
     if strange:
         raise BadResult(f"{what} has a value that is not a number "

@@ -41,13 +41,14 @@ ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps
 
 
 def parse_keys(text: str) -> tuple[str, ...]:
-    """Names of settings, separated by commas; short names become whole."""
+    """Return names of settings, separated by commas; short names become whole."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(ALIASES.get(name, name) for name in names)
 
 
 def factors(runs: Sequence[Settings], given: Sequence[str] = ()) -> list[str]:
-    """Settings that tell all different runs apart, the most telling first, beyond given ones.
+    """Return settings that tell all different runs apart, the most telling first, beyond given
+    ones.
 
     A setting that says no more than those before it is left out. Files of tests that know no
     settings differ by their titles.
@@ -76,8 +77,8 @@ def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
 
 def unpooled(runs: Sequence[Settings], asked: Sequence[str], pool: Sequence[str] = ()
              ) -> tuple[tuple[str, ...], list[str]]:
-    """The settings to group by where some are asked for: those, and all others in which runs
-    differ, but for those in pool ("all" for any). Also what the groups then pool."""
+    """Return the settings to group by where some are asked for: those, and all others in which
+    runs differ, but for those in pool ("all" for any). Also what the groups then pool."""
     if "all" in pool:
         return tuple(asked), pooled_over(runs, asked)
     rest = [name for name in factors(runs, asked) if name not in pool and name != TITLE]
@@ -118,14 +119,14 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 
 def shown(value: Setting) -> str:
-    """A setting as text."""
+    """Return a setting as text."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
 
 
 def harmless(text: str) -> str:
-    """Text out of a data file, without what a terminal would obey, and not too long."""
+    """Return text out of a data file, without what a terminal would obey, and not too long."""
     return plain(text[:LONGEST_SHOWN])
 
 

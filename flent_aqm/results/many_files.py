@@ -22,7 +22,7 @@ FEWEST_FOR_PROCESSES = 16
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """The paths, with folders replaced by the data files in them and below. Each file once,
+    """Return the paths, with folders replaced by the data files in them and below. Each file once,
     folders in order of names. Raises ConfigError for what isn't there."""
     found: dict[Path, None] = {}
     for path in paths:
@@ -60,15 +60,15 @@ def _below(folder: Path) -> Iterator[Path]:
 def each_run(
     files: Sequence[Path], work: Callable[[Run], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """What work gives for the run in each file, as each_file()."""
+    """Return what work gives for the run in each file, as each_file()."""
     return each_file(files, partial(_of_run, work), jobs)
 
 
 def each_file(
     files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """What work gives for the content of each file, in the order of files; BadResult where
-    a file is damaged.
+    """Yield what work gives for the content of each file, in the order of files; BadResult where a
+    file is damaged.
 
     work must be a function of a module, or partial() of one: it goes to other processes.
     jobs: how many of them, by default one per core.
@@ -93,7 +93,7 @@ def _told(
 
 
 def work_module(work: Callable[..., object]) -> str:
-    """The module that a function is from; of partial(_of_run, f), that of f."""
+    """Return the module that a function is from; of partial(_of_run, f), that of f."""
     while isinstance(work, partial):
         work = work.args[0] if work.func is _of_run else work.func
     return str(work.__module__)

@@ -41,7 +41,7 @@ class Packed:
         self._series: int | None = None
 
     def as_plain(self) -> Plain:
-        """The samples as plain dicts; not to be changed."""
+        """Return the samples as plain dicts; not to be changed."""
         if self.wrapped is not None:
             return {name: [dict(one) for one in samples]
                     for name, samples in self.wrapped.items()}
@@ -50,13 +50,13 @@ class Packed:
         return self.plain or {}
 
     def as_bytes(self) -> bytes:
-        """The samples packed."""
+        """Return the samples packed."""
         if self.packed is None or self.wrapped is not None:
             self.packed = marshal.dumps(self.as_plain())
         return self.packed
 
     def as_wrapped(self, wrapper: Any) -> dict[str, list[Any]]:
-        """The samples in Flent's dicts, the caller's to change."""
+        """Return the samples in Flent's dicts, the caller's to change."""
         if self.wrapped is None:
             self.wrapped = {name: [wrapper(one, sep="::") for one in samples]
                             for name, samples in self.as_plain().items()}
@@ -65,13 +65,15 @@ class Packed:
         return self.wrapped
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What make() gives, made of these samples when it is first asked for by this name."""
+        """Return what make() gives, made of these samples when it is first asked for by this
+        name."""
         if name not in self._made:
             self._made[name] = make()
         return cast(Made, self._made[name])
 
     def series(self) -> int:
-        """How many series there are. Flent asks each file for it that it opens in a window."""
+        """Return how many series there are. Flent asks each file for it that it opens in a
+        window."""
         if self.wrapped is not None:
             return len(self.wrapped)
         if self.plain is None and self._series is not None:
@@ -108,13 +110,13 @@ def patch(module: Any) -> None:
 
 
 def packed_of(results: Any) -> Packed:
-    """The samples of a result set."""
+    """Return the samples of a result set."""
     held: Packed = results.__dict__[_KEY]
     return held
 
 
 def data_file_of(results: Any) -> DataFile:
-    """A result set as our metrics want it. Raises BadResult."""
+    """Return a result set as our metrics want it. Raises BadResult."""
     # Here, as it needs numpy, which a run in the guest lacks.
     from flent_aqm.results.data_file import as_data_file
 

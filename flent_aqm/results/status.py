@@ -44,8 +44,8 @@ class Status:
         return replace(self, ended_s=time.time())
 
     def left_s(self, done: int, now_s: float) -> float | None:
-        """Seconds until its end at the pace so far; None before the first run has ended, and
-        after the end. done: data files that are there now."""
+        """Return seconds until its end at the pace so far; None before the first run has ended,
+        and after the end. done: data files that are there now."""
         ended = done - self.before + len(self.failed)
         left = self.planned - done - len(self.failed)
         if self.ended_s is not None or ended < 1:
@@ -63,7 +63,8 @@ def write(folder: Path, status: Status) -> None:
 
 
 def read(folder: Path) -> Status | None:
-    """A folder's; None where there is none, or none that makes sense: it may be anybody's."""
+    """Return a folder's; None where there is none, or none that makes sense: it may be
+    anybody's."""
     path = folder / NAME
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:

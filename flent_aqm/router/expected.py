@@ -95,7 +95,7 @@ class ExpectedDirection:
 
 def expected_direction(scenario: Scenario, role: str, clock: Clock,
                        txqueuelen: int, queues: int = 1) -> ExpectedDirection:
-    """What the device that shapes `down` or `up` has to report. txqueuelen: its own, in
+    """Return what the device that shapes `down` or `up` has to report. txqueuelen: its own, in
     packets; queues: how many it has."""
     mbps = scenario.rate_down_mbps if role == "down" else scenario.rate_up_mbps
     rate_bit_s = round(mbps * 1_000_000)
@@ -139,7 +139,7 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
 
 def _shaper(scenario: Scenario, rate_bit_s: int,
             clock: Clock) -> tuple[list[ExpectedQdisc], dict[str, str]]:
-    """The root qdisc, if it isn't the AQM; and the AQM's handles with their parents."""
+    """Return the root qdisc, if it isn't the AQM; and the AQM's handles with their parents."""
     if scenario.shaper == "htb":
         default = "0x12" if scenario.tiers == 3 else "0x1"
         root = ExpectedQdisc("htb", ROOT_HANDLE, "root", {"default": default}, _HTB_IGNORED)
@@ -206,12 +206,12 @@ def _tier_filters() -> list[str]:
 
 
 def unit_of(kind: str, parameter: str) -> str:
-    """The unit of a qdisc's parameter; "" for a mere number or an unknown parameter."""
+    """Return the unit of a qdisc's parameter; "" for a mere number or an unknown parameter."""
     return _SHAPER_UNITS.get((kind, parameter)) or table.unit_of(kind, parameter)
 
 
 def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int]:
-    """The clock ticks in which a rate sends so many bytes, by old and by new tc.
+    """Return the clock ticks in which a rate sends so many bytes, by old and by new tc.
 
     tc cuts off to whole microseconds before iproute2 6.16 and rounds ticks up since.
     """
@@ -230,5 +230,5 @@ def new_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
 
 
 def burst_bytes(ticks_: int, rate_bytes_per_s: float, clock: Clock) -> int:
-    """The bytes that a rate sends in so many ticks, rounded down."""
+    """Return the bytes that a rate sends in so many ticks, rounded down."""
     return int(rate_bytes_per_s * (ticks_ / clock.ticks_per_us) / 1_000_000)

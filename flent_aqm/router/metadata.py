@@ -67,14 +67,14 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
 
 
 def _subscribers(direction: Direction) -> tuple[HtbClass, ...]:
-    """The classes of subscribers, if there are any."""
+    """Return the classes of subscribers, if there are any."""
     if not any(htb.handle == _FIRST_SUBSCRIBER for htb in direction.classes):
         return ()
     return tuple(htb for htb in direction.classes if htb.parent != "root")
 
 
 def _role(qdisc: Qdisc) -> str:
-    """What a qdisc is there for, by which it is called in the data file."""
+    """Return what a qdisc is there for, by which it is called in the data file."""
     if qdisc.parent == "ffff:fff1":
         return "ingress"
     if qdisc.handle == "0:" and qdisc.parent != "root":  # of one of the device's queues

@@ -11,7 +11,7 @@ from flent_aqm.asked.queues.units import Scalar
 
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
-    """The texts that versions of tc print for one parameter. unit: of unit_of()."""
+    """Return the texts that versions of tc print for one parameter. unit: of unit_of()."""
     if (kind, name) == ("htb", "default"):  # iproute2 before 4.20 leaves 0x out
         return frozenset({value, str(value).removeprefix("0x")})
     if isinstance(value, (bool, str)):
@@ -41,7 +41,7 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
 
 
 def time_text(time_us: int) -> str:
-    """A time as tc prints it."""
+    """Return a time as tc prints it."""
     if time_us >= 10**6:
         return f"{_three_digits(time_us / 10**6)}s"
     if time_us >= 1000:
@@ -50,7 +50,7 @@ def time_text(time_us: int) -> str:
 
 
 def old_time_text(time_us: int) -> str:
-    """A time as tc of iproute2 before 5.7 prints it."""
+    """Return a time as tc of iproute2 before 5.7 prints it."""
     if time_us >= 10**6:
         return f"{time_us / 10**6:.1f}s"
     if time_us >= 1000:
@@ -59,7 +59,7 @@ def old_time_text(time_us: int) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """A size as tc prints it: a multiple of a unit, if it is near one."""
+    """Return a size as tc prints it: a multiple of a unit, if it is near one."""
     for unit, letter, near in ((2**20, "M", 1024), (2**10, "K", 16)):
         count = round(size_bytes / unit)
         if size_bytes >= unit and abs(unit * count - size_bytes) < near:
@@ -68,7 +68,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def rate_text(bytes_per_s: int) -> str:
-    """A rate as tc prints it: from 1000 of a unit on, a remainder is dropped."""
+    """Return a rate as tc prints it: from 1000 of a unit on, a remainder is dropped."""
     rate = bytes_per_s * 8
     for unit in ("", "K", "M", "G"):
         if rate < 1000 or (rate % 1000 and rate < 1_000_000):

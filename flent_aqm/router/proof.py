@@ -36,7 +36,7 @@ __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
 
 def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
-    """What a router reports now. Raises CommandFailed or ParseError.
+    """Return what a router reports now. Raises CommandFailed or ParseError.
 
     Where tc's JSON is broken, as some versions' of some qdiscs is, its text is read.
     """
@@ -57,8 +57,8 @@ def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
 
 
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:
-    """One line for each setting that differs; empty when the router obeyed. A program on the
-    router may have changed rates; all else is as it was asked for."""
+    """Return one line for each setting that differs; empty when the router obeyed. A program on
+    the router may have changed rates; all else is as it was asked for."""
     found = []
     for role, direction in report.directions.items():
         asked = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen,
@@ -86,7 +86,7 @@ def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
 
 
 def _hierarchy(asked: ExpectedDirection, direction: Direction) -> list[str]:
-    """What is where, in the order of places: kernels list it in the order of a hash."""
+    """Return what is where, in the order of places: kernels list it in the order of a hash."""
     return (
         _compare("qdiscs", _joined(q.place() for q in asked.qdiscs),
                  _joined(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))

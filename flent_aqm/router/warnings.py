@@ -8,7 +8,7 @@ from flent_aqm.router.tc.read_back import Direction, ReadBack
 
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
-    """One line for each; empty where nothing stands in the way."""
+    """Return one line for each; empty where nothing stands in the way."""
     return [f"{role}: {line}" for role, direction in report.directions.items()
             for line in _of_one(scenario, role, direction)]
 

@@ -155,7 +155,7 @@ class DebianArchive:
 
 
 def archive_uri() -> str:
-    """Where this machine gets Debian from, by its own apt configuration.
+    """Return where this machine gets Debian from, by its own apt configuration.
 
     FLENT_AQM_DEBIAN_URI goes first. Raises SetupError when neither names one.
     """

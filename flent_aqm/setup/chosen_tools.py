@@ -60,7 +60,7 @@ def check_tools(names: Iterable[str]) -> None:
 
 
 def chosen_path(name: str) -> Path:
-    """Where one of CHOSEN is. Raises ToolMissing."""
+    """Return where one of CHOSEN is. Raises ToolMissing."""
     find, why = CHOSEN[name]
     path = find()
     if path is None:
@@ -76,7 +76,7 @@ def chosen_of(names: Iterable[str]) -> dict[str, Path]:
 
 
 def chosen_there() -> dict[str, Path]:
-    """All of them that are on this machine, as chosen_of() gives them."""
+    """Return all of them that are on this machine, as chosen_of() gives them."""
     found = {name: find() for name, (find, _why) in CHOSEN.items()}
     return _elsewhere({name: path for name, path in found.items() if path is not None})
 

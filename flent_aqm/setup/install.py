@@ -109,7 +109,7 @@ def require_space(folder: Path, bytes_needed: int, what: str) -> None:
 
 
 def find_tool_link(name: str) -> Iterator[Path]:
-    """What CACHE/bin/NAME points to, for each of the caches, where it exists."""
+    """Yield what CACHE/bin/NAME points to, for each of the caches, where it exists."""
     for cache in caches():
         for folder in program_dirs(cache):
             target = os.path.realpath(folder / name)

@@ -62,12 +62,12 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
 
 def new_tc_is_there() -> bool:
-    """Whether there is one in a cache, or a fit one on the system."""
+    """Return whether there is one in a cache, or a fit one on the system."""
     return find_new_tc() is not None
 
 
 def find_new_tc() -> Path | None:
-    """The tc that runs with DualPI2 take: of a cache, or else the system's if it is fit."""
+    """Return the tc that runs with DualPI2 take: of a cache, or else the system's if it is fit."""
     system = find_program("tc")
     return find_cached("new-tc", "tc") or (
         system if system is not None and tc_version(system) >= OLDEST else None)

@@ -44,7 +44,7 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
 
 
 def irtt_is_there() -> bool:
-    """Whether there is one in a cache, or a fit one on the system."""
+    """Return whether there is one in a cache, or a fit one on the system."""
     if any(install.find_tool_link("irtt")):
         return True
     system = find_program("irtt")

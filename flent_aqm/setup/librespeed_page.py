@@ -10,8 +10,8 @@ from flent_aqm.base import defaults, environment
 
 
 def find_worker() -> Path | None:
-    """Its script: as the lab has it on PATH, else in the folder that FLENT_AQM_LIBRESPEED names.
-    None where neither has it."""
+    """Return its script: as the lab has it on PATH, else in the folder that FLENT_AQM_LIBRESPEED
+    names. None where neither has it."""
     chosen = os.environ.get(environment.LIBRESPEED)
     for folder in [*os.get_exec_path(), *([chosen] if chosen else [])]:
         if os.path.isfile(path := Path(folder) / defaults.LIBRESPEED_WORKER):

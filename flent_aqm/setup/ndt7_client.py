@@ -56,12 +56,12 @@ def set_up_ndt7_client(cache: Path) -> None:
 
 
 def ndt7_client_is_there() -> bool:
-    """Whether a cache has the pinned version."""
+    """Return whether a cache has the pinned version."""
     return any(path.parent.name == FOLDER for path in install.find_tool_link("ndt7-client"))
 
 
 def find_cargo() -> Path:
-    """A cargo that is new enough: `cargo`, or Ubuntu's cargo-1.NN. Raises ToolMissing."""
+    """Return a cargo that is new enough: `cargo`, or Ubuntu's cargo-1.NN. Raises ToolMissing."""
     seen = []
     numbered = sorted(Path("/usr/bin").glob("cargo-1.*"), reverse=True)
     for candidate in (shutil.which("cargo"), *numbered):
@@ -76,7 +76,8 @@ def find_cargo() -> Path:
 
 
 def environment(cargo: Path) -> dict[str, str]:
-    """The caller's, but for what an outer make says about its jobs, which cargo would obey."""
+    """Return the caller's, but for what an outer make says about its jobs, which cargo would
+    obey."""
     env = {key: value for key, value in os.environ.items()
            if key not in ("MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "MAKELEVEL")}
     if (numbered := re.fullmatch(r"cargo-(1\.\d+)", cargo.name)) is not None:

@@ -20,7 +20,7 @@ class SystemPackage:
 
 
 def read_packages() -> list[SystemPackage]:
-    """All lines, in the file's order."""
+    """Return all lines, in the file's order."""
     packages = []
     for line in LIST.read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):

@@ -182,7 +182,7 @@ def _python_package(name: str, group: str) -> Part:
 
 
 def _without_metadata(name: str, group: str) -> Part:
-    """A package of which only its modules tell: Debian's Flent has nothing else."""
+    """Return a package of which only its modules tell: Debian's Flent has nothing else."""
     spec = find_spec(name) if name == "flent" else None
     if spec is None or spec.origin is None:
         return Part(name, group, False, "", "", GET_PYTHON)

@@ -87,7 +87,7 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
 
 
 def check_names(names: Iterable[str]) -> list[str]:
-    """The names, or all. Raises ConfigError for an unknown one."""
+    """Return the names, or all. Raises ConfigError for an unknown one."""
     chosen = list(dict.fromkeys(names)) or list(OPTIONAL)
     for name in chosen:
         if name not in OPTIONAL:
@@ -97,7 +97,7 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 
 def where(name: str) -> Path | None:
-    """Where one of OPTIONAL is, None if it isn't."""
+    """Return where one of OPTIONAL is, None if it isn't."""
     one = OPTIONAL[name]
     if one.source == "npm":
         return find_ndt7_js()

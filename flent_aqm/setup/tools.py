@@ -23,7 +23,7 @@ def tool_dirs() -> list[Path]:
 
 
 def find_tool(name: str) -> Path | None:
-    """The path of a program, or None."""
+    """Return the path of a program, or None."""
     for folder in tool_dirs():
         path = folder / name
         if os.path.exists(path):
@@ -32,13 +32,13 @@ def find_tool(name: str) -> Path | None:
 
 
 def find_goresponsiveness() -> Path | None:
-    """The path of goresponsiveness, by the name that `go install` gives it or by that of its
-    Makefile, networkQuality, which a program of Apple's also has; or None."""
+    """Return the path of goresponsiveness, by the name that `go install` gives it or by that of
+    its Makefile, networkQuality, which a program of Apple's also has; or None."""
     return find_tool("goresponsiveness") or find_tool("networkQuality")
 
 
 def find_librespeed_cli() -> Path | None:
-    """The path of LibreSpeed's client, by its own name or by that of its Go module,
+    """Return the path of LibreSpeed's client, by its own name or by that of its Go module,
     speedtest-cli, which a program of others has, too; or None."""
     return find_tool("librespeed-cli") or find_tool("speedtest-cli")
 
@@ -56,13 +56,13 @@ def put_tools_on_path() -> None:
 
 
 def can_start(server: Server) -> bool:
-    """Whether this machine has what a server takes."""
+    """Return whether this machine has what a server takes."""
     return ((server.program is None or find_tool(server.program) is not None)
             and (server.module is None or find_spec(server.module) is not None))
 
 
 def tool_path(name: str) -> Path:
-    """The path of a program. Raises ToolMissing."""
+    """Return the path of a program. Raises ToolMissing."""
     path = find_tool(name)
     if path is None:
         raise ToolMissing(f"{name} is not installed; run: flent-aqm setup")

@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def newest_batch(results: Path) -> Path:
-    """The latest folder of batch `quick` that has data files. Raises ConfigError."""
+    """Return the latest folder of batch `quick` that has data files. Raises ConfigError."""
     folders = [folder for folder in results.glob(BATCH) if any(folder.glob(f"*{SUFFIX}"))]
     if not folders:
         raise ConfigError(f"no data files in {results / BATCH}; make some with 'make demo', "
@@ -76,8 +76,8 @@ def newest_batch(results: Path) -> Path:
 
 
 def load_runs(folder: Path) -> list[Run]:
-    """Every data file of a folder that can be drawn; the others are named on standard error.
-    Raises ConfigError without a file, BadResult where none is good."""
+    """Return every data file of a folder that can be drawn; the others are named on standard
+    error. Raises ConfigError without a file, BadResult where none is good."""
     files = sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
         raise ConfigError(f"{folder}: no data files (*{SUFFIX}) there")
@@ -208,7 +208,7 @@ def draw_throughput(
 
 
 def links(runs: Sequence[Run]) -> str:
-    """The link's rates as words."""
+    """Return the link's rates as words."""
     rates = {run.link_mbps for run in runs}
     if len(rates) > 1:
         return f"links of {min(map(min, rates)):g} to {max(map(max, rates)):g} Mbit/s"
@@ -218,6 +218,6 @@ def links(runs: Sequence[Run]) -> str:
 
 
 def span(counts: Sequence[int]) -> str:
-    """The lowest and highest of some counts."""
+    """Return the lowest and highest of some counts."""
     low, high = min(counts), max(counts)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

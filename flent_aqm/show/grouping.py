@@ -36,7 +36,7 @@ class Group:
 
 
 def factors(runs: Sequence[Run], given: Sequence[str] = ()) -> list[str]:
-    """The settings that tell runs apart, beyond given ones: see metrics/grouping.py."""
+    """Return the settings that tell runs apart, beyond given ones: see metrics/grouping.py."""
     return grouping.factors([run.settings for run in runs], given)
 
 
@@ -46,7 +46,7 @@ def pooled_over(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
 
 
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
-    """One group for each combination of values of the settings that there are runs of.
+    """Return one group for each combination of values of the settings that there are runs of.
 
     Colours tell queues apart where they differ; then lines tell the rest.
     """
@@ -62,7 +62,7 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
 
 
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
-    """What runs that belong together are called: the values they share of these settings,
+    """Return what runs that belong together are called: the values they share of these settings,
     or else as one of them alone."""
     shared = [word(name, setting(group[0].settings, name)) for name in names
               if len({setting(run.settings, name) for run in group}) == 1]
@@ -70,7 +70,7 @@ def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
 
 
 def look_of(runs: Sequence[Run]) -> Look | None:
-    """The look of the queue that all of some runs have; None where there is no such one."""
+    """Return the look of the queue that all of some runs have; None where there is no such one."""
     queues = {str(run.settings.get(AQM)) for run in runs}
     return AQM_LOOKS.get(queues.pop()) if len(queues) == 1 else None
 
@@ -84,7 +84,7 @@ def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
 
 
 def looks_of_files(runs: Sequence[Run]) -> list[Look]:
-    """A look for each run: its queue's, and shades of it for more runs of that queue."""
+    """Return a look for each run: its queue's, and shades of it for more runs of that queue."""
     names = [str(run.settings.get(AQM) or run.title or run.path) for run in runs]
     looks = looks_for(list(dict.fromkeys(names)))
     own = {name: iter(shades(looks[name], names.count(name))) for name in looks}
@@ -92,7 +92,7 @@ def looks_of_files(runs: Sequence[Run]) -> list[Look]:
 
 
 def by_run(runs: Sequence[Run], most: int) -> list[Group]:
-    """A group for each run; where that were too many, for all that repeat each other. Runs
+    """Return a group for each run; where that were too many, for all that repeat each other. Runs
     that differ in a setting are never one: who draws fewer groups says so."""
     names = factors(runs)
     found = groups(runs, names)
@@ -110,7 +110,7 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
 
 
 def axes_of(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], str]:
-    """The settings along an axis, and the one side by side or down.
+    """Return the settings along an axis, and the one side by side or down.
 
     Those asked for: the first along, the second beside. Else queues stand beside, and along
     stands all else in which the runs differ, so that nothing is pooled.
@@ -132,25 +132,25 @@ def axes_of(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], str]:
 
 
 def key_of(run: Run, names: Sequence[str]) -> tuple[Value | None, ...]:
-    """A run's values of some settings."""
+    """Return a run's values of some settings."""
     return tuple(setting(run.settings, name) for name in names)
 
 
 def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Value | None, ...]]:
-    """The different values of some settings together, in the order of an axis."""
+    """Return the different values of some settings together, in the order of an axis."""
     return sorted({key_of(run, names) for run in runs}, key=lambda key: [
         _rank(name, value) for name, value in zip(names, key, strict=True)])
 
 
 def title_of(run: Run) -> str:
-    """A run alone: its queue and rate, or else its title."""
+    """Return a run alone: its queue and rate, or else its title."""
     if AQM in run.settings and RATE in run.settings:
         return f"{word(AQM, run.settings[AQM])}, {word(RATE, run.settings[RATE])}"
     return for_plot(run.title or run.test)
 
 
 def word(name: str, value: Value | None) -> str:
-    """A setting's value as it stands in labels."""
+    """Return a setting's value as it stands in labels."""
     if value is None:
         return MISSING
     if isinstance(value, str):

@@ -42,7 +42,7 @@ NUMBERS_MAP = "cividis_r"
 
 
 def looks_for(names: Sequence[str]) -> dict[str, Look]:
-    """A look for each name: its own for a queue, else one that no other has, in turn."""
+    """Return a look for each name: its own for a queue, else one that no other has, in turn."""
     used = {AQM_LOOKS[name].colour for name in names if name in AQM_LOOKS}
     free = [look for look in OTHER_LOOKS if look.colour not in used] or list(OTHER_LOOKS)
     others = [name for name in dict.fromkeys(names) if name not in AQM_LOOKS]
@@ -66,7 +66,7 @@ _SHADES = (("#000000", 0.0), ("#000000", 0.5), ("#ffffff", 0.5), ("#777777", 0.7
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """A colour with a share of another in it; all are #rrggbb. Black gets lighter only."""
+    """Return a colour with a share of another in it; all are #rrggbb. Black gets lighter only."""
     if colour == other:
         other = "#999999"
     parts = [(int(colour[at:at + 2], 16), int(other[at:at + 2], 16)) for at in (1, 3, 5)]
@@ -74,21 +74,21 @@ def mixed(colour: str, other: str, share: float) -> str:
 
 
 def style_key(label: str, **options: Any) -> Any:
-    """A legend's entry for a kind of line that several groups have, in no group's colour."""
+    """Return a legend's entry for a kind of line that several groups have, in no group's colour."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, color=QUIET, **options)
 
 
 def line_key(label: str, look: Look) -> Any:
-    """A legend's entry for a group whose own lines are thin or faint."""
+    """Return a legend's entry for a group whose own lines are thin or faint."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, color=look.colour, linestyle=look.line, linewidth=1.6)
 
 
 def order(names: Sequence[str]) -> list[str]:
-    """Names once each: queues in the order of the table, then the others by name."""
+    """Return names once each: queues in the order of the table, then the others by name."""
     known = [name for name in AQM_LOOKS if name in names]
     return known + sorted(set(names) - set(known))
 
@@ -116,7 +116,7 @@ def legend_columns(labels: Sequence[str], width_inches: float) -> int:
 
 def wrapped(text: str, width_inches: float,
             per_inch: float = _TITLE_CHARACTERS_PER_INCH) -> str:
-    """A text in lines that fit; per_inch: letters, of the default size of letters."""
+    """Return a text in lines that fit; per_inch: letters, of the default size of letters."""
     from matplotlib import rcParams
 
     room = max(10, int(width_inches * per_inch * 10 / rcParams["font.size"]))

@@ -33,7 +33,7 @@ class Row:
     loaded_ms: Mapping[str, Floats]
 
     def has(self, **wanted: Setting) -> bool:
-        """Whether the run has these settings."""
+        """Return whether the run has these settings."""
         return all(self.settings.get(name) == value for name, value in wanted.items())
 
 
@@ -46,17 +46,17 @@ class Curve:
 
 
 def directions(run: Run) -> list[str]:
-    """Those that the speed test loads."""
+    """Return those that the speed test loads."""
     return [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
 
 
 def start_s(run: Run, way: str) -> float:
-    """The start of the first of a direction's flows, in epoch seconds."""
+    """Return the start of the first of a direction's flows, in epoch seconds."""
     return min(flow.start_s for flow in run.way(way))
 
 
 def loaded(run: Run) -> dict[str, Samples]:
-    """The probes sent under each direction's load, of those that have some."""
+    """Return the probes sent under each direction's load, of those that have some."""
     return {way: found for way in directions(run)
             if (found := known(partial(run.loaded, way))) is not None}
 
@@ -78,7 +78,7 @@ def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
 
 
 def known(function: Callable[[], Found]) -> Found | None:
-    """What a function gives; None where that is not available."""
+    """Return what a function gives; None where that is not available."""
     try:
         return function()
     except NotAvailable:

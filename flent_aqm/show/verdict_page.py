@@ -84,5 +84,5 @@ def _signed(value: float) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text of strangers in a table: no column, no markup, no link."""
+    """Return text of strangers in a table: no column, no markup, no link."""
     return "".join("\\" + one if one in "\\`*_{}[]<>()#+!|~" else one for one in text)

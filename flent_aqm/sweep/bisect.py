@@ -24,12 +24,12 @@ class History(Protocol):
     bad: str
 
     def suspects(self, good: Collection[str], bad: str) -> list[str]:
-        """All versions that may be the first bad one, the best to test next first. bad is
+        """Return all versions that may be the first bad one, the best to test next first. bad is
         among them."""
         ...
 
     def title(self, version: str) -> str:
-        """What people call it."""
+        """Return what people call it."""
         ...
 
 

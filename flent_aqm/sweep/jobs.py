@@ -11,7 +11,7 @@ MAX_JOBS = 1024
 
 
 def parse_jobs(value: object, *, real_time: bool = False) -> int:
-    """The batch key `jobs`; without one, the number of cores that we may use, or, where a
+    """Return the batch key `jobs`; without one, the number of cores that we may use, or, where a
     testbed is in real time, one: runs would disturb each other. Raises ConfigError."""
     if value is None or value == "":
         return 1 if real_time else len(os.sched_getaffinity(0))

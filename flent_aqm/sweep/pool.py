@@ -111,7 +111,8 @@ class Pool:
 
 
 def cores_for(jobs: int, cores: Sequence[int]) -> list[set[int]]:
-    """The cores that each job may use: one each, or all where there are more jobs than cores."""
+    """Return the cores that each job may use: one each, or all where there are more jobs than
+    cores."""
     if jobs > len(cores):
         return [set(cores)] * jobs
     return [{core} for core in cores[:jobs]]

@@ -158,6 +158,6 @@ class _LeftColumn(ProgressColumn):
 
 
 def one_line(error: Exception) -> str:
-    """An error's text as one line, with its kind where that isn't ours."""
+    """Return an error's text as one line, with its kind where that isn't ours."""
     text = " ".join(str(error).split())
     return text if isinstance(error, AqmError) else f"{type(error).__name__}: {text}"

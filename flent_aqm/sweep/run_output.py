@@ -56,7 +56,7 @@ def make(cell: Cell, testbed: Testbed) -> RunOutput:
 
 
 def _only(place: RunEnvironment, pattern: str) -> bytes | None:
-    """The content of the one result of that name, if there is one."""
+    """Return the content of the one result of that name, if there is one."""
     files = list(place.results.glob(pattern))
     return files[0].read_bytes() if len(files) == 1 else None
 
@@ -70,7 +70,7 @@ def _log(place: RunEnvironment) -> str:
 
 
 def _cause(place: RunEnvironment) -> str:
-    """The first error that Flent reported, as one line."""
+    """Return the first error that Flent reported, as one line."""
     text = _text(place.stderr)
     for mark in ("ERROR:", "Traceback"):
         for line in text.splitlines():

@@ -33,7 +33,7 @@ NARROW = 100
 
 
 def parse_group_by(value: object) -> tuple[str, ...]:
-    """The batch key `summary_by`: names of settings, separated by commas; empty for all in
+    """Return the batch key `summary_by`: names of settings, separated by commas; empty for all in
     which runs differ. Raises ConfigError."""
     names = parse_keys("" if value is None else str(value))
     known = ("test", *(field.name for field in fields(Scenario)), "rate_mbps")
@@ -117,7 +117,7 @@ def _say_what_lines_are(
 
 
 def _settings(cell: Cell) -> dict[str, Setting]:
-    """What the run's data file will have, or has."""
+    """Return what the run's data file will have, or has."""
     parameters = cell.settings.get("TEST_PARAMETERS")
     return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
                        cell.scenario.as_dict())

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def _place_of(cell: Cell) -> tuple[str, str]:
-    """What the facts of a run depend on: testbed and kernel."""
+    """Return what the facts of a run depend on: testbed and kernel."""
     return cell.scenario.testbed, cell.scenario.kernel
 
 
@@ -168,7 +168,7 @@ class Sweep:
             self._pool.drain()
 
     def take_count(self) -> int:
-        """How many runs have succeeded since the last call."""
+        """Return how many runs have succeeded since the last call."""
         new = len(self._done) - self._counted
         self._counted += new
         return new
@@ -204,7 +204,7 @@ class Sweep:
 
     def _pool_of_cluster(self, scheduler: str,
                          facts: Mapping[tuple[str, str], SweepFacts]) -> Pool:
-        """One whose threads only wait for workers, and write what comes back."""
+        """Return one whose threads only wait for workers, and write what comes back."""
         # Not before somebody asks for it.
         from flent_aqm.sweep.cluster.agreement import Wanted
         from flent_aqm.sweep.cluster.cluster import Cluster

@@ -61,7 +61,7 @@ class TimeLeft:
                 seen.took_s += took_s
 
     def left_s(self, now_s: float) -> float | None:
-        """Seconds until the end; None while nothing is known."""
+        """Return seconds until the end; None while nothing is known."""
         if not self._all.guessed:
             return None
         ages_s = [(cell, now_s - started_s) for cell, started_s in self._running.values()]
@@ -73,9 +73,9 @@ class TimeLeft:
         return max((work_s + sum(rests_s)) / side_by_side, max(rests_s, default=0.0))
 
     def _factors(self, ages_s: Sequence[tuple[Cell, float]]) -> dict[Hashable, float]:
-        """Seconds for each unit of a guess, by kind; of all together under None. Runs that
-        have been on for longer than expected count as they are now: of many side by side the
-        short ones end first."""
+        """Return seconds for each unit of a guess, by kind; of all together under None. Runs that
+        have been on for longer than expected count as they are now: of many side by side the short
+        ones end first."""
         factors = self._factors_of({None: self._all, **self._kinds})
         seen = {None: replace(self._all),
                 **{kind: replace(one) for kind, one in self._kinds.items()}}

@@ -41,7 +41,7 @@ class _Copy:
     kept: list[tuple[str, str]] = field(default_factory=list)
 
     def may_replace(self, name: str, found: os.stat_result) -> bool:
-        """Whether the command saw what is there, and so meant to replace it."""
+        """Return whether the command saw what is there, and so meant to replace it."""
         return (self.since_ns is not None and found.st_ctime_ns < self.since_ns
                 and not _NAMED_BY_TIME.fullmatch(name))
 
@@ -78,7 +78,7 @@ class _Walk:
         self._handle = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
 
     def open(self, way: _Way) -> int:
-        """Its handle, until the next call. One in the folder before it is at hand; for any
+        """Return its handle, until the next call. One in the folder before it is at hand; for any
         other the way begins at the top, as not even that of `..` is safe."""
         if way[:len(self._way)] != self._way:
             self._go(os.open(self._top, os.O_RDONLY | os.O_DIRECTORY))
@@ -117,7 +117,7 @@ def _copy_folder(copy: _Copy, source: int, target: int, path: str) -> list[tuple
 
 
 def _make_folder(copy: _Copy, target: int, name: str) -> str:
-    """Gives the name of a folder that is there now."""
+    """Return the name of a folder that is there now."""
     found = _stat(name, target)
     if found is not None and stat.S_ISDIR(found.st_mode):
         return name
@@ -130,7 +130,7 @@ def _make_folder(copy: _Copy, target: int, name: str) -> str:
 
 
 def _copy_file(copy: _Copy, source: int, target: int, name: str) -> str:
-    """Gives the name under which it is there now. It appears when it is whole."""
+    """Return the name under which it is there now. It appears when it is whole."""
     with _opened_at(name, source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as new:
         found = _stat(name, target)
         replace = found is not None and copy.may_replace(name, found) \
@@ -179,7 +179,7 @@ def _link_under_free_name(part: str, name: str, target: int) -> str:
 
 
 def _free_name(name: str, target: int) -> str:
-    """The name with a number before its suffixes: a-2.flent.gz."""
+    """Return the name with a number before its suffixes: a-2.flent.gz."""
     end = name.find(".flent.", 1)
     stem, dot, suffix = (name[:end], "", name[end:]) if end > 0 else name.rpartition(".")
     if not stem:
@@ -198,7 +198,7 @@ def _stat(name: str, folder: int) -> os.stat_result | None:
 
 
 def _is_same(new: int, found: os.stat_result, name: str, target: int) -> bool:
-    """Whether what is there is a file of the same content."""
+    """Return whether what is there is a file of the same content."""
     if not stat.S_ISREG(found.st_mode) or found.st_size != os.fstat(new).st_size:
         return False
     with _opened_at(name, target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as old:

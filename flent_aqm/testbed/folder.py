@@ -58,7 +58,7 @@ def _remove(path: Path) -> None:
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:
-    """A handle that holds the folder's lock; None where another has it, or where it isn't
+    """Return a handle that holds the folder's lock; None where another has it, or where it isn't
     ours or there any more."""
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

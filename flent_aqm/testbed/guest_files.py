@@ -143,7 +143,7 @@ def write(
 
 
 def in_guest(path: Path) -> Path:
-    """Where the guest finds a file of the Python environment or of this package."""
+    """Return where the guest finds a file of the Python environment or of this package."""
     if _has_venv() and path.is_relative_to(sys.prefix):
         return Path(PYTHON_IN_GUEST) / path.relative_to(sys.prefix)
     if path.is_relative_to(paths.PACKAGE.parent):
@@ -198,7 +198,8 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
 
 
 def _tc_of_kernel(scenario: Scenario) -> Path | None:
-    """The tc that knows the options of a queue of the user's own kernel, if it came with one."""
+    """Return the tc that knows the options of a queue of the user's own kernel, if it came with
+    one."""
     if not any(queue_of(aqm).foreign for aqm in scenario.queues):
         return None
     kernel = find_named(scenario.kernel)
@@ -245,7 +246,7 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 
 def _cards(scenario: Scenario) -> dict[str, str]:
-    """Lines for the kernel, for each host whose cards and processor take their time."""
+    """Return lines for the kernel, for each host whose cards and processor take their time."""
     seed = defaults.LAB_SEED if scenario.seed is None else scenario.seed
     found = {}
     for variable, text, devices in (
@@ -300,7 +301,8 @@ def _command_environment(
 
 
 def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
-    """Folders and files that the command needs and that lie below one of the mounts inside."""
+    """Return folders and files that the command needs and that lie below one of the mounts
+    inside."""
     needed = [Path(sys.base_prefix), *paths.caches()]
     if cwd != Path("/"):
         # A command of the user's may name files by their places on the host.
@@ -311,7 +313,7 @@ def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -
 
 
 def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
-    """What a command's words name below /tmp, /run and /dev/shm, by the file or folder that
+    """Yield what a command's words name below /tmp, /run and /dev/shm, by the file or folder that
     is directly in there: a program often needs what lies beside it."""
     tops = [top for top in ("/tmp", "/run", "/dev/shm") if _is_below(Path(top), hidden)]
     for word in words:

@@ -33,23 +33,23 @@ class Mount:
 
 
 def host_folder(path: str, place: str) -> Mount:
-    """A folder of the host, read-only."""
+    """Return a folder of the host, read-only."""
     return Mount("hostfs", "host", place, READ_ONLY, path)
 
 
 def bind(source: str, place: str) -> Mount:
-    """What is at source, at another place too."""
+    """Return what is at source, at another place too."""
     return Mount("bind", source, place, BIND)
 
 
 def folder(place: str) -> Mount:
-    """A folder alone."""
+    """Return a folder alone."""
     return Mount("folder", "", place)
 
 
 def shown_at_its_place(paths: Iterable[str]) -> Iterator[Mount]:
-    """Folders and files of the host where they are there, read-only. Of the host only folders
-    can be mounted: a file is taken out of its own, which stays aside."""
+    """Yield folders and files of the host where they are there, read-only. Of the host only
+    folders can be mounted: a file is taken out of its own, which stays aside."""
     for number, path in enumerate(paths):
         if os.path.isdir(path):
             yield host_folder(path, path)
@@ -71,7 +71,7 @@ def overlay(lower: str) -> Mount:
 
 def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequence[str],
                bound: Iterable[tuple[str, str]], writable: str | None) -> list[Mount]:
-    """All mounts of a guest.
+    """Return all mounts of a guest.
 
     lab: where the folder from the host is seen; out: the name of the folder in it that can be
     written to; keep_visible: folders and files of the host that the mounts on /tmp, /run and
@@ -101,7 +101,7 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
 
 
 def as_bytes(mounts: Iterable[Mount]) -> bytes:
-    """The file's content."""
+    """Return the file's content."""
     return b"".join(
         word.encode("utf-8", "surrogateescape") + b"\0"
         for mount in mounts

@@ -57,8 +57,8 @@ def _running(session: int) -> Iterator[int]:
 
 
 def _look(process: int) -> tuple[int, tuple[int, ...]]:
-    """The address of its next instruction and the top of its stack; 0 and nothing where it isn't
-    to be seen."""
+    """Return the address of its next instruction and the top of its stack; 0 and nothing where it
+    isn't to be seen."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
     libc.ptrace.restype = ctypes.c_long

@@ -88,7 +88,7 @@ class NetnsTestbed:
         """Each run makes its own network."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """This machine's kernel."""
+        """Return this machine's kernel."""
         return Facts({"version": os.uname().release, "hash": None},
                      {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
                       "tcp_congestion_control": _congestion_control()})
@@ -106,7 +106,7 @@ class NetnsTestbed:
 
 
 def _congestion_control() -> str:
-    """That of new connections inside, see guest/devices.sh."""
+    """Return that of new connections inside, see guest/devices.sh."""
     settings = Path("/proc/sys/net/ipv4")
     allowed = (settings / "tcp_allowed_congestion_control").read_text().split()
     if defaults.TCP_CONGESTION_CONTROL in allowed:
@@ -115,7 +115,7 @@ def _congestion_control() -> str:
 
 
 def _kind(scenario: Scenario) -> Scenario:
-    """What makes a difference to whether the kernel can do it: not how fast or how often."""
+    """Return what makes a difference to whether the kernel can do it: not how fast or how often."""
     return replace(scenario, rate_up_mbps=1, rate_down_mbps=1, cross_traffic=False, seed=None,
                    base_delay_ms=min(scenario.base_delay_ms, 1))
 
@@ -160,7 +160,7 @@ def _load_ifb() -> None:
 
 
 def _children(parent: int) -> list[int]:
-    """The processes that a process has started and that still are."""
+    """Return the processes that a process has started and that still are."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -36,7 +36,7 @@ KEPT_S = 7 * 86400.0
 
 
 def package_folder(guest_place: str, spare: Path) -> Path:
-    """The folder that guests see at guest_place, with the package in it.
+    """Return the folder that guests see at guest_place, with the package in it.
 
     The copy is made in the cache when it is first needed, or in the folder spare where no
     cache can be written.
@@ -54,7 +54,7 @@ def package_folder(guest_place: str, spare: Path) -> Path:
 
 @cache
 def package_hash() -> str:
-    """A hash of this package's sources: names and content, without paths of the machine."""
+    """Return a hash of this package's sources: names and content, without paths of the machine."""
     digest = hashlib.sha256()
     for path, name in _sources():
         content = path.read_bytes()
@@ -64,7 +64,7 @@ def package_hash() -> str:
 
 
 def _sources() -> Iterator[tuple[Path, str]]:
-    """Each file of a copy, and its path there, in an order that is the same everywhere."""
+    """Yield each file of a copy, and its path there, in an order that is the same everywhere."""
     tops = {part: paths.PACKAGE if part == "flent_aqm" else paths.resource_dir(part)
             for part in PARTS}
     for part, top in tops.items():
@@ -74,7 +74,7 @@ def _sources() -> Iterator[tuple[Path, str]]:
 
 
 def _made(guest_place: str, name: str, spare: Path) -> Path:
-    """A new copy, in the cache if possible."""
+    """Return a new copy, in the cache if possible."""
     for base in (paths.cache_to_write() / FOLDER, spare):
         with contextlib.suppress(OSError):
             base.mkdir(parents=True, exist_ok=True)

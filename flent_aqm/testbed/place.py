@@ -231,11 +231,11 @@ class RunEnvironment:
         self._owned.remove()
 
     def console(self) -> str:
-        """What the guest's kernel and first process have printed so far."""
+        """Return what the guest's kernel and first process have printed so far."""
         return read_text(self.folder / "console")
 
     def _last_words(self) -> str:
-        """The line of the console that most likely says what went wrong."""
+        """Return the line of the console that most likely says what went wrong."""
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
         # Our own scripts' words come before the kernel's; of those the first line is the
         # cause, and what follows (registers, a trace, the panic) its consequence.
@@ -250,7 +250,7 @@ class RunEnvironment:
 
 
 def read_text(path: Path) -> str:
-    """A file's text without blanks around it, "" where there is none."""
+    """Return a file's text without blanks around it, "" where there is none."""
     try:
         return path.read_text(errors="replace").strip()
     except (FileNotFoundError, IsADirectoryError):

@@ -87,11 +87,11 @@ class Testbed(Protocol):
         ...
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """What data files tell of runs on the kernel of that name; asked after prepare()."""
+        """Return what data files tell of runs on the kernel of that name; asked after prepare()."""
         ...
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """A place for one run, not started yet; what Flent writes will be in its results."""
+        """Return a place for one run, not started yet; what Flent writes will be in its results."""
         ...
 
     def clean_up(self) -> None:

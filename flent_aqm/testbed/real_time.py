@@ -41,5 +41,5 @@ def refuse_network_of_ours(scenario: Scenario) -> None:
 
 
 def wall_limit_s(run: FlentRun) -> float:
-    """Seconds after which a run has to be taken for hung."""
+    """Return seconds after which a run has to be taken for hung."""
     return run.length_s + defaults.REAL_TIME_MARGIN_S

@@ -20,7 +20,8 @@ TESTBEDS: dict[str, Callable[[str], Testbed]] = {
 
 
 def open_testbed(value: str) -> Testbed:
-    """The testbed that Scenario.testbed names. Nothing is touched yet. Raises ConfigError."""
+    """Return the testbed that Scenario.testbed names. Nothing is touched yet. Raises
+    ConfigError."""
     kind = value.partition("://")[0]
     if kind not in TESTBEDS:
         raise ConfigError(f"testbed: {value} is not supported by this version; use "

@@ -124,7 +124,7 @@ def _node(topology: Topology, ends: Mapping[tuple[Link, str], _End], node: str) 
 
 
 def _networks(ends: Mapping[tuple[Link, str], _End], link: Link) -> tuple[str, str]:
-    """A link's network in IPv4 and in IPv6."""
+    """Return a link's network in IPv4 and in IPv6."""
     end = ends[link, link[0]]
     return f"{end.ipv4.rpartition('.')[0]}.0/24", f"{end.ipv6.rpartition('::')[0]}::/64"
 
@@ -134,7 +134,7 @@ def _devices(graph: Graph, ends: Mapping[tuple[Link, str], _End], node: str) -> 
 
 
 def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], _End], node: str) -> _End:
-    """The one towards the client; of the client, its only one."""
+    """Return the one towards the client; of the client, its only one."""
     return next(ends[link, node] for link in graph.links if node in link)
 
 

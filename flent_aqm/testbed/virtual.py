@@ -135,7 +135,8 @@ class Lab(RunEnvironment):
         return {**super()._environment(), "TMPDIR": str(self._memory_folder())}
 
     def _memory_folder(self) -> Path:
-        """Where the guest's memory file lies: in memory if there's room that may be executed."""
+        """Return where the guest's memory file lies: in memory if there's room that may be
+        executed."""
         needed = defaults.GUEST_MEMORY_MB * 2**20
         if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
             usage = os.statvfs(MEMORY_FOLDER)
@@ -145,7 +146,7 @@ class Lab(RunEnvironment):
 
 
 def _on_one_core() -> list[str]:
-    """What starts a command on one core, if we have several.
+    """Return what starts a command on one core, if we have several.
 
     The guest's processes take turns, and the kernel goes with them. The host, which can't
     know that, would put them on several cores, and a turn from one to another takes longer.
@@ -196,7 +197,7 @@ class VirtualTestbed:
         """Nothing is shared by the runs."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """The guest's kernel, and the interrupt moderation of its hosts."""
+        """Return the guest's kernel, and the interrupt moderation of its hosts."""
         found = self.kernel(kernel)
         return Facts({"version": found.version, "hash": found.hash,
                       **({} if kernel == STOCK else {"name": kernel})},
@@ -204,13 +205,13 @@ class VirtualTestbed:
                       "tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
 
     def kernel(self, name: str) -> Kernel:
-        """The same for all runs of that name, from the first time on. Raises ToolMissing."""
+        """Return the same for all runs of that name, from the first time on. Raises ToolMissing."""
         if name not in self._kernels:
             self._kernels[name] = kernel_called(name)
         return self._kernels[name]
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
-        """A guest that runs Flent on its client."""
+        """Return a guest that runs Flent on its client."""
         env = {**CELL_ENVIRONMENT, **(WITHOUT_RDRAND if run.encrypted else {}),
                **(ONE_LENGTH if run.encrypted and not run.browser else {})}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,

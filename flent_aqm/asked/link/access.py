@@ -60,13 +60,13 @@ def parse_access(key: str, text: str, way: str) -> Access:
 
 
 def is_by_chance(access: Access) -> bool:
-    """Whether it takes a seed, and so a schedule of some length."""
+    """Return whether it takes a seed, and so a schedule of some length."""
     return bool(access.period_s)
 
 
 def allot(schedule: Schedule, access: Access, seed: int, direction: str,
           before_grants: Callable[[Schedule], Schedule]) -> Schedule:
-    """The schedule as the access hands it out; one that is allotted anew needs a period."""
+    """Return the schedule as the access hands it out; one that is allotted anew needs a period."""
     if access.period_s:
         schedule = _allotted_anew(schedule, access, seed, direction)
     schedule = before_grants(schedule)

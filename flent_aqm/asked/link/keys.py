@@ -22,7 +22,7 @@ _MOST_PATH = 4096
 
 
 def of_way(key: str, way: str) -> str:
-    """The key for one direction: link_loss, up -> link_up_loss."""
+    """Return the key for one direction: link_loss, up -> link_up_loss."""
     group, _, rest = key.partition("_")
     return f"{group}_{way}_{rest}"
 

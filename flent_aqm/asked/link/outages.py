@@ -32,7 +32,7 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
 
 
 def cut(schedule: Schedule, outages: tuple[Outage, ...]) -> Schedule:
-    """The schedule, which carries nothing then."""
+    """Return the schedule, which carries nothing then."""
     whole = split(schedule, [at for outage in outages for at in outage])
 
     def change(one: Step) -> Step:

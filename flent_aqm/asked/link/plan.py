@@ -47,8 +47,8 @@ class LinkPlan:
     about: Mapping[str, object] = field(default_factory=dict)
 
     def line(self, device: str, file: str) -> str:
-        """The device's line for /sys/module/sch_lablink/parameters/link. file: where the guest
-        finds the packed schedule."""
+        """Return the device's line for /sys/module/sch_lablink/parameters/link. file: where the
+        guest finds the packed schedule."""
         loss = self.loss or Loss()
         values = {
             "limit_bytes": self.limit_bytes, "limit_packets": self.limit_packets,

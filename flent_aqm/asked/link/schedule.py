@@ -64,7 +64,7 @@ class Schedule:
             yield one.burst_bytes * 8 + one.rate_bit_s * (upto_ns - one.at_ns) / NS
 
     def dead_from_ns(self) -> int | None:
-        """When the link carries for the last time, None if it never ends."""
+        """Return when the link carries for the last time, None if it never ends."""
         if self.period_ns or _passes(self.steps[-1], rate_only=True):
             return None
         last = next((index for index in range(len(self.steps) - 1, -1, -1)
@@ -72,7 +72,7 @@ class Schedule:
         return self.steps[last + 1 if self.steps[last].rate_bit_s else last].at_ns
 
     def longest_gap_s(self) -> tuple[float, Step]:
-        """The longest time in which nothing arrives, and the step in which it begins."""
+        """Return the longest time in which nothing arrives, and the step in which it begins."""
         gaps = [(0.0, self.steps[0])]
         since: Step | None = None
         first_pass_ns: int | None = None
@@ -90,7 +90,7 @@ class Schedule:
         return max(gaps, key=lambda gap: gap[0])
 
     def packed(self) -> bytes:
-        """The form in which the kernel reads it."""
+        """Return the form in which the kernel reads it."""
         return b"".join(
             _STEP.pack(one.at_ns, one.rate_bit_s, one.delay_ns,
                        min(one.burst_bytes, _MOST_BURST_BYTES),
@@ -102,12 +102,13 @@ def _passes(one: Step, *, rate_only: bool = False) -> bool:
 
 
 def constant(rate_mbps: float) -> Schedule:
-    """One rate for ever."""
+    """Return one rate for ever."""
     return Schedule((Step(0, round(rate_mbps * 1e6)),))
 
 
 def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
-    """The schedule repeated until it is at least so long; it then begins again after that."""
+    """Return the schedule repeated until it is at least so long; it then begins again after
+    that."""
     if not schedule.period_ns:
         held = tuple(one for one in schedule.steps if one.at_ns < length_ns)
         return replace(schedule, steps=held, period_ns=length_ns)
@@ -119,7 +120,7 @@ def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
 
 
 def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
-    """The same with a step at each of these times, of which some may be there."""
+    """Return the same with a step at each of these times, of which some may be there."""
     there = [one.at_ns for one in schedule.steps]
     new = sorted({at for at in times_ns if 0 < at < (schedule.period_ns or at + 1)} - {*there})
     added = [schedule.steps[bisect.bisect(there, at) - 1]._replace(at_ns=at, burst_bytes=0)
@@ -128,18 +129,18 @@ def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
 
 
 def changed(schedule: Schedule, change: Callable[[Step], Step]) -> Schedule:
-    """The schedule with each step changed."""
+    """Return the schedule with each step changed."""
     return replace(schedule, steps=tuple(map(change, schedule.steps)))
 
 
 def without_capacity(one: Step) -> Step:
-    """The step while the link carries nothing."""
+    """Return the step while the link carries nothing."""
     return one._replace(rate_bit_s=0, burst_bytes=0)
 
 
 def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
-    """What the link could carry in each cycle, at once at the end of it. A cycle that the period
-    cuts short is granted at the period's end. A schedule without period has one rate."""
+    """Return what the link could carry in each cycle, at once at the end of it. A cycle that the
+    period cuts short is granted at the period's end. A schedule without period has one rate."""
     if not schedule.period_ns:
         schedule = replace(schedule, steps=schedule.steps[:1], period_ns=cycle_ns)
     _refuse_too_many(schedule.period_ns // cycle_ns)

@@ -47,7 +47,7 @@ def parse_seeded(key: str, text: str) -> Seeded | None:
 
 
 def make(model: Seeded, seed: int, direction: str) -> Schedule:
-    """The trace that follows from the seed; down and up have their own."""
+    """Return the trace that follows from the seed; down and up have their own."""
     # Of random.Random, only random() gives the same in all versions of Python.
     chance = random.Random(f"{seed} {direction} link").random
     per_s = 1e6 / (8 * OPPORTUNITY_BYTES)
@@ -72,7 +72,7 @@ def make(model: Seeded, seed: int, direction: str) -> Schedule:
 
 
 def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float]:
-    """Mbit/s in each tick."""
+    """Return Mbit/s in each tick."""
     rates, rate, most = [], model.mean_mbps, 2 * model.mean_mbps
     for _ in range(ticks):
         moved = model.sigma_mbps * math.sqrt(_TICK_S) * _normal(chance())
@@ -86,8 +86,8 @@ def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float
 
 
 def _normal(share: float) -> float:
-    """The standard normal distribution's quantile, by Shore's approximation of 1982 (error below
-    0.02), which takes one random number for each value."""
+    """Return the standard normal distribution's quantile, by Shore's approximation of 1982 (error
+    below 0.02), which takes one random number for each value."""
     side, share = (1, 1 - share) if share > 0.5 else (-1, share)
     share = max(share, 1e-12)
     return side * 5.5556 * (1 - math.pow(share / (1 - share), 0.1186))

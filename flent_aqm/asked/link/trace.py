@@ -74,7 +74,7 @@ def read_trace(key: str, path: str, end: str) -> Trace:
 
 @functools.lru_cache(maxsize=4)
 def _parsed(path: str, end: str, data: bytes) -> Trace:
-    """The same for both ways: whoever asks knows the key."""
+    """Return the same for both ways: whoever asks knows the key."""
     file = _File(path)
     lines = data.replace(b"\r\n", b"\n")
     if not lines.strip():
@@ -138,7 +138,7 @@ def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
 
 
 def _is_numbers(data: bytes) -> bool:
-    """Whether each line is a number of at most nine digits."""
+    """Return whether each line is a number of at most nine digits."""
     if data.translate(None, b"0123456789\n"):
         return False
     whole = data if data.endswith(b"\n") else data + b"\n"
@@ -217,7 +217,7 @@ def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float
 
 
 def _columns(text: str) -> list[int]:
-    """Where each value of a row begins, counted from 1."""
+    """Return where each value of a row begins, counted from 1."""
     return [1, *(found.end() + 1 for found in re.finditer(",", text))]
 
 

@@ -25,12 +25,12 @@ _WORDS = re.compile(r"[A-Za-z0-9_.%:-]+( +[A-Za-z0-9_.%:-]+)*")
 
 
 def is_foreign(name: str) -> bool:
-    """Whether this may be the name of a queue that is not in the table."""
+    """Return whether this may be the name of a queue that is not in the table."""
     return name not in QUEUES and re.fullmatch(REGISTERED, name) is not None
 
 
 def option_words(text: str) -> str:
-    """A reader of options: words as tc takes them, such as `limit 1000 target 5ms`."""
+    """Return a reader of options: words as tc takes them, such as `limit 1000 target 5ms`."""
     if len(text) > LONGEST or not _WORDS.fullmatch(text):
         raise ConfigError("expected words of letters, digits and _ . % : - with blanks between, "
                           f"up to {LONGEST} characters, such as limit 1000 target 5ms")
@@ -49,7 +49,7 @@ def queue_of(name: str) -> Queue:
 
 
 def _report(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
-    """What each option may come back as: tc and the kernel know its unit, and we don't."""
+    """Return what each option may come back as: tc and the kernel know its unit, and we don't."""
     words = str(asked.get(OPTIONS, "")).split()
     found: Report = {}
     for name, value in zip(words, [*words[1:], ""], strict=False):
@@ -82,7 +82,7 @@ def _readings(name: str, value: str) -> Iterator[Scalar]:
 
 
 def _of_time(us: Scalar) -> Iterator[Scalar]:
-    """Times in ns, ms, s, and as CoDel keeps them."""
+    """Yield times in ns, ms, s, and as CoDel keeps them."""
     kept: Expected = codel_us(us)
     yield from (int(us) * 1000, *((kept,) if not isinstance(kept, frozenset) else kept))
     if int(us) % 1000 == 0:

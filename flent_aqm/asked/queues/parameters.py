@@ -9,7 +9,7 @@ from flent_aqm.base.errors import ConfigError
 
 
 def check_parameter(aqm: str, name: str, text: str) -> str:
-    """The text, when it is a parameter of that AQM; raises ConfigError that names both."""
+    """Return the text, when it is a parameter of that AQM; raises ConfigError that names both."""
     known = queue_of(aqm).parameters
     if name not in known:
         raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(known)}"
@@ -29,7 +29,7 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
 
 
 def hook_value(aqm: str, name: str, text: str) -> str:
-    """A checked value as the hook gets it: sizes in bytes, times in microseconds."""
+    """Return a checked value as the hook gets it: sizes in bytes, times in microseconds."""
     parameter = queue_of(aqm).parameters[name]
     value = parameter.read(text)
     if parameter.read is time_us:

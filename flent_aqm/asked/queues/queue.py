@@ -59,7 +59,7 @@ class Look:
     hatch: str
 
     def lined(self, line: LineStyle) -> Look:
-        """The same with another line."""
+        """Return the same with another line."""
         return replace(self, line=line)
 
 
@@ -106,7 +106,7 @@ class Queue:
     foreign: bool = False
 
     def report(self, asked: Mapping[str, str], place: Attachment) -> Report:
-        """What the kernel has to report for the asked parameters, by tc's names."""
+        """Return what the kernel has to report for the asked parameters, by tc's names."""
         values = {name: parameter.read(asked[name]) if name in asked else parameter.default
                   for name, parameter in self.parameters.items()}
         given = {name: value for name, value in values.items() if value is not None}

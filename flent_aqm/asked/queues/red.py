@@ -18,7 +18,7 @@ _BANDWIDTH_TOP_BIT_S = 34_000_000_000
 
 
 def report(asked: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> dict[str, Expected]:
-    """What tc reports of a RED at that rate, all but constants."""
+    """Return what tc reports of a RED at that rate, all but constants."""
     least = min(max(rate_bit_s // 1000 * _MIN_US // 8000, _MIN_FLOOR_BYTES), _MIN_TOP_BYTES)
     least = int(asked.get("min", least))
     most = int(asked.get("max", least * 3))

@@ -284,7 +284,7 @@ OF_KIND: Mapping[str, Queue] = {queue.kind: queue for queue in QUEUES.values()}
 
 
 def unit_of(kind: str, reported: str) -> Unit:
-    """The unit of a queue's parameter, by its name in tc's JSON; "" for a mere number, and
+    """Return the unit of a queue's parameter, by its name in tc's JSON; "" for a mere number, and
     for what is not in the table."""
     queue = OF_KIND.get(kind)
     parameter = reported_parameter(kind, reported)
@@ -294,7 +294,7 @@ def unit_of(kind: str, reported: str) -> Unit:
 
 
 def reported_parameter(kind: str, reported: str) -> Parameter | None:
-    """The parameter that stands behind a name in tc's JSON."""
+    """Return the parameter that stands behind a name in tc's JSON."""
     queue = OF_KIND.get(kind)
     if queue is None:
         return None

@@ -26,7 +26,7 @@ class Clock:
 
 
 def parse_psched(line: str) -> Clock:
-    """The clock from the line in /proc/net/psched, reckoned as iproute2's tc_core.c does."""
+    """Return the clock from the line in /proc/net/psched, reckoned as iproute2's tc_core.c does."""
     words = line.split()
     if len(words) != 4 or not all(re.fullmatch("[0-9a-f]{8}", word) for word in words):
         raise ParseError(f"psched: {line!r}; expected four words of 8 hexadecimal digits")

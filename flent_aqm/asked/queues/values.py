@@ -30,14 +30,14 @@ _KERNEL_HZ = (100, 128, 250, 256, 300, 500, 512, 1000, 1024)
 
 
 def whole(text: str) -> int:
-    """A count, of packets, bytes without a unit, flows."""
+    """Return a count, of packets, bytes without a unit, flows."""
     if not re.fullmatch(r"\d{1,10}", text) or int(text) > _U32:
         raise ConfigError("expected a whole number from 0 to 2^32 - 1")
     return int(text)
 
 
 def count_to(most: int) -> Reader:
-    """A reader of whole numbers from 1 to this."""
+    """Return a reader of whole numbers from 1 to this."""
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
             raise ConfigError(f"expected 1 to {most}")
@@ -46,7 +46,7 @@ def count_to(most: int) -> Reader:
 
 
 def power_of_two(most: int) -> Reader:
-    """A reader of powers of two, from 1 to this."""
+    """Return a reader of powers of two, from 1 to this."""
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
             raise ConfigError(f"expected a power of two, up to {most}")
@@ -55,7 +55,7 @@ def power_of_two(most: int) -> Reader:
 
 
 def size_bytes(text: str) -> int:
-    """A size: 1500, 15KB, 32Mb; K, M and G are powers of 1024, and B is for bytes."""
+    """Return a size: 1500, 15KB, 32Mb; K, M and G are powers of 1024, and B is for bytes."""
     found = _NUMBER.fullmatch(text)
     if not found or found[2].lower() not in _SIZE:
         raise ConfigError("expected a size in bytes, such as 1500, 15KB or 32MB")
@@ -66,7 +66,7 @@ def size_bytes(text: str) -> int:
 
 
 def time_us(text: str) -> int:
-    """A time with its unit: 500us, 5ms, 1s; in microseconds. A 0 needs no unit."""
+    """Return a time with its unit: 500us, 5ms, 1s; in microseconds. A 0 needs no unit."""
     found = _NUMBER.fullmatch(text)
     if found and not float(found[1]) and not found[2]:
         return 0
@@ -79,35 +79,35 @@ def time_us(text: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """A probability."""
+    """Return a probability."""
     if not re.fullmatch(r"\d{1,3}(\.\d{1,12})?", text) or float(text) > 1:
         raise ConfigError("expected a number from 0 to 1")
     return float(text)
 
 
 def below_1(text: str) -> float:
-    """A probability that tc keeps in 32 bits: of 1 they keep nothing."""
+    """Return a probability that tc keeps in 32 bits: of 1 they keep nothing."""
     if fraction(text) == 1:
         raise ConfigError("expected a number below 1")
     return fraction(text)
 
 
 def percent(text: str) -> int:
-    """A share in percent, without the sign."""
+    """Return a share in percent, without the sign."""
     if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
         raise ConfigError("expected a whole number from 0 to 100, in percent")
     return int(text)
 
 
 def number(text: str) -> float:
-    """A number that may have decimals."""
+    """Return a number that may have decimals."""
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
         raise ConfigError("expected a number")
     return float(text)
 
 
 def flag(text: str) -> bool:
-    """A switch."""
+    """Return a switch."""
     on = switch(text)
     if on is None:
         raise ConfigError("expected yes or no")
@@ -115,7 +115,7 @@ def flag(text: str) -> bool:
 
 
 def one_of(*known: str) -> Reader:
-    """A reader of one of these words."""
+    """Return a reader of one of these words."""
     def read(text: str) -> str:
         if text not in known:
             raise ConfigError(f"expected one of {', '.join(known)}")
@@ -149,7 +149,7 @@ def jiffies_ms_in_us(value: Scalar) -> Expected:
 
 
 def six_digits(value: float) -> float:
-    """A number with decimals as tc prints it."""
+    """Return a number with decimals as tc prints it."""
     return float(f"{value:g}")
 
 

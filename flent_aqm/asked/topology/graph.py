@@ -59,7 +59,7 @@ class Graph:
         return {far: near for near, far in self.links}
 
     def way(self, node: str) -> tuple[str, ...]:
-        """The nodes from this one to the client, both included."""
+        """Return the nodes from this one to the client, both included."""
         found = [node]
         while found[-1] != CLIENT:
             found.append(self.near[found[-1]])
@@ -72,7 +72,7 @@ class Graph:
 
 
 def is_router(name: str) -> bool:
-    """Whether a node of that name is a router."""
+    """Return whether a node of that name is a router."""
     return _ROUTER.fullmatch(name) is not None
 
 
@@ -137,8 +137,8 @@ def _at(path: str, line: int, column: int) -> str:
 
 
 def _from_client(found: list[tuple[str, str, str]]) -> tuple[Link, ...]:
-    """The links in the order in which a walk from the client meets them. Raises Fault where a
-    node is not reached, or by two ways."""
+    """Return the links in the order in which a walk from the client meets them. Raises Fault where
+    a node is not reached, or by two ways."""
     _refuse_rings(found)
     reached = [CLIENT]
     links: list[Link] = []

@@ -25,11 +25,11 @@ def class_of(number: int) -> int:
 
 
 def ipv4_of(number: int) -> str:
-    """An address whose last 16 bits are the class."""
+    """Return an address whose last 16 bits are the class."""
     high, low = divmod(class_of(number), 256)
     return f"198.19.{high}.{low}"
 
 
 def ipv6_of(number: int) -> str:
-    """An address whose last 16 bits are the class."""
+    """Return an address whose last 16 bits are the class."""
     return f"2001:db8:5::{class_of(number):x}"

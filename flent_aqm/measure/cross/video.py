@@ -53,13 +53,13 @@ class Screen:
         self._at_s = now_s
 
     def stalled_ms(self) -> float:
-        """How long it has stood still since this was asked last."""
+        """Return how long it has stood still since this was asked last."""
         stalled_s, self._stalled_s = self._stalled_s, 0.0
         return stalled_s * 1000
 
 
 def choose(rates_mbps: Sequence[float]) -> float:
-    """The bit rate of the next segment, from the rates at which the last ones came."""
+    """Return the bit rate of the next segment, from the rates at which the last ones came."""
     if not rates_mbps:
         return FIRST_MBPS
     room = SAFETY * statistics.harmonic_mean(rates_mbps[-RATES_LOOKED_AT:])

@@ -27,7 +27,7 @@ _SERIAL_TOP = 1 << 158
 
 
 def context_from_files(cert: str, key: str) -> ssl.SSLContext:
-    """A context with a certificate (and its chain) and its private key, both PEM.
+    """Return a context with a certificate (and its chain) and its private key, both PEM.
 
     Raises ConfigError when they can't be read or don't belong together.
     """
@@ -44,7 +44,7 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
 
 
 def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLContext:
-    """A context with a new certificate for this host, which exists in memory alone.
+    """Return a context with a new certificate for this host, which exists in memory alone.
 
     addresses: names or IP addresses that it shall be valid for too; key: one of KEYS.
     """

@@ -150,5 +150,5 @@ def _linger(transport: Transport) -> None:
 
 
 def _in_words(client: Client, error: Exception) -> str:
-    """Why it failed; what the watchdog did explains more than the error that followed."""
+    """Return why it failed; what the watchdog did explains more than the error that followed."""
     return client.cut_off or str(error) or type(error).__name__

@@ -40,22 +40,22 @@ class Message(NamedTuple):
 
 
 def binary_frame(payload: bytes) -> bytes:
-    """A binary message of a server."""
+    """Return a binary message of a server."""
     return Frame(Opcode.BINARY, payload).serialize(mask=False)
 
 
 def text_frame(text: str) -> bytes:
-    """A text message of a server."""
+    """Return a text message of a server."""
     return Frame(Opcode.TEXT, text.encode()).serialize(mask=False)
 
 
 def pong_frame(payload: bytes) -> bytes:
-    """The answer to a ping."""
+    """Return the answer to a ping."""
     return Frame(Opcode.PONG, payload).serialize(mask=False)
 
 
 def close_frame(code: int, reason: str) -> bytes:
-    """A close frame; the reason is cut to what fits into it."""
+    """Return a close frame; the reason is cut to what fits into it."""
     short = reason.encode()[: _MAX_CONTROL_BYTES - 2].decode("utf-8", "ignore")
     return Frame(Opcode.CLOSE, Close(code, short).serialize()).serialize(mask=False)
 

@@ -80,7 +80,7 @@ def upgrade(transport: Transport) -> Upgrade:
 
 
 def parse_query(query: str) -> dict[str, str]:
-    """The client's metadata: the first value of each key, "" where there is none.
+    """Return the client's metadata: the first value of each key, "" where there is none.
 
     Raises ValueError when the specification asks us to refuse it.
     """
@@ -102,7 +102,7 @@ def parse_query(query: str) -> dict[str, str]:
 
 
 def _read_head(transport: Transport) -> tuple[bytes, bytes]:
-    """The request with its empty line, and what came behind it."""
+    """Return the request with its empty line, and what came behind it."""
     head = bytearray()
     buffer = memoryview(bytearray(1 << 13))
     while True:

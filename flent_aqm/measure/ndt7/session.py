@@ -50,7 +50,7 @@ class Session:
         self._started_s = time.monotonic()
 
     def elapsed_s(self) -> float:
-        """Seconds since the test began."""
+        """Return seconds since the test began."""
         return time.monotonic() - self._started_s
 
     def report(self, elapsed_s: float, app_bytes: int) -> None:

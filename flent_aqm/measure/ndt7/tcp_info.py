@@ -34,7 +34,7 @@ _CC_NAME_BYTES = 16
 
 
 def parse_tcp_info(raw: bytes) -> dict[str, int]:
-    """The specification's TCPInfo fields from the kernel's struct tcp_info.
+    """Return the specification's TCPInfo fields from the kernel's struct tcp_info.
 
     Times in µs, counters in bytes. Fields that the kernel doesn't have (raw is
     shorter then) or doesn't know yet are left out.
@@ -88,6 +88,6 @@ def use_congestion_control(sock: socket.socket, name: str) -> str:
 
 
 def socket_cookie(sock: socket.socket) -> int:
-    """A number that the kernel gives to no other socket until the next boot."""
+    """Return a number that the kernel gives to no other socket until the next boot."""
     raw = sock.getsockopt(socket.SOL_SOCKET, _SO_COOKIE, 8)
     return int.from_bytes(raw, "little")

@@ -44,7 +44,7 @@ def parse_lines(text: str) -> CrossTraffic:
 
 
 def parse_call(text: str) -> dict[str, CrossTraffic]:
-    """Both directions of a call, out of irtt's JSON. Raises ParseError.
+    """Return both directions of a call, out of irtt's JSON. Raises ParseError.
 
     frame_ms: how much longer a frame's slowest packet took than the fastest packet of all, so
     that no clock has to be right; frame_lost: 1 for a frame of which a packet is missing.
@@ -84,8 +84,8 @@ def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str
 
 
 def _at_s(trip: Mapping[str, Any], way: str) -> float | None:
-    """When the client had to do with a packet, as the server's clock may be another; None for an
-    answer that never came, as what it answers didn't get there."""
+    """Return when the client had to do with a packet, as the server's clock may be another; None
+    for an answer that never came, as what it answers didn't get there."""
     wall_ns = trip["timestamps"]["client"].get(way, {}).get("wall")
     return None if wall_ns is None else wall_ns / 1e9
 
@@ -101,7 +101,7 @@ def _frame(at_s: float, packets: Iterable[Mapping[str, Any]], way: str,
 
 
 def _rates(counted: Mapping[int, int], start_s: float, step_s: float) -> list[Sample]:
-    """A rate for each step up to the last one in which something came."""
+    """Return a rate for each step up to the last one in which something came."""
     return [{"t": start_s + (step + 1) * step_s, "dur": step_s,
              "val": counted.get(step, 0) * 8e-6 / step_s}
             for step in range(max(counted, default=-1) + 1)]

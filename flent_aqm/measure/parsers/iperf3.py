@@ -144,7 +144,7 @@ def _ms(microseconds: float | None) -> float | None:
 
 
 def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
-    """The sums of the test, and of the other direction where both ran."""
+    """Return the sums of the test, and of the other direction where both ran."""
     other = {"upload": "download", "download": "upload"}[direction]
     return {
         name: Total(

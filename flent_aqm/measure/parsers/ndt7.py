@@ -70,7 +70,7 @@ class Subtest:
         return rates[-1].byte_count * 8e-6 / rates[-1].elapsed_s if rates else None
 
     def progress(self) -> list[AppSample]:
-        """Bytes at the receiver over time, ascending."""
+        """Return bytes at the receiver over time, ascending."""
         if self.direction == "download":
             return [one for one in self.app if one.elapsed_s > 0]
         return [AppSample(one.elapsed_s, one.bytes_received) for one in self.tcp

@@ -92,7 +92,7 @@ class Capture:
 
 
 def snap_length(ip_version: int) -> int:
-    """Bytes of an Ethernet frame that hold its IP and TCP headers without options."""
+    """Return bytes of an Ethernet frame that hold its IP and TCP headers without options."""
     return 14 + _IP[ip_version][0] + 20
 
 
@@ -167,7 +167,7 @@ class _Records:
         return index
 
     def _same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
-        """All whole records, or None when they aren't all of the first one's size."""
+        """Return all whole records, or None when they aren't all of the first one's size."""
         if len(data) < RECORD_HEADER_BYTES:
             return None
         captured = struct.unpack_from("=8xI", data)[0]

@@ -140,7 +140,7 @@ class AqmCaptureRunner(SupervisedRunner):
 
 
 def _egress_device(address: str) -> str:
-    """The device that packets to this address leave by. Raises RunnerCheckError."""
+    """Return the device that packets to this address leave by. Raises RunnerCheckError."""
     try:
         device = json.loads(run(["ip", "-j", "route", "get", address]))[0]["dev"]
     except (AqmError, ValueError, LookupError) as fault:
@@ -156,7 +156,7 @@ def _mtu(device: str) -> int:
 
 
 def _raw_values(capture: Capture) -> list[dict[str, Any]]:
-    """One sample per step; its time is the step's end, as Flent's rates have it."""
+    """Return one sample per step; its time is the step's end, as Flent's rates have it."""
     kinds = sorted({kind for step in capture.steps for kind, _ in step} | {""})
     factor = 8e-6 / capture.step_s
     samples = []

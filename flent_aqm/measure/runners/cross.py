@@ -39,12 +39,12 @@ class _CrossRunner(SupervisedRunner):
         self.run_for_s = length
 
     def address(self) -> str:
-        """The server's, by the IP version of the test."""
+        """Return the server's, by the IP version of the test."""
         found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
         return str(found[4][0])
 
     def parsed(self, traffic: CrossTraffic) -> Parsed:
-        """A direction as Flent takes it. Raises BadResult."""
+        """Return a direction as Flent takes it. Raises BadResult."""
         if not traffic.rates:
             raise BadResult("cross traffic: no data was transferred")
         return (

@@ -131,7 +131,7 @@ class AqmIperf3ReverseRunner(NullRunner):
 
 
 def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
-    """Throughput of one direction at its receiver, with the sender's TCP state."""
+    """Return the throughput of one direction at its receiver, with the sender's TCP state."""
     client, server = ([one for one in end if one.direction == direction]
                       for end in (report.intervals, report.server_intervals))
     received, sent = (client, server) if direction == "download" else (server, client)

@@ -108,7 +108,7 @@ class AqmNdt7Runner(SupervisedRunner):
         return str(normalise_host(found[4][0], bracket_v6=True))
 
     def _service_url(self, address: str) -> str:
-        """What asks for an early end: no client has an option for that, both take a URL."""
+        """Return what asks for an early end: no client has an option for that, both take a URL."""
         return (f"{'wss' if self.tls else 'ws'}://{address}:{self.port}/ndt/v7/{self.direction}"
                 f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 

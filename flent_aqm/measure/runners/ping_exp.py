@@ -67,9 +67,9 @@ def _number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: f
 
 def data_sets(asked: PingExp, hosts: Sequence[str],
               ip_version: int | None) -> list[tuple[str, dict[str, Any]]]:
-    """One ping for each host; each direction of the load with an iperf3 server of its own,
-    as one serves one test at a time. The load ends with the pings: where it goes on, metrics
-    take the pings for lost that were never sent."""
+    """Return one ping for each host; each direction of the load with an iperf3 server of its own,
+    as one serves one test at a time. The load ends with the pings: where it goes on, metrics take
+    the pings for lost that were never sent."""
     found: list[tuple[str, dict[str, Any]]] = [
         (f"Ping (ms) ICMP {host}", {
             "runner": "aqm_ping", "host": host, "ip_version": ip_version,

@@ -95,12 +95,13 @@ class SupervisedRunner(ProcessRunner):
         return 0
 
     def open_output(self, suffix: str = "") -> IO[str]:
-        """A file that is gone when it is closed, which Flent does after the test."""
+        """Return a file that is gone when it is closed, which Flent does after the test."""
         return tempfile.NamedTemporaryFile(
             mode="w+", encoding="utf-8", prefix="flent-aqm-", suffix=suffix)
 
     def open_written(self, suffix: str) -> str:
-        """The name of a further file, for the tool to write into; in `written` from then on."""
+        """Return the name of a further file, for the tool to write into; in `written` from then
+        on."""
         # Flent may parse in another process, which gets what has a public name alone; this one
         # keeps the file until then.
         self._written = self.open_output(suffix)
@@ -189,7 +190,7 @@ class SupervisedRunner(ProcessRunner):
         return ""
 
     def told_to_stop(self) -> str:
-        """Why it has to stop now, KILLED or DUE; empty while it may go on."""
+        """Return why it has to stop now, KILLED or DUE; empty while it may go on."""
         if not self.kill_event.is_set():
             return ""
         if self.linger_s is None:
@@ -224,7 +225,7 @@ class SupervisedRunner(ProcessRunner):
 
 
 def _what_it_did(pid: int, ran_s: float) -> str:
-    """A program that looks at the clock until it is late enough has done nothing else."""
+    """Return a program that looks at the clock until it is late enough has done nothing else."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
         ticks = stat.read().rpartition(")")[2].split()[11:13]  # of its own and the kernel's work
     busy_s = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
@@ -233,13 +234,13 @@ def _what_it_did(pid: int, ran_s: float) -> str:
 
 
 def text_of(stream: IO[str]) -> str:
-    """All that a tool wrote, whatever bytes those are."""
+    """Return all that a tool wrote, whatever bytes those are."""
     stream.seek(0)
     raw: bytes = cast(Any, stream).buffer.read()
     return raw.decode("utf-8", "replace")
 
 
 def last_line(stream: IO[str]) -> str:
-    """The last line with something in it, which is where tools say what went wrong."""
+    """Return the last line with something in it, which is where tools say what went wrong."""
     lines = text_of(stream).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")

@@ -210,8 +210,8 @@ def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> d
 
 
 def _whole(file: int) -> bytes:
-    """All that a file of the kernel's has now. Of the probes, a read gives a page at most, and
-    each of them once."""
+    """Return all that a file of the kernel's has now. Of the probes, a read gives a page at most,
+    and each of them once."""
     pages = [os.pread(file, _PAGE_BYTES, 0)]
     while len(pages[-1]) >= _PAGE_BYTES - _LINE_BYTES:
         pages.append(os.pread(file, _PAGE_BYTES, 0))
@@ -219,7 +219,7 @@ def _whole(file: int) -> bytes:
 
 
 def _router_socket() -> socket.socket:
-    """A socket inside the router's namespace; the calling thread stays in there."""
+    """Return a socket inside the router's namespace; the calling thread stays in there."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(ROUTER_NAMESPACE, "rb") as namespace:  # os.setns is of Python 3.12
         if libc.setns(namespace.fileno(), _CLONE_NEWNET):

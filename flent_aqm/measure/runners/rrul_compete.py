@@ -50,7 +50,7 @@ def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: 
 
 def second(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
            glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
-    """The flows of the first RRUL once more, in the span, and their sums."""
+    """Return the flows of the first RRUL once more, in the span, and their sums."""
     found = {name.replace("TCP ", "TCP second ", 1): {
         **one, "delay": delay_s + span.start_s, "length": span.length_s}
         for name, one in first.items() if one.get("runner") == "netperf_demo"}

@@ -70,8 +70,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
                 self._address(), str(self.port), *self.options]
 
     def _address(self) -> str:
-        """The server's, by the order of the system: others' resolvers may have one of theirs,
-        and the capture looks for this one."""
+        """Return the server's, by the order of the system: others' resolvers may have one of
+        theirs, and the capture looks for this one."""
         found: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
         return found
 
@@ -126,7 +126,7 @@ class AqmSpeedtestPartRunner(NullRunner):
 
 
 def read_report(text: str, client: str) -> dict[str, Parsed]:
-    """What Flent keeps of a client's report, by direction. Raises ParseError."""
+    """Return what Flent keeps of a client's report, by direction. Raises ParseError."""
     try:
         report = json.loads(text)
         known = {number.name for number in CLIENTS[client].numbers}

@@ -19,7 +19,7 @@ _MOST_NAMES, _MOST_STREAMS = 8, 64
 
 
 def asked_for(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
-    """The congestion control of each flow. parameter: Flent's get_test_parameter; refuse:
+    """Return the congestion control of each flow. parameter: Flent's get_test_parameter; refuse:
     its test_error, which reports a text and may return."""
     given = str(parameter("ccs", default="cubic,reno"))
     names = [name.strip() for name in given.split(",")]
@@ -35,7 +35,7 @@ def asked_for(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
 
 def data_sets(names: list[str], host: str | None, ip_version: int | None, length_s: float,
               delay_s: float, total_s: float, step_s: float) -> list[tuple[str, dict[str, Any]]]:
-    """A download for each of names, and a ping by UDP and by ICMP."""
+    """Return a download for each of names, and a ping by UDP and by ICMP."""
     found: list[tuple[str, dict[str, Any]]] = [
         (f"TCP download {name} {number}", {
             "runner": "netperf_demo", "test": "TCP_MAERTS", "host": host, "length": length_s,

@@ -101,9 +101,9 @@ async def _requests(connection: Connection, beside: Connection, report: Report, 
 
 
 def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
-    """What it takes for the time of a request, in ms, and the throughput of that, in Mbit/s:
-    a download until its last byte with HTTP's headers, an upload until the first byte of the
-    answer with half a percent for those of packets."""
+    """Return what it takes for the time of a request, in ms, and the throughput of that, in
+    Mbit/s: a download until its last byte with HTTP's headers, an upload until the first byte of
+    the answer with half a percent for those of packets."""
     if direction == DOWNLOAD:
         return reply.whole_ms, (reply.size + HEADER_BYTES) * 8e-3 / reply.whole_ms
     return reply.wait_ms, size * (1 + HEADER_SHARE) * 8e-3 / reply.wait_ms

@@ -89,7 +89,7 @@ class PendingRequest:
 
 
 def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> Server:
-    """The address of a server. Raises BadResult for a name that nobody knows."""
+    """Return the address of a server. Raises BadResult for a name that nobody knows."""
     family = {4: socket.AF_INET, 6: socket.AF_INET6}.get(ip_version or 0, socket.AF_UNSPEC)
     try:
         found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
@@ -216,7 +216,7 @@ class Connection(ABC, asyncio.Protocol):
             self.fill()
 
     def broken(self, why: str) -> BadResult:
-        """The error of a request that had no end."""
+        """Return the error of a request that had no end."""
         return BadResult(f"the connection to {self.server.name} broke: {self._ended or why}")
 
 

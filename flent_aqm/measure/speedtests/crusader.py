@@ -102,7 +102,7 @@ def _s(time: dict[str, Any]) -> float:
 
 
 def _rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, float, int]]:
-    """All streams' bytes, which each counts from its start, at the first one's times."""
+    """Return all streams' bytes, which each counts from its start, at the first one's times."""
     counted = [[(_s(one["time"]), int(one["bytes"])) for one in stream["data"]]
                for stream in streams]
     steps = range(0, min(map(len, counted)), STEPS)

@@ -60,13 +60,13 @@ class Request:
 
 
 def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> Request:
-    """A request by its target, a path with or without a query."""
+    """Return a request by its target, a path with or without a query."""
     parts = urlsplit(target)
     return Request(method, parts.path, dict(parse_qsl(parts.query)), host, peer, secure)
 
 
 def answer(request: Request) -> Answer:
-    """The answer to a request whose content, if any, has been received."""
+    """Return the answer to a request whose content, if any, has been received."""
     known = ENDPOINTS.get((request.method, request.path))
     if known is None:
         return Answer(404, b"no such test here\n", kind="text/plain")

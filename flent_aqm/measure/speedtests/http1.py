@@ -132,7 +132,7 @@ class Http1Connection(Connection):
 
 
 def length_of(head: h11.Request | h11.Response) -> int:
-    """Bytes of the content, where the head says how many; 0 for none, and where it doesn't.
+    """Return bytes of the content, where the head says how many; 0 for none, and where it doesn't.
 
     A body of known length is only counted. h11 would look at every piece of it.
     """

@@ -54,7 +54,8 @@ async def _ping(server: Server, report: Report) -> None:
 
 
 def smoothed_jitter_ms(times_ms: list[float]) -> float:
-    """The jitter that it shows: differences of neighbours, smoothed; larger ones count more."""
+    """Return the jitter that it shows: differences of neighbours, smoothed; larger ones count
+    more."""
     jitter = 0.0
     for number in range(1, len(times_ms)):
         step = abs(times_ms[number] - times_ms[number - 1])

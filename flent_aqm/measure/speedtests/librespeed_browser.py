@@ -78,7 +78,7 @@ class Heard:
         way.end_s = at_s
 
     def conclude(self) -> Report:
-        """The report. Raises BadResult for a test that didn't come to a number."""
+        """Return the report. Raises BadResult for a test that didn't come to a number."""
         for number, name in _NUMBERS.items():
             try:
                 self.report.numbers[number] = float(str(self.last.get(name, "")))

@@ -85,7 +85,8 @@ async def _load(server: Server, report: Report, direction: str) -> None:
 
 
 def sliced_mbps(samples: list[int], sample_s: float) -> float:
-    """Mean of 20 slices of the samples, in bytes, without the fastest and the slowest."""
+    """Return the mean of 20 slices of the samples, in bytes, without the fastest and the
+    slowest."""
     size = len(samples) / SLICES
     slices = [samples[round(number * size):round((number + 1) * size)] for number in range(SLICES)]
     rates = [sum(one) * 8e-6 / (len(one) * sample_s) for one in slices if one]

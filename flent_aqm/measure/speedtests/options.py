@@ -47,8 +47,8 @@ OWN_SERVERS: Mapping[str, tuple[str, int]] = {
 
 def words_of(client: str, parameter: Callable[..., Any], refuse: Callable[[str], object]
              ) -> list[str]:
-    """Words of the client's command line. parameter: Flent's get_test_parameter; refuse: its
-    test_error, which reports a text and may return."""
+    """Return words of the client's command line. parameter: Flent's get_test_parameter; refuse:
+    its test_error, which reports a text and may return."""
     words: list[str] = []
     for name, (form, expected) in OPTIONS.get(client, {}).items():
         value = parameter(name, default=None)

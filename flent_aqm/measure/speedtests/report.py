@@ -60,16 +60,16 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def way(self, direction: str) -> Way:
-        """That of "download" or "upload", made when it is first asked for."""
+        """Return that of "download" or "upload", made when it is first asked for."""
         return self.ways.setdefault(direction, Way())
 
     def at(self, at_s: float) -> Way:
-        """The direction whose load ran then, or that of the idle line."""
+        """Return the direction whose load ran then, or that of the idle line."""
         return next((way for way in self.ways.values()
                      if way.start_s is not None and way.start_s <= at_s <= way.end_s), self.idle)
 
     def text(self) -> str:
-        """The report as JSON, with epoch seconds, to whole microseconds."""
+        """Return the report as JSON, with epoch seconds, to whole microseconds."""
         epoch_s = time.time() - time.monotonic()
         return json.dumps({
             "client": self.client, "numbers": self.numbers, "notes": self.notes,

@@ -179,7 +179,7 @@ async def _test(test: _Test, direction: str) -> dict[str, float]:
 
 
 def _state(averages: list[float], asked: Parameters) -> int:
-    """The draft's confidence: whether there were enough intervals, and they were alike."""
+    """Return the draft's confidence: whether there were enough intervals, and they were alike."""
     if len(averages) < asked.intervals:
         return LOW
     spread = deviation(averages[-asked.intervals:])
@@ -195,13 +195,14 @@ def _since(probes: list[Probe], since_s: float) -> list[Probe]:
 
 
 def rpm_of(foreign: list[Probe], own: list[Probe], asked: Parameters) -> float:
-    """The draft's Responsiveness, by its formulas for TLS and for TCP only."""
+    """Return the draft's Responsiveness, by its formulas for TLS and for TCP only."""
     loaded_ms = trimmed_ms([one.http_ms for one in own], asked.kept)
     return (60_000 / foreign_ms(foreign, asked) + 60_000 / loaded_ms) / 2
 
 
 def foreign_ms(probes: list[Probe], asked: Parameters) -> float:
-    """Mean of the trimmed means of TCP's, TLS' and HTTP's round trips; of two without TLS."""
+    """Return the mean of the trimmed means of TCP's, TLS' and HTTP's round trips; of two without
+    TLS."""
     parts = [[one.tcp_ms for one in probes], [one.http_ms for one in probes]]
     tls = [one.tls_ms for one in probes if one.tls_ms is not None]
     return mean([trimmed_ms(part, asked.kept) for part in (*parts, *([tls] if tls else []))])
@@ -213,7 +214,7 @@ def trimmed_ms(times_ms: list[float], kept: float) -> float:
 
 
 def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float:
-    """goresponsiveness' result. It counts a foreign probe as round trips of one length."""
+    """Return goresponsiveness' result. It counts a foreign probe as round trips of one length."""
     trips = [[one.tcp_ms, one.http_ms, *([one.tls_ms] if one.tls_ms is not None else [])]
              for one in foreign]
     both = [sum(one) / len(one) for one in trips], [one.http_ms for one in own]

@@ -14,7 +14,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Standard deviation of the values as a whole population."""
+    """Return the standard deviation of the values as a whole population."""
     middle = mean(values)
     return sqrt(sum((value - middle) ** 2 for value in values) / len(values))
 
@@ -36,6 +36,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def mean_difference(values: Sequence[float]) -> float:
-    """Mean of the differences of neighbours, the jitter of Cloudflare and others; 0 for one."""
+    """Return the mean of the differences of neighbours, the jitter of Cloudflare and others; 0 for
+    one."""
     steps = [abs(after - before) for before, after in pairwise(values)]
     return mean(steps) if steps else 0.0

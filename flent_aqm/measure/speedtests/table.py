@@ -36,7 +36,7 @@ class Client:
 
 
 def _both(name: str, unit: str, better: str, description: str) -> tuple[Number, ...]:
-    """One for each direction; {} in name and description stands for it."""
+    """Return one for each direction; {} in name and description stands for it."""
     return tuple(Number(name.format(way), unit, better, description.format(way))
                  for way in WAYS)
 

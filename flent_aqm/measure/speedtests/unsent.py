@@ -64,7 +64,7 @@ class UnsentLimit:
             self._set(wanted)
 
     def frame_bytes(self, most: int) -> int:
-        """The most to hand over at once: what a write holds can't be overtaken either."""
+        """Return the most to hand over at once: what a write holds can't be overtaken either."""
         return min(most, max(LEAST_BYTES, self.limit_bytes)) if self._on else most
 
     def _set(self, limit_bytes: int) -> None:

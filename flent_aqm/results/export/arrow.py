@@ -46,7 +46,7 @@ def schema_of(columns: Sequence[Column]) -> pyarrow.Schema:
 
 
 def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyarrow.RecordBatch:
-    """Rows by name of the column; a missing one is empty."""
+    """Return rows by name of the column; a missing one is empty."""
     return pyarrow.RecordBatch.from_arrays(
         [pyarrow.array([row.get(field.name) for row in rows], field.type) for field in schema],
         schema=schema)
@@ -108,7 +108,7 @@ def _csv(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
 
 
 def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
-    """The table with no text that a spreadsheet takes for a formula. Each text is looked at
+    """Return the table with no text that a spreadsheet takes for a formula. Each text is looked at
     once: those of a series' samples are all the same."""
     for place, field in enumerate(table.schema):
         if field.type == pyarrow.string():

@@ -117,7 +117,7 @@ METRIC_COLUMNS: tuple[Column, ...] = tuple(
 
 
 def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """The value at the end of a path of keys; None where it isn't there."""
+    """Return the value at the end of a path of keys; None where it isn't there."""
     found: Any = tree
     for key in path:
         found = found.get(key) if isinstance(found, dict) else None
@@ -125,7 +125,7 @@ def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def as_cell(value: Any, kind: str) -> Cell:
-    """A value of a file as one of a column; None for one of another type."""
+    """Return a value of a file as one of a column; None for one of another type."""
     if kind == SWITCH:
         # A kind of cross traffic is one that is on.
         return value if isinstance(value, bool) else str(value) in KINDS or None
@@ -139,10 +139,10 @@ def as_cell(value: Any, kind: str) -> Cell:
 
 
 def clean(text: str) -> str:
-    """Text that every encoder takes: without halves of characters."""
+    """Return text that every encoder takes: without halves of characters."""
     return text.encode("utf-8", "replace").decode()
 
 
 def as_json(value: Any) -> str:
-    """A value as one line, in ASCII."""
+    """Return a value as one line, in ASCII."""
     return json.dumps(value, sort_keys=True)

@@ -36,7 +36,7 @@ _TOLD = {column.path[0] for column in RUN_COLUMNS if len(column.path) == 1}
 
 
 def run_row(data: DataFile) -> dict[str, Cell]:
-    """One row, by names of columns. Raises BadResult."""
+    """Return one row, by names of columns. Raises BadResult."""
     metadata = data.metadata
     row: dict[str, Cell] = {"schema": SCHEMA_VERSION, "file": clean(str(data.path))}
     row |= {column.name: as_cell(find(metadata, column.path), column.kind)

@@ -62,7 +62,7 @@ SCHEMA = schema_of((
 
 
 def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
-    """All samples of a file. Column by column: a row as an object takes twice the memory of
+    """Return all samples of a file. Column by column: a row as an object takes twice the memory of
     the sample itself."""
     series = list(data.raw_values)
     counts = [len(samples) for samples in data.raw_values.values()]

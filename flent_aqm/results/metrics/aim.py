@@ -32,7 +32,8 @@ _CUTS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5, 15
 
 
 def loaded_latency_ms(run: Run, direction: str) -> float:
-    """Median of the last 20 answered probes at least 400 ms apart. Raises NotAvailable."""
+    """Return the median of the last 20 answered probes at least 400 ms apart. Raises
+    NotAvailable."""
     return float(numpy.median(thinned_ms(run.loaded(direction))[-LAST_PROBES:]))
 
 
@@ -56,7 +57,7 @@ def increase_ms(run: Run) -> float:
 
 
 def idle_latency_ms(run: Run) -> float:
-    """Median of the probes before the load. Raises NotAvailable."""
+    """Return the median of the probes before the load. Raises NotAvailable."""
     return float(numpy.median(run.idle().answered_ms))
 
 
@@ -79,7 +80,7 @@ def rtc_points(run: Run) -> float:
 
 def points(latency_ms: float, increase_ms: float, loss: float | None, *,
            download_mbps: float | None = None, jitter_ms: float | None = None) -> float:
-    """The sum of what is given, 0 at least. loss: a share; None where it was not measured,
+    """Return the sum of what is given, 0 at least. loss: a share; None where it was not measured,
     which counts 0. download_mbps belongs to streaming alone, jitter_ms to calls alone."""
     return max(0.0, step(latency_ms, *_LATENCY) + step(increase_ms, *_LATENCY)
                + (0 if loss is None else step(loss, *_LOSS))

@@ -57,7 +57,7 @@ def summarise(values: Sequence[float]) -> Summary:
 
 
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
-    """Whether groups differ at all. Source: W. Kruskal, W. Wallis, JASA 47, 1952; SciPy's.
+    """Return whether groups differ at all. Source: W. Kruskal, W. Wallis, JASA 47, 1952; SciPy's.
 
     Raises NotAvailable for fewer than two groups, or numbers that are all the same.
     """
@@ -73,7 +73,7 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
 
 
 def how_far_to_trust(tests: int, fewest: int) -> str:
-    """What to think of when reading p-values: how many there are, and of how few runs.
+    """Return what to think of when reading p-values: how many there are, and of how few runs.
 
     tests: how many p-values stand together; fewest: runs of the smallest group.
     """
@@ -88,7 +88,7 @@ def how_far_to_trust(tests: int, fewest: int) -> str:
 
 
 def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
-    """How often a run of the first group has more than one of the second, less how often it
+    """Return how often a run of the first group has more than one of the second, less how often it
     has less: -1 to 1, 0 when neither.
 
     Source: N. Cliff, Psychological Bulletin 114, 1993; 2 U / (n m) - 1 with SciPy's U.

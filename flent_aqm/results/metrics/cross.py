@@ -18,23 +18,23 @@ PLAYOUT_MS = 100.0
 
 
 def lost_frames_pct(run: Run, direction: str) -> float:
-    """Share in % of a call's frames of which a packet was lost. Raises NotAvailable."""
+    """Return the share in % of a call's frames of which a packet was lost. Raises NotAvailable."""
     return 100 * float(_values(run, "frame_lost", direction).mean())
 
 
 def late_frames_pct(run: Run, direction: str) -> float:
-    """Share in % of a call's frames, of those that came whole, that were later than
+    """Return the share in % of a call's frames, of those that came whole, that were later than
     PLAYOUT_MS behind the fastest packet. Raises NotAvailable."""
     return 100 * float((_values(run, "frame_ms", direction) > PLAYOUT_MS).mean())
 
 
 def video_bitrate_mbps(run: Run) -> float:
-    """Mean bit rate of the picture, over the segments that came. Raises NotAvailable."""
+    """Return the mean bit rate of the picture, over the segments that came. Raises NotAvailable."""
     return float(_values(run, "segment_mbps").mean())
 
 
 def video_stall_pct(run: Run) -> float:
-    """Share in % of the time in which the picture stood still. Raises NotAvailable."""
+    """Return the share in % of the time in which the picture stood still. Raises NotAvailable."""
     flow = next((one for one in run.flows if "stalled_ms" in one.noticed), None)
     stalled_ms = float(_values(run, "stalled_ms").sum())
     window = run.load_window
@@ -45,7 +45,7 @@ def video_stall_pct(run: Run) -> float:
 
 
 def page_time_ms(run: Run, statistic: str) -> float:
-    """How long pages took, "median" or "max". Raises NotAvailable."""
+    """Return how long pages took, "median" or "max". Raises NotAvailable."""
     found = _values(run, "page_ms")
     return float(numpy.median(found) if statistic == "median" else found.max())
 

@@ -13,7 +13,8 @@ _CUTS, _GRADES = (5, 30, 60, 200, 400), ("A+", "A", "B", "C", "D", "F")
 
 
 def rise_ms(run: Run) -> float:
-    """Mean rise of latency over idle, the mean of both directions. Raises NotAvailable."""
+    """Return the mean rise of latency over idle, the mean of both directions. Raises
+    NotAvailable."""
     idle_ms = float(run.idle().answered_ms.mean())
     ways = [float(run.loaded(way).answered_ms.mean()) for way in ("download", "upload")]
     return sum(ways) / 2 - idle_ms

@@ -68,7 +68,7 @@ class Flow:
 
 
 def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a series is the throughput of a flow; sums and averages of others are not."""
+    """Return whether a series is the throughput of a flow; sums and averages of others are not."""
     return (meta.get("RUNNER") in SPEED_TESTS
             or (meta.get("UNITS") == "Mbits/s" and meta.get("RUNNER") not in OBSERVERS
                 and any("val" in one for one in samples)))
@@ -76,7 +76,7 @@ def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bo
 
 def read_flow(name: str, meta: Mapping[str, Any],
               samples: Sequence[Mapping[str, Any]]) -> Flow | None:
-    """A flow, or None where nothing tells when it was. Raises BadResult."""
+    """Return a flow, or None where nothing tells when it was. Raises BadResult."""
     rates = [one for one in samples if one.get("val") is not None]
     at_s = numbers([one.get("t") for one in rates], f"time in {name!r}")
     mbps = numbers([one["val"] for one in rates], f"throughput in {name!r}")

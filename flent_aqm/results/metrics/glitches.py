@@ -57,7 +57,7 @@ def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
 
 
 def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
-    """What glitches are measured from. Raises NotAvailable, also where half of the probes
+    """Return what glitches are measured from. Raises NotAvailable, also where half of the probes
     before the load were lost."""
     try:
         return percentile(run.idle(probe).rtt_ms, 50)
@@ -80,8 +80,8 @@ def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
 
 
 def glitch_time_pct(run: Run, threshold_ms: float) -> float:
-    """Share of the load's time inside glitches. It is what to compare: of two glitches that
-    grow into one, the count goes down. Raises NotAvailable."""
+    """Return the share of the load's time inside glitches. It is what to compare: of two glitches
+    that grow into one, the count goes down. Raises NotAvailable."""
     length_s = run.loaded().length_s
     if not length_s > 0:
         raise NotAvailable("the load had no length")

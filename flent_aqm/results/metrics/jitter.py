@@ -15,7 +15,8 @@ from flent_aqm.results.metrics.run import Samples
 
 
 def mean_difference_ms(samples: Samples) -> float:
-    """Mean of absolute differences. Source: what Cloudflare's speed test calls jitter."""
+    """Return the mean of absolute differences. Source: what Cloudflare's speed test calls
+    jitter."""
     return float(_differences_ms(samples).mean())
 
 

@@ -26,12 +26,12 @@ STATISTICS: dict[str, Callable[[Samples], float]] = {
 
 
 def idle_ms(run: Run, statistic: str) -> float:
-    """A statistic of round-trip times before the load. Raises NotAvailable."""
+    """Return a statistic of round-trip times before the load. Raises NotAvailable."""
     return STATISTICS[statistic](run.idle())
 
 
 def loaded_ms(run: Run, statistic: str) -> float:
-    """A statistic of round-trip times under load. Raises NotAvailable."""
+    """Return a statistic of round-trip times under load. Raises NotAvailable."""
     return STATISTICS[statistic](run.loaded())
 
 

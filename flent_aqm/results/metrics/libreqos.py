@@ -33,7 +33,7 @@ _POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
 
 
 def phase_rise_ms(run: Run, phase: str) -> float:
-    """Mean of a phase less the lower quartile of idle. phase: one of PHASES. Raises
+    """Return the mean of a phase less the lower quartile of idle. phase: one of PHASES. Raises
     NotAvailable, also where the test has no such phase."""
     found = _rises_ms(run)
     if phase not in found:
@@ -43,13 +43,13 @@ def phase_rise_ms(run: Run, phase: str) -> float:
 
 
 def rise_ms(run: Run) -> float:
-    """Mean of the phases' rises; each weighs alike. Raises NotAvailable."""
+    """Return the mean of the phases' rises; each weighs alike. Raises NotAvailable."""
     return fmean(_rises_ms(run).values())
 
 
 def total_points(run: Run) -> float:
-    """The total: mean of the phases' grades as numbers, 6 for A+ to 1 for F, but no more than
-    that of the idle link. Raises NotAvailable."""
+    """Return the total: mean of the phases' grades as numbers, 6 for A+ to 1 for F, but no more
+    than that of the idle link. Raises NotAvailable."""
     phases = fmean(_POINTS[grade(rise)] for rise in _rises_ms(run).values())
     return min(phases, _POINTS[step(_idle_ms(run), _IDLE_CUTS, _GRADES)])
 

@@ -28,5 +28,5 @@ def high_ms(run: Run, direction: str) -> float:
 
 
 def jitter_ms(run: Run, direction: str) -> float:
-    """Mean difference of neighbours. Raises NotAvailable."""
+    """Return the mean difference of neighbours. Raises NotAvailable."""
     return mean_difference_ms(run.loaded(direction))

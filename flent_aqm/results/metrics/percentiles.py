@@ -22,7 +22,7 @@ SAMPLES_BEYOND = 10
 
 
 def percentile(samples: ArrayLike, percent: float) -> float:
-    """The percentile of samples, in their unit, by linear interpolation.
+    """Return the percentile of samples, in their unit, by linear interpolation.
 
     percent: 0 to 100. An infinite sample is a lost probe, worse than any other. Raises
     NotAvailable when fewer than 10 samples lie beyond the percentile, on its nearer side,
@@ -46,13 +46,14 @@ def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
 
 
 def samples_beyond(count: int, percent: float) -> int:
-    """How many of count samples lie beyond a percentile, on its nearer side: rounded, as 10 s
-    of a probe every 10 ms give 999 samples as often as 1000."""
+    """Return how many of count samples lie beyond a percentile, on its nearer side: rounded, as 10
+    s of a probe every 10 ms give 999 samples as often as 1000."""
     return round(min(percent, 100 - percent) / 100 * count)
 
 
 def of_sorted(ordered: Numbers, percent: float) -> float:
-    """The percentile of one or more sorted samples, however few; infinite when it is lost."""
+    """Return the percentile of one or more sorted samples, however few; infinite when it is
+    lost."""
     # numpy.percentile() gives the same and takes ten times as long; most runs want it 30 times.
     # Of the sample behind it only where it lies between two: that one may be lost.
     place = (ordered.size - 1) * (percent / 100)
@@ -65,17 +66,17 @@ def of_sorted(ordered: Numbers, percent: float) -> float:
 
 
 def of_any(samples: ArrayLike, percent: float) -> float:
-    """The percentile of one or more samples, however few: what a picture draws; infinite when
-    it is a lost probe."""
+    """Return the percentile of one or more samples, however few: what a picture draws; infinite
+    when it is a lost probe."""
     return of_sorted(numpy.sort(numpy.asarray(samples, dtype=float)), percent)
 
 
 def of_answered(answered: Numbers, percent: float) -> float:
-    """The percentile of probes that came back, for formulas that know no others."""
+    """Return the percentile of probes that came back, for formulas that know no others."""
     return of_any(answered, percent)
 
 
 def lost_reason(samples: ArrayLike, percent: float) -> str:
-    """Why a percentile has no number: how many of the probes were lost."""
+    """Return why a percentile has no number: how many of the probes were lost."""
     lost = numpy.isinf(numpy.asarray(samples, dtype=float)).mean() * 100
     return f"{lost:.3g} % of the probes were lost, and the {percent:g}th percentile is one of them"

@@ -79,7 +79,7 @@ class Probe:
 
 def tool_of(name: str, meta: Mapping[str, Any],
             samples: Sequence[Mapping[str, Any]]) -> Tool | None:
-    """What made a series, or None where it is no latency series."""
+    """Return what made a series, or None where it is no latency series."""
     if meta.get("UNITS") != "ms" or not samples:
         return None
     if "RUNNER" in meta:
@@ -92,7 +92,7 @@ def tool_of(name: str, meta: Mapping[str, Any],
 
 def read_probe(name: str, tool: Tool, samples: Sequence[Mapping[str, Any]],
                version: int) -> Probe | None:
-    """The series without losses at its end; None where no probe came back.
+    """Return the series without losses at its end; None where no probe came back.
 
     version: of the file's format. Raises BadResult.
     """
@@ -121,7 +121,7 @@ def read_probe(name: str, tool: Tool, samples: Sequence[Mapping[str, Any]],
 
 
 def until(probe: Probe, end_s: float) -> Probe:
-    """The probe with what it lost between its last sample and the run's end, in epoch s."""
+    """Return the probe with what it lost between its last sample and the run's end, in epoch s."""
     spacing_s = probe.spacing_ms / 1000
     missing_s = end_s - float(probe.sent_s[-1])
     # irtt tells its losses itself, to the last.
@@ -156,7 +156,7 @@ def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
 
 
 def _gaps(starts_s: Numbers, ends_s: Numbers) -> Numbers:
-    """When probes would have been sent between intervals of UDP_RR that don't meet."""
+    """Return when probes would have been sent between intervals of UDP_RR that don't meet."""
     spacing_s = float(numpy.median(numpy.diff(ends_s))) if ends_s.size > 1 else 0.0
     if spacing_s <= 0:
         return numpy.empty(0)

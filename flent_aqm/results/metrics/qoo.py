@@ -32,7 +32,7 @@ EXAMPLE_P99 = Requirements({99: (200, 500)}, (1, 5), 4)
 
 
 def qoo(run: Run, requirements: Requirements = EXAMPLE) -> float:
-    """The score of a run. Raises NotAvailable."""
+    """Return the score of a run. Raises NotAvailable."""
     samples = run.loaded()
     latency_ms = {percent: percentile_or_lost(samples.rtt_ms, percent)
                   for percent in requirements.latency_ms}
@@ -43,7 +43,7 @@ def qoo(run: Run, requirements: Requirements = EXAMPLE) -> float:
 
 def score(needs: Requirements, latency_ms: Mapping[float, float], loss: float,
           mbps: float) -> float:
-    """The score of what was measured: latency in ms by percentile, loss in percent."""
+    """Return the score of what was measured: latency in ms by percentile, loss in percent."""
     parts = [_share(latency_ms[percent], *needs.latency_ms[percent])
              for percent in needs.latency_ms]
     enough = 1.0 if mbps >= needs.throughput_mbps else 0.0

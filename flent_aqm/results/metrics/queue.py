@@ -16,24 +16,24 @@ _MARKS = ("ecn_mark", "ecn-mark", "ce_mark", "step-mark", "marked")
 
 
 def drops(run: Run, direction: str) -> float:
-    """Packets dropped. Raises NotAvailable."""
+    """Return packets dropped. Raises NotAvailable."""
     return _difference(run, direction, "drops")
 
 
 def marks(run: Run, direction: str) -> float:
-    """Packets marked, of all sorts and of all of CAKE's tins. Raises NotAvailable, also for
+    """Return packets marked, of all sorts and of all of CAKE's tins. Raises NotAvailable, also for
     queues that never mark."""
     before, after = (_marks(run, moment, direction) for moment in ("before", "after"))
     return after - before
 
 
 def requeues(run: Run, direction: str) -> float:
-    """Packets that the device below refused at first. Raises NotAvailable."""
+    """Return packets that the device below refused at first. Raises NotAvailable."""
     return _difference(run, direction, "requeues")
 
 
 def drop_pct(run: Run, direction: str) -> float:
-    """Packets dropped of those that came, in percent. Raises NotAvailable."""
+    """Return packets dropped of those that came, in percent. Raises NotAvailable."""
     dropped, sent = drops(run, direction), _difference(run, direction, "packets")
     if not dropped + sent > 0:
         raise NotAvailable("no packet went through the queue")
@@ -41,7 +41,7 @@ def drop_pct(run: Run, direction: str) -> float:
 
 
 def backlog_bytes(run: Run, direction: str) -> float:
-    """Bytes that still stood in the queue when the run was over. Raises NotAvailable."""
+    """Return bytes that still stood in the queue when the run was over. Raises NotAvailable."""
     return _counter(run, "after", direction, "backlog")
 
 

@@ -44,17 +44,17 @@ def goresponsiveness_rpm(foreign_ms: float, self_ms: float) -> float:
 
 
 def rpm_class(rpm: float) -> str:
-    """The draft's word: poor below 300, fair below 1000, good below 6000, else excellent."""
+    """Return the draft's word: poor below 300, fair below 1000, good below 6000, else excellent."""
     return step(rpm, _CUTS, _CLASSES)
 
 
 def ietf_mean_ms(samples_ms: Numbers) -> float:
-    """The draft's one-sided trimmed mean: without the slowest 5 %."""
+    """Return the draft's one-sided trimmed mean: without the slowest 5 %."""
     return trimmed_mean(samples_ms, highest=IETF_LEFT_OUT)
 
 
 def go_mean_ms(samples_ms: Numbers) -> float:
-    """goresponsiveness' trimmed mean as its default has it: of the fastest 5 %.
+    """Return goresponsiveness' trimmed mean as its default has it: of the fastest 5 %.
 
     Source: TrimBy() keeps `tmp` percent of the sorted samples, and tmp is 5 where the draft
     says 95. Raises NotAvailable with fewer than 20, of which it would keep none.
@@ -67,7 +67,7 @@ def go_mean_ms(samples_ms: Numbers) -> float:
 
 
 def p90_ms(samples_ms: Numbers) -> float:
-    """The sample at 90 % of the sorted ones, as goresponsiveness picks it."""
+    """Return the sample at 90 % of the sorted ones, as goresponsiveness picks it."""
     return float(numpy.sort(samples_ms)[int(0.9 * samples_ms.size)])
 
 
@@ -91,8 +91,8 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
 
 
 def last_intervals(run: Run, interval_s: float) -> Window:
-    """The last four intervals under load; fewer where the flows that end last started later,
-    as NDT7's upload does. Raises NotAvailable."""
+    """Return the last four intervals under load; fewer where the flows that end last started
+    later, as NDT7's upload does. Raises NotAvailable."""
     if run.load_window is None:
         raise NotAvailable("the test doesn't load the link")
     end_s = run.load_window.end_s
@@ -111,19 +111,19 @@ def loaded_rpm(run: Run) -> float:
 
 
 def ietf_estimate(run: Run) -> float:
-    """The draft's RPM. Raises NotAvailable."""
+    """Return the draft's RPM. Raises NotAvailable."""
     return ietf_rpm(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)),
                     ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def goresponsiveness_estimate(run: Run) -> float:
-    """goresponsiveness' RPM of trimmed means. Raises NotAvailable."""
+    """Return goresponsiveness' RPM of trimmed means. Raises NotAvailable."""
     return goresponsiveness_rpm(go_mean_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 go_mean_ms(self_ms(run, GO_INTERVAL_S)))
 
 
 def goresponsiveness_p90_estimate(run: Run) -> float:
-    """goresponsiveness' RPM of 90th percentiles. Raises NotAvailable."""
+    """Return goresponsiveness' RPM of 90th percentiles. Raises NotAvailable."""
     return goresponsiveness_rpm(p90_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 p90_ms(self_ms(run, GO_INTERVAL_S)))
 

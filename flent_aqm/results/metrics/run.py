@@ -80,14 +80,14 @@ class Run:
         return self.probes[0]
 
     def way(self, direction: str) -> Sequence[Flow]:
-        """The test's flows in a direction. Raises NotAvailable without any."""
+        """Return the test's flows in a direction. Raises NotAvailable without any."""
         flows = [flow for flow in self.speed_test if flow.direction == direction]
         if not flows:
             raise NotAvailable(f"the test has no {direction}")
         return flows
 
     def sharing(self, direction: str) -> Sequence[Flow]:
-        """All flows in a direction of the test, cross traffic too: what shares the link.
+        """Return all flows in a direction of the test, cross traffic too: what shares the link.
         Raises NotAvailable where the test has no flow in it."""
         self.way(direction)
         return [flow for flow in self.flows if flow.direction == direction]
@@ -129,11 +129,11 @@ class Run:
                      else self.loaded(phase, self.probe))
 
     def applied(self, direction: str) -> Mapping[str, Any]:
-        """What the router's kernel reported of a direction after the run; may be empty."""
+        """Return what the router's kernel reported of a direction after the run; may be empty."""
         return _inside(self.aqm, "after", "applied", _DEVICE[direction])
 
     def counters(self, moment: str, direction: str) -> Mapping[str, Any]:
-        """The kernel's counters of a direction, moment "before" or "after"; may be empty."""
+        """Return the kernel's counters of a direction, moment "before" or "after"; may be empty."""
         return _inside(self.aqm, moment, "counters", _DEVICE[direction])
 
 
@@ -148,7 +148,7 @@ def load_run(path: Path) -> Run:
 
 
 def as_run(data: DataFile) -> Run:
-    """The run in a data file that has been read. Raises BadResult, with the path."""
+    """Return the run in a data file that has been read. Raises BadResult, with the path."""
     try:
         return _as_run(data)
     except BadResult as error:
@@ -223,13 +223,13 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _given(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """Settings as labels, tables and terminals can show them."""
+    """Return settings as labels, tables and terminals can show them."""
     return {_words(key): _words(value) if isinstance(value, str) else value
             for key, value in islice(_inside(metadata, *keys).items(), MOST_SETTINGS)}
 
 
 def _words(value: Any) -> str:
-    """Text that labels, tables and terminals can show."""
+    """Return text that labels, tables and terminals can show."""
     return plain(str(value)[:LONGEST_WORDS])
 
 

@@ -27,5 +27,5 @@ class Scores:
 
 
 def scores(run: Run) -> Scores:
-    """The scores of a run."""
+    """Return the scores of a run."""
     return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()})

@@ -14,8 +14,8 @@ _PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_"}
 
 def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any],
                 requested: Mapping[str, Any]) -> dict[str, Setting]:
-    """Settings of a run; parameters: of the test; requested: of the testbed, as Scenario has
-    them, which go before. A queue's parameters become aqm_NAME and up_aqm_NAME, and
+    """Return settings of a run; parameters: of the test; requested: of the testbed, as Scenario
+    has them, which go before. A queue's parameters become aqm_NAME and up_aqm_NAME, and
     `rate_mbps` is the rate where both ways have the same, else both."""
     settings: dict[str, Setting] = {"test": test, "title": title, "batch": batch}
     queues = {f"{prefix}{name}": value for key, prefix in _PARAMETERS.items()

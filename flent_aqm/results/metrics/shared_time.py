@@ -25,7 +25,7 @@ SAME_TIME = 0.95
 
 
 def shared_window(flows: Sequence[Flow]) -> Window:
-    """The time in which all flows ran. Raises NotAvailable where it is shorter than 1 s."""
+    """Return the time in which all flows ran. Raises NotAvailable where it is shorter than 1 s."""
     spans = [told_window(flow) for flow in flows]
     start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
     if end_s - start_s < SHORTEST_S:
@@ -43,7 +43,8 @@ def told_window(flow: Flow) -> Window:
 
 
 def mean_mbps(flow: Flow, window: Window) -> float:
-    """What a flow carried in a span of time, over its length, in Mbit/s; 0 while it didn't run.
+    """Return what a flow carried in a span of time, over its length, in Mbit/s; 0 while it didn't
+    run.
 
     Where that is all of the flow's own time, it is what the tool reports: of some uploads the
     intervals are what the sender wrote to its socket, and only the mean is the receiver's.

@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.run import Run
 
 
 def told(run: Run, client: str, name: str) -> float:
-    """A number of a client. Raises NotAvailable."""
+    """Return a number of a client. Raises NotAvailable."""
     found = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
              if one.get("client") == client]
     if not found:

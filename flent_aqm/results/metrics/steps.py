@@ -11,5 +11,5 @@ Result = TypeVar("Result")
 
 
 def step(value: float, cuts: Sequence[float], results: Sequence[Result]) -> Result:
-    """The result for value: results[0] below the first cut, results[1] from there, ..."""
+    """Return the result for value: results[0] below the first cut, results[1] from there, ..."""
     return results[bisect_right(cuts, value)]

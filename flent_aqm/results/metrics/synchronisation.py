@@ -26,9 +26,9 @@ FEWEST_STEPS = 20
 
 
 def synchronisation(run: Run, direction: str) -> float:
-    """Mean correlation (Pearson's) of the throughput drops of any two flows in a direction,
-    cross traffic too: 1 where all fall at the same time and alike, about 0 where each falls
-    by itself.
+    """Return the mean correlation (Pearson's) of the throughput drops of any two flows in a
+    direction, cross traffic too: 1 where all fall at the same time and alike, about 0 where each
+    falls by itself.
 
     A flow's drop from one step of STEP_S to the next is what it lost, 0 where it gained.
     Steps are those in which all flows run, without the first START_UP_S. Raises
@@ -41,8 +41,8 @@ def synchronisation(run: Run, direction: str) -> float:
 
 
 def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
-    """Mean throughput of each flow (rows) in steps that all flows have (columns). Raises
-    NotAvailable where there are fewer than FEWEST_STEPS."""
+    """Return the mean throughput of each flow (rows) in steps that all flows have (columns).
+    Raises NotAvailable where there are fewer than FEWEST_STEPS."""
     if any(flow.at_s.size < FEWEST_STEPS for flow in flows):
         raise NotAvailable("a flow's throughput over time is not known")
     spans = [told_window(flow) for flow in flows]

@@ -71,14 +71,14 @@ class Metric:
     least: float | None = None
 
     def of(self, run: Run) -> float | Unavailable:
-        """The number of a run: finite, or why there is none."""
+        """Return the number of a run: finite, or why there is none."""
         try:
             return self.function(run)
         except NotAvailable as error:
             return Unavailable(str(error), isinstance(error, LostProbe))
 
     def text(self, value: float | Unavailable) -> str:
-        """A value as people read it, without its unit; a dash for none."""
+        """Return a value as people read it, without its unit; a dash for none."""
         if isinstance(value, Unavailable):
             return LOST if value.lost else "-"
         number = digits(value)
@@ -87,14 +87,15 @@ class Metric:
         return f"{self.word(value)} {number}" if self.word else number
 
     def text_with_unit(self, value: float) -> str:
-        """A value as it stands where no heading tells its unit: "95.6 Mbit/s", "B (47.1 ms)"."""
+        """Return a value as it stands where no heading tells its unit: "95.6 Mbit/s", "B (47.1
+        ms)"."""
         number = replace(self, word=None).text(value)
         told = f"{number} {self.unit}" if self.unit else number
         return f"{self.word(value)} ({told})" if self.word else told
 
 
 def digits(value: float) -> str:
-    """A number as tables have it: 2811, 119.5, 95.60, 1.05, and below 1 two digits that say
+    """Return a number as tables have it: 2811, 119.5, 95.60, 1.05, and below 1 two digits that say
     something: 0.24, 0.0012. Infinite is a lost probe."""
     if math.isinf(value):
         return LOST
@@ -105,7 +106,7 @@ def digits(value: float) -> str:
 
 
 def ranked(value: float | Unavailable) -> float | None:
-    """What a value counts as where runs are ranked: infinite for a lost probe, which is
+    """Return what a value counts as where runs are ranked: infinite for a lost probe, which is
     slower than any; None for a run that doesn't tell."""
     if isinstance(value, Unavailable):
         return math.inf if value.lost else None
@@ -113,7 +114,7 @@ def ranked(value: float | Unavailable) -> float | None:
 
 
 def middle(found: Sequence[float | Unavailable]) -> float | Unavailable:
-    """The median over runs. Lost probes count as slower than any; runs that don't tell are
+    """Return the median over runs. Lost probes count as slower than any; runs that don't tell are
     left out, and are the reason where none does."""
     known = sorted(value for one in found if (value := ranked(one)) is not None)
     if not known:
@@ -127,7 +128,7 @@ def middle(found: Sequence[float | Unavailable]) -> float | Unavailable:
 
 
 def values(run: Run) -> dict[str, float | Unavailable]:
-    """Every metric of a run."""
+    """Return every metric of a run."""
     return {name: metric.of(run) for name, metric in METRICS.items()}
 
 
@@ -230,7 +231,7 @@ def _speed_tests() -> Iterator[Metric]:
 
 
 def _live() -> Iterator[Metric]:
-    """What clients that ran said themselves."""
+    """Yield what clients that ran said themselves."""
     for client, about in CLIENTS.items():
         for number in about.numbers:
             yield Metric(f"{about.prefix}_{number.name}",

@@ -20,9 +20,9 @@ _RATE = {"download": "rate_down_mbps", "upload": "rate_up_mbps"}
 
 
 def throughput_mbps(run: Run, direction: str) -> float:
-    """Sum over the test's flows in a direction of what their tool reports as the mean of the
-    whole test; of flows that come and go, of what they carried while there was any, over that
-    time. Raises NotAvailable."""
+    """Return the sum over the test's flows in a direction of what their tool reports as the mean
+    of the whole test; of flows that come and go, of what they carried while there was any, over
+    that time. Raises NotAvailable."""
     flows = run.way(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
     if len(means) < len(flows):
@@ -40,8 +40,8 @@ def _while_any_ran(flows: Sequence[Flow]) -> Window:
 
 
 def utilisation_pct(run: Run, direction: str) -> float:
-    """What all flows in a direction, cross traffic too, carried while the test loaded it, of
-    what the rate lets full-sized TCP packets carry.
+    """Return what all flows in a direction, cross traffic too, carried while the test loaded it,
+    of what the rate lets full-sized TCP packets carry.
 
     Source: arithmetic; see payload_share(). Raises NotAvailable.
     """

@@ -13,7 +13,7 @@ from flent_aqm.results.data_file import Numbers
 
 
 def trimmed_mean(values: Numbers, lowest: float = 0.0, highest: float = 0.0) -> float:
-    """The mean of one or more values without those shares, of 0 to below 1/2, of the lowest
+    """Return the mean of one or more values without those shares, of 0 to below 1/2, of the lowest
     and the highest; part of a value stays whole, as in SciPy's trim_mean and trim1."""
     ordered = numpy.sort(values)
     return float(ordered[int(lowest * ordered.size):

@@ -41,5 +41,5 @@ OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0)
 
 
 def limits() -> Limits:
-    """Those for a file that a user names."""
+    """Return those for a file that a user names."""
     return OWN if os.environ.get(environment.LARGE_FILES, "0") not in ("", "0") else STRANGERS

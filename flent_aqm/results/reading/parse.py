@@ -23,7 +23,7 @@ _LONGEST_WHOLE = 18
 
 
 def parse(text: bytes | bytearray) -> Any:
-    """What the JSON says. Raises BadResult."""
+    """Return what the JSON says. Raises BadResult."""
     # Else each of the first million lists is looked at ten times, and nothing is found.
     collecting = gc.isenabled()
     gc.disable()
@@ -68,7 +68,7 @@ def _float(digits: str) -> float:
 
 
 def _whole(tree: Any) -> Any:
-    """The same with ? for halves of characters."""
+    """Return the same with ? for halves of characters."""
     if isinstance(tree, str):
         return tree.encode("utf-8", "replace").decode()
     if isinstance(tree, list):

@@ -43,7 +43,7 @@ def open_regular(path: Path) -> IO[bytes]:
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes:
-    """The content of a regular file. Raises OSError, and BadResult for one that is none or
+    """Return the content of a regular file. Raises OSError, and BadResult for one that is none or
     has more than most_bytes."""
     with open_regular(path) as file:
         content = file.read(most_bytes + 1)
@@ -53,7 +53,7 @@ def read_regular(path: Path, most_bytes: int) -> bytes:
 
 
 def unpack_file(path: Path, limits: Limits) -> bytearray:
-    """The JSON text of .gz, .bz2, .flnt (bzip2) or any other file, as it stands.
+    """Return the JSON text of .gz, .bz2, .flnt (bzip2) or any other file, as it stands.
 
     Raises BadResult where it goes beyond the limits or isn't what its name says, OSError.
     """
@@ -64,7 +64,7 @@ def unpack_file(path: Path, limits: Limits) -> bytearray:
 
 
 def unpack_gzip(packed: bytes, limits: Limits) -> bytearray:
-    """The JSON text of a .gz that is in memory. Raises BadResult."""
+    """Return the JSON text of a .gz that is in memory. Raises BadResult."""
     return _read(BytesIO(packed), _Gzip, limits)
 
 

@@ -14,7 +14,7 @@ Known = Mapping[Leaf, float | Unavailable]
 
 
 def truth(node: Node, known: Known) -> bool:
-    """Whether the condition holds. Raises NotAvailable where that hangs on a number that
+    """Return whether the condition holds. Raises NotAvailable where that hangs on a number that
     isn't known: "or" is content with one true side, "and" with one false."""
     if isinstance(node, Comparison):
         return compare(node.sign, number(node.left, known), number(node.right, known))
@@ -35,7 +35,7 @@ def truth(node: Node, known: Known) -> bool:
 
 
 def number(node: Node, known: Known) -> float:
-    """A number's value in ms, Mbit/s, % or without unit. Raises NotAvailable."""
+    """Return a number's value in ms, Mbit/s, % or without unit. Raises NotAvailable."""
     if isinstance(node, Number):
         return node.value
     if isinstance(node, Leaf):

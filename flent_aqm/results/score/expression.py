@@ -97,7 +97,7 @@ class _Token:
 
 
 def parse(text: str) -> Node:
-    """The condition. Raises ConfigError, with the place, for what is no condition."""
+    """Return the condition. Raises ConfigError, with the place, for what is no condition."""
     if len(text) > LONGEST:
         raise ConfigError(f"the expression has {len(text)} characters; at most {LONGEST}")
     parser = _Parser(text, list(_tokens(text)))
@@ -111,12 +111,12 @@ def parse(text: str) -> Node:
 
 
 def leaves(node: Node) -> list[Leaf]:
-    """What has to be known of a run, each once, in order."""
+    """Return what has to be known of a run, each once, in order."""
     return list(dict.fromkeys(_leaves(node)))
 
 
 def compare(sign: str, left: float, right: float) -> bool:
-    """One comparison."""
+    """Return one comparison."""
     return _COMPARISONS[sign](left, right)
 
 

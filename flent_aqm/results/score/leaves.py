@@ -44,7 +44,7 @@ class Leaf:
     threshold_ms: float = 0.0
 
     def of(self, run: Run) -> float | Unavailable:
-        """Its number for a run."""
+        """Return its number for a run."""
         try:
             if self.trace:
                 return _of_trace(self, run)
@@ -103,7 +103,7 @@ FUNCTIONS = ("p50 to p99.9", *STATISTICS, *OF_LATENCIES, *GLITCHES)
 
 
 def name_leaf(name: str) -> Leaf:
-    """A metric by name. Raises ConfigError."""
+    """Return a metric by name. Raises ConfigError."""
     if name in METRICS:
         return Leaf(name, _KINDS.get(METRICS[name].unit, Kind.NUMBER), name)
     if name in TRACES:
@@ -116,7 +116,8 @@ def name_leaf(name: str) -> Leaf:
 
 
 def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf:
-    """A function of a trace, or of a threshold: then number is its value. Raises ConfigError."""
+    """Return a function of a trace, or of a threshold: then number is its value. Raises
+    ConfigError."""
     if function in GLITCHES:
         if number is None or kind is not Kind.TIME:
             raise ConfigError(f"{function} needs a threshold with a unit, "

@@ -46,7 +46,7 @@ class Scored:
 
 
 def wide_console() -> Console:
-    """Standard output, which wraps a table's lines rather than cut or break its words."""
+    """Return standard output, which wraps a table's lines rather than cut or break its words."""
     console = Console()
     console.width = max(console.width, NARROWEST if console.is_terminal else NO_TERMINAL)
     return console
@@ -220,7 +220,7 @@ def _word(name: str, value: Value) -> str:
 
 
 def _heading(metric: Metric) -> str:
-    """The name in lines that are short enough for a column."""
+    """Return the name in lines that are short enough for a column."""
     return "\n".join(textwrap.wrap(metric.name.replace("_", " "), 10))
 
 

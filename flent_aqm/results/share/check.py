@@ -19,7 +19,7 @@ START_S, FILE_S = 60, 30
 
 
 def is_of_flent(test: object) -> bool:
-    """Whether Flent has a test of that name, without this package."""
+    """Return whether Flent has a test of that name, without this package."""
     spec = find_spec("flent")
     assert spec is not None, "Flent is a requirement of this package"
     return isinstance(test, str) and any(

@@ -64,7 +64,7 @@ class Secrets:
         self._names = [one for name in names if (one := _Name.of(name))]
 
     def clean(self, text: str, *, versions: bool = False, apart: bool = False) -> tuple[str, str]:
-        """The text without what tells of somebody, and the kinds that were in it.
+        """Return the text without what tells of somebody, and the kinds that were in it.
 
         versions: it was made by programs, and what looks like an address is a version.
         apart: in it, as in names of files, any other character may stand for a dot.
@@ -159,7 +159,7 @@ class _Name:
 
     @classmethod
     def of(cls, name: str) -> _Name | None:
-        """None for what is no name, and for names that tell of nobody."""
+        """Return None for what is no name, and for names that tell of nobody."""
         name = name.strip(".").lower()
         if is_address(name) or not re.fullmatch(r"[a-z0-9_][a-z0-9_.-]{0,250}", name):
             return None
@@ -182,7 +182,7 @@ class _Name:
 
 
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Names of the hosts that took part, from where Flent and this package keep them."""
+    """Yield names of the hosts that took part, from where Flent and this package keep them."""
     aqm = metadata.get("AQM")
     requested = aqm.get("requested") if isinstance(aqm, dict) else None
     requested = requested if isinstance(requested, dict) else {}
@@ -202,7 +202,7 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def texts(tree: Any) -> Iterator[str]:
-    """Every text in a tree, keys included; one that stands there often comes once."""
+    """Yield every text in a tree, keys included; one that stands there often comes once."""
     seen: set[str] = set()
     found: list[Any] = [tree]
     while found:
@@ -219,7 +219,7 @@ def texts(tree: Any) -> Iterator[str]:
 
 
 def is_address(word: str) -> bool:
-    """Whether it is an IP address."""
+    """Return whether it is an IP address."""
     try:
         ipaddress.ip_address(word)
     except ValueError:
@@ -228,7 +228,7 @@ def is_address(word: str) -> bool:
 
 
 def tells_of_nobody(word: str) -> bool:
-    """Whether an address is loopback, unspecified, or reserved for documentation."""
+    """Return whether an address is loopback, unspecified, or reserved for documentation."""
     address = ipaddress.ip_address(word)
     return address.is_loopback or address.is_unspecified or any(
         address in network for network in DOCUMENTATION if network.version == address.version)
@@ -243,7 +243,7 @@ def _longest(name: str) -> str:
 
 
 def left_over(removed: Iterable[str], tree: Any) -> str:
-    """The first text of those removed, or address, that still stands somewhere; or empty.
+    """Return the first text of those removed, or address, that still stands somewhere; or empty.
 
     Looked for in another way than it was removed: as a plain text, and word by word.
     """
@@ -264,5 +264,5 @@ def left_over(removed: Iterable[str], tree: Any) -> str:
 
 
 def _loose(name: str) -> str:
-    """A pattern of the name with any of . - _ for each of them, as file names have."""
+    """Return a pattern of the name with any of . - _ for each of them, as file names have."""
     return "[._-]".join(map(re.escape, re.split("[._-]", name)))

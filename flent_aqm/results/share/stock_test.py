@@ -48,7 +48,7 @@ def _rrul(names: Sequence[str]) -> Stored:
 
 
 def _numbered(way: str, names: Sequence[str]) -> Stored:
-    """The streams of tcp_ndown or tcp_nup."""
+    """Return the streams of tcp_ndown or tcp_nup."""
     series = {name: f"TCP {way}::{number}" for number, name in enumerate(names, 1)}
     return Stored("tcp_ndown" if way == "download" else "tcp_nup", series,
                   {f"{way}_streams": str(len(series))})

@@ -31,7 +31,7 @@ class Stripped:
 
 
 def strip(data: DataFile) -> Stripped:
-    """What can be given to anybody. Raises BadResult if something would be left."""
+    """Return what can be given to anybody. Raises BadResult if something would be left."""
     metadata = dict(data.metadata)
     removed = [f"{key}: removed" for key in REMOVED if metadata.pop(key, None)]
     secrets = Secrets(data.metadata)
@@ -72,7 +72,7 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
 
 
 def _cleaned(tree: Any, path: tuple[str, ...], secrets: Secrets, changed: dict[str, str]) -> Any:
-    """A copy of a tree with every text in it clean, keys included."""
+    """Return a copy of a tree with every text in it clean, keys included."""
     if isinstance(tree, str):
         if path in _TIMES:
             return tree
@@ -95,7 +95,7 @@ def _cleaned(tree: Any, path: tuple[str, ...], secrets: Secrets, changed: dict[s
 
 
 def _renamed(series: Any, where: str, secrets: Secrets, changed: dict[str, str]) -> Any:
-    """The same values under clean names."""
+    """Return the same values under clean names."""
     if not isinstance(series, dict):
         return series
     found: dict[str, Any] = {}

@@ -135,7 +135,7 @@ def _effect(metric: Metric, cell: Cell) -> Effect | None:
 
 
 def _path_own(metric: Metric, cell: Cell) -> float:
-    """The part of a number that no queue can change, in the metric's unit."""
+    """Return the part of a number that no queue can change, in the metric's unit."""
     if not metric.name.startswith(BEYOND_PATH):
         return 0.0
     idle = [value for run, _ in cell.pairs

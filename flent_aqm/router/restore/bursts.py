@@ -30,7 +30,7 @@ _EXACT_SINCE = (6, 16)
 
 
 def bursts(tc: str, clock: Clock) -> Burst:
-    """The writer for a router. tc: what `tc -V` says there."""
+    """Return the writer for a router. tc: what `tc -V` says there."""
     version = re.search(r"iproute2-(\d+)\.(\d+)", tc)
     exact = version is not None and (int(version[1]), int(version[2])) >= _EXACT_SINCE
     reckon = new_ticks if exact else old_ticks

@@ -26,7 +26,7 @@ _MATCHALL = re.compile(r"handle 0x1 (?:flowid (?P<flow>\S+) ?)?(?:not_in_hw ?)?"
 
 
 def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[str]]:
-    """The words for tc, one list a filter. where: `parent 1:`, `ingress` or `egress`.
+    """Return the words for tc, one list a filter. where: `parent 1:`, `ingress` or `egress`.
 
     Raises TestbedError that shows the filter which can't be made again.
     """
@@ -47,7 +47,7 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
 
 
 def _split(lines: Sequence[str]) -> list[list[str]]:
-    """One list of lines a filter: a line at the margin begins one."""
+    """Return one list of lines a filter: a line at the margin begins one."""
     filters: list[list[str]] = []
     for line in lines:
         if line.startswith("filter "):
@@ -59,7 +59,8 @@ def _split(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _command(lines: Sequence[str]) -> list[str] | None:
-    """Words after the place; none for a line that is only a heading; None: not understood."""
+    """Return words after the place; none for a line that is only a heading; None: not
+    understood."""
     head = _HEAD.fullmatch(lines[0])
     if not head or head["chain"] not in (None, "0"):
         return None

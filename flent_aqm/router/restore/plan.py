@@ -34,7 +34,7 @@ Words = list[str]
 
 
 def restore_plan(state: RouterState) -> list[str]:
-    """The lines of the plan: `txqueuelen DEV N`, `offload DEV NAME on|off`, `tc …`.
+    """Return the lines of the plan: `txqueuelen DEV N`, `offload DEV NAME on|off`, `tc …`.
 
     Raises TestbedError that names what can't be recreated.
     """
@@ -178,7 +178,7 @@ def _packets(text: str) -> str:
 
 
 def _shown(words: Words) -> dict[str, str]:
-    """Each option's value by its name, where all have one."""
+    """Return each option's value by its name, where all have one."""
     return dict(zip(words[::2], words[1::2], strict=False))
 
 

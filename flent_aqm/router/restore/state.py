@@ -58,7 +58,7 @@ class RouterState:
 
 
 def parse_state(text: str) -> RouterState:
-    """The state as a record. Raises ParseError that shows the line."""
+    """Return the state as a record. Raises ParseError that shows the line."""
     links: list[str] = []
     devices: dict[str, Device] = {}
     device: Device | None = None

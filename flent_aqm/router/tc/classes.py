@@ -104,7 +104,7 @@ def parse_classes(text: str) -> Shown:
 
 
 def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
-    """A filter in one line: what it looks at, and where packets then go."""
+    """Return a filter in one line: what it looks at, and where packets then go."""
     return f"{protocol} {kind} {rule} to {target}"
 
 
@@ -144,7 +144,7 @@ def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) ->
 
 
 def _filter(block: str) -> list[str]:
-    """None for the lines that only say that there is a list of filters."""
+    """Return None for the lines that only say that there is a list of filters."""
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
         raise ParseError(f"tc filter: not a line of a filter: {_first_line(block)!r}")

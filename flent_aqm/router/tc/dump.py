@@ -49,14 +49,14 @@ class QueueSample:
 
 
 def request(sequence: int = 1) -> bytes:
-    """The message that asks for all qdiscs of a network namespace."""
+    """Return the message that asks for all qdiscs of a network namespace."""
     length = _HEADER.size + _TCMSG.size
     return (_HEADER.pack(length, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, sequence, 0)
             + _TCMSG.pack(0, 0, 0, 0, 0))
 
 
 def is_complete(answer: bytes) -> bool:
-    """Whether the answer has its end, so that nothing is left to be received.
+    """Return whether the answer has its end, so that nothing is left to be received.
 
     Raises ParseError for an answer that is an error.
     """

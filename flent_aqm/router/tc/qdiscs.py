@@ -32,7 +32,7 @@ class Qdisc:
 
 
 def parse_json(text: str, place: str) -> tuple[Qdisc, ...]:
-    """The qdiscs of one device. place: what to call it in an error. Raises ParseError."""
+    """Return the qdiscs of one device. place: what to call it in an error. Raises ParseError."""
     try:
         whole = json.loads(text)
     except ValueError as fault:
@@ -74,7 +74,7 @@ def _text(fields: Mapping[str, object], key: str, place: str) -> str:
 
 
 def _counter(value: object, place: str) -> object:
-    """A number, or one for each of CAKE's tins. CoDel's state `dropping` is true or left
+    """Return a number, or one for each of CAKE's tins. CoDel's state `dropping` is true or left
     out, and counts as 1."""
     if value is True:
         return 1

@@ -64,7 +64,7 @@ class ReadBack:
 
 
 def parse_read_back(text: str) -> ReadBack:
-    """The read-back as a record. Raises ParseError that names the place."""
+    """Return the read-back as a record. Raises ParseError that names the place."""
     sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
     facts = sections[""]  # what comes before the first device is of the router
     for name, value, body in _lines(text):
@@ -128,7 +128,7 @@ def _direction(facts: Mapping[str, str], role: str) -> Direction:
 
 
 def bit_per_s(rate: str) -> int:
-    """A rate as tc prints it, "100Mbit", in bit/s."""
+    """Return a rate as tc prints it, "100Mbit", in bit/s."""
     found = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
     if not found:
         raise ParseError(f"tc: {rate!r} is not a rate")

@@ -36,7 +36,7 @@ _SWITCHES: Mapping[str, tuple[str, Scalar]] = {"ecn": ("ecn", True), "noecn": ("
 
 
 def parse_text(text: str, place: str) -> tuple[Qdisc, ...]:
-    """The qdiscs of one device. place: what to call it in an error. Raises ParseError."""
+    """Return the qdiscs of one device. place: what to call it in an error. Raises ParseError."""
     blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"{place}: tc qdisc: expected 'qdisc …', got "
@@ -87,7 +87,7 @@ def _parameters(kind: str, words: list[str]) -> dict[str, Scalar]:
 
 
 def _words_of(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:
-    """The switches of a queue, and JSON's names of what its text calls otherwise."""
+    """Return the switches of a queue, and JSON's names of what its text calls otherwise."""
     queue = OF_KIND.get(kind)
     if queue is None:
         return _SWITCHES, {}

@@ -92,7 +92,7 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
 
 
 def kernel_is_there() -> bool:
-    """Whether the kernel of the current recipe is built."""
+    """Return whether the kernel of the current recipe is built."""
     return any(_is_built(recipe.current_recipe(source)) for source in recipe.read_choices())
 
 
@@ -145,7 +145,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 
 def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
                progress: Progress) -> Tree:
-    """The source's tree, with the objects of an earlier build if there was one."""
+    """Return the source's tree, with the objects of an earlier build if there was one."""
     path = cache / "trees" / tree_name(origin, wanted)
     if not (path / NOTES).is_dir():
         install.require_space(cache, BYTES_NEEDED, "building the lab kernel")

@@ -33,7 +33,7 @@ class Kernel:
 
 
 def find_kernel() -> Kernel:
-    """The kernel for this source tree's options and patches.
+    """Return the kernel for this source tree's options and patches.
 
     FLENT_AQM_KERNEL goes first. Raises ToolMissing when there is none.
     """
@@ -62,7 +62,7 @@ def unfit_ready_made() -> str:
 
 
 def kernel_called(name: str) -> Kernel:
-    """The kernel that the key `kernel` names. Raises ToolMissing when there is none."""
+    """Return the kernel that the key `kernel` names. Raises ToolMissing when there is none."""
     if name == STOCK:
         return find_kernel()
     named = find_named(name)
@@ -70,7 +70,7 @@ def kernel_called(name: str) -> Kernel:
 
 
 def kernel_of(wanted: str) -> Kernel | None:
-    """The kernel with that hash, if this machine has it; where FLENT_AQM_KERNEL names one,
+    """Return the kernel with that hash, if this machine has it; where FLENT_AQM_KERNEL names one,
     no other counts."""
     if os.environ.get(VARIABLE):
         given = find_kernel()
@@ -80,7 +80,7 @@ def kernel_of(wanted: str) -> Kernel | None:
 
 
 def _kernel(path: Path, name: str) -> Kernel:
-    """The kernel with what set-up wrote beside it."""
+    """Return the kernel with what set-up wrote beside it."""
     try:
         facts = json.loads(path.with_name("kernel.json").read_text())
         return Kernel(path, str(facts["kernel_version"]), name,

@@ -109,7 +109,7 @@ def _digest(parts: Sequence[bytes]) -> str:
 
 
 def current_recipe(source: Source) -> Recipe:
-    """This source with our options and patches as they are now."""
+    """Return this source with our options and patches as they are now."""
     patches = sorted(PATCHES.glob("*.patch"))
     return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),
                   tuple((path.name, path.read_bytes()) for path in patches))

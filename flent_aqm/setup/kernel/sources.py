@@ -160,7 +160,7 @@ class GitOrigin:
         return (self._top / found[1]).resolve() if Path(found[0]) == self._top else None
 
     def _tree_of(self, repository: Path | None) -> str:
-        """The name of git's tree object: of the commit, or of the files as they are now."""
+        """Return the name of git's tree object: of the commit, or of the files as they are now."""
         if self.commit:
             return self._git("rev-parse", f"{self.commit}^{{tree}}").strip()
         env = {"GIT_INDEX_FILE": str(self._own / "worktree-index"),
@@ -220,7 +220,7 @@ def cached_archive(cache: Path, source: Source) -> Path | None:
 
 
 def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path) -> Path:
-    """The package file, kept in the cache in place of earlier ones of that name."""
+    """Return the package file, kept in the cache in place of earlier ones of that name."""
     fresh = archive.download(Package(source.package, source.version), folder)
     deb = cache / "debs" / fresh.name
     deb.parent.mkdir(exist_ok=True)

@@ -69,11 +69,11 @@ class Follower:
         return _json({"version": version, "progress": self._progress})
 
     def page(self) -> bytes:
-        """The whole page."""
+        """Return the whole page."""
         return self._answer("page", lambda version, report: _bytes(render(report, follow=version)))
 
     def data(self) -> bytes:
-        """What changes on the page: data for its script, and HTML."""
+        """Return what changes on the page: data for its script, and HTML."""
         return self._answer("data", lambda version, report: _json({
             "version": version, "data": report.data, "top": top_html(report),
             "sections": sections_html(report)}))

@@ -65,7 +65,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{host}:{self.server_address[1]}/"
 
     def answers_to(self, host: str) -> bool:
-        """Whether a Host header is one of ours."""
+        """Return whether a Host header is one of ours."""
         name = host.strip().lower()
         name = name[1:name.find("]")] if name.startswith("[") else name.split(":")[0]
         if name in ("localhost", self.host.lower()):

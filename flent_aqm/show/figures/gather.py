@@ -37,7 +37,7 @@ class FigureRow(Row):
 
 
 def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
-    """A row for each usable file, in order, and a line for each that isn't."""
+    """Return a row for each usable file, in order, and a line for each that isn't."""
     rows: list[FigureRow] = []
     faults: list[str] = []
     for path, row in each_file(paths, row_of, jobs):
@@ -50,7 +50,7 @@ def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], li
 
 
 def row_of(data: DataFile) -> FigureRow:
-    """A file's row. Raises BadResult."""
+    """Return a file's row. Raises BadResult."""
     run = as_run(data)
     ways = directions(run)
     if not ways:

@@ -38,7 +38,7 @@ class Table:
 
 
 def quantiles(values: Floats) -> list[Cell]:
-    """The columns of QUANTILES, infinite where that is a lost probe; then mean and standard
+    """Return the columns of QUANTILES, infinite where that is a lost probe; then mean and standard
     deviation, which know none and which one value lacks."""
     found: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
     known = values[numpy.isfinite(values)]

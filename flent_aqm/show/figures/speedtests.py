@@ -86,7 +86,7 @@ class Row:
 
 
 def known(run: Run, name: str) -> float | None:
-    """A metric of a run, None where it isn't available."""
+    """Return a metric of a run, None where it isn't available."""
     value = METRICS[name].of(run)
     return None if isinstance(value, Unavailable) else value
 
@@ -100,7 +100,7 @@ def _text(run: Run, name: str, form: str) -> str:
 
 
 def _texts(*parts: tuple[str, str]) -> Callable[[Run], str]:
-    """A text of several metrics: each with a form for its number, or its word."""
+    """Return a text of several metrics: each with a form for its number, or its word."""
     return lambda run: "\n".join(_text(run, name, form) for name, form in parts)
 
 
@@ -171,7 +171,7 @@ Cells = Mapping[tuple[str, str], "Row"]
 
 
 def row_of(data: DataFile) -> Row | None:
-    """A file's row; None where its test is none of these. Raises BadResult."""
+    """Return a file's row; None where its test is none of these. Raises BadResult."""
     run = as_run(data)
     about = next((one for one in TESTS if one.test == run.test), None)
     if about is None:
@@ -216,7 +216,7 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
 
 
 def page_of(row: Row) -> tuple[Value, ...]:
-    """What a row's page is: its values of PAGE."""
+    """Return what a row's page is: its values of PAGE."""
     return tuple(row.settings.get(name, 0) for name in PAGE)
 
 

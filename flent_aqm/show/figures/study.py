@@ -66,7 +66,7 @@ class Grid:
 
 
 def grid(rows: Sequence[FigureRow]) -> Grid:
-    """The grid of all figures. Raises ConfigError for runs of different testbeds, and for
+    """Return the grid of all figures. Raises ConfigError for runs of different testbeds, and for
     runs that no rate and queue is known of."""
     known = [row for row in rows if AQM in row.settings
              and isinstance(row.settings.get(RATE), (int, float))]
@@ -89,18 +89,18 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
 
 
 def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[FigureRow]:
-    """The runs of a test that belong into a figure."""
+    """Return the runs of a test that belong into a figure."""
     return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
                                            cross_traffic=figure.cross)]
 
 
 def of_least_delay(rows: Sequence[FigureRow]) -> list[FigureRow]:
-    """The runs with the least base delay that any of them has: none, in the study."""
+    """Return the runs with the least base delay that any of them has: none, in the study."""
     delays_ms = [float(row.settings.get(BASE_DELAY, 0.0)) for row in rows]
     return [row for row, delay_ms in zip(rows, delays_ms, strict=True)
             if delay_ms == min(delays_ms)]
 
 
 def nearest(rates_mbps: Sequence[float], wanted_mbps: float) -> float:
-    """The rate of the grid that comes closest."""
+    """Return the rate of the grid that comes closest."""
     return min(rates_mbps, key=lambda rate: abs(rate - wanted_mbps))

@@ -56,7 +56,7 @@ class LogTicks(Locator):
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """The ticks from vmin to vmax, ascending."""
+        """Return the ticks from vmin to vmax, ascending."""
         if not 0 < vmin < vmax or not math.isfinite(vmax):
             return numpy.array([])
         decades = 10.0 ** numpy.arange(math.floor(math.log10(vmin)),

@@ -70,7 +70,7 @@ OURS: Mapping[str, Plot] = {
 
 
 def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The plots that a test gets for its data sets."""
+    """Return the plots that a test gets for its data sets."""
     found: dict[str, Plot] = {}
     measured = [one for one in data_sets.values()
                 if "apply_to" not in one and one.get("runner") != "null"]

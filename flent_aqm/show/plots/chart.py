@@ -76,7 +76,7 @@ class ChartPlotter(Plotter):
             self.notes.append(text)
 
     def group_names(self, runs: Sequence[Run]) -> list[str]:
-        """Settings that the user wants runs grouped by; empty to leave it to the plot.
+        """Return settings that the user wants runs grouped by; empty to leave it to the plot.
 
         Raises ConfigError for one that no run has.
         """
@@ -89,9 +89,9 @@ class ChartPlotter(Plotter):
 
     def groups_of(self, runs: Sequence[Run], most: int = MOST_LINES, together: bool = False
                   ) -> list[Group]:
-        """What to draw as one each, at most so many: by the settings that were asked for, else
-        by all in which runs differ; runs that repeat each other apart if there is room, unless
-        they belong together. What is pooled or left out is said below the plot."""
+        """Return what to draw as one each, at most so many: by the settings that were asked for,
+        else by all in which runs differ; runs that repeat each other apart if there is room,
+        unless they belong together. What is pooled or left out is said below the plot."""
         names = self.group_names(runs)
         found = groups(runs, names or factors(runs)) if names or together else by_run(runs, most)
         if names:
@@ -221,7 +221,7 @@ class ChartPlotter(Plotter):
         return []
 
     def _make_legend(self) -> bool:
-        """Whether the plot's title is that of the legend, as both are above the axes."""
+        """Return whether the plot's title is that of the legend, as both are above the axes."""
         handles = self.handles
         if not self.print_legend or not handles:
             return False
@@ -291,12 +291,12 @@ def _refuse(mistake: ConfigError, output: str) -> int:
 
 
 def run_of(results: Any) -> Run:
-    """A result set's run, read once. Raises BadResult."""
+    """Return a result set's run, read once. Raises BadResult."""
     return packed_of(results).once("run", lambda: as_run(data_file_of(results)))
 
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:
-    """What a plot was made of, for its caption."""
+    """Return what a plot was made of, for its caption."""
     words = [counted(len(runs), "run")]
     if samples is not None:
         words.append(f"{samples:,} {what}")

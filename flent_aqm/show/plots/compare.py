@@ -112,12 +112,12 @@ class AqmCompareEcdfPlotter(ComparePlotter):
 
 
 def axis_label(along: Sequence[str]) -> str:
-    """What stands below an axis of places: the names of their settings."""
+    """Return what stands below an axis of places: the names of their settings."""
     return ", ".join({RATE: "link rate (Mbit/s)"}.get(name, name.replace("_", " "))
                      for name in along)
 
 
 def short_labels(along: Sequence[str], places: Sequence[Sequence[Value | None]]) -> list[str]:
-    """The places of an axis: a line for each of their settings."""
+    """Return the places of an axis: a line for each of their settings."""
     return ["\n".join(word(name, value).removesuffix(" Mbit/s")
                       for name, value in zip(along, key, strict=True)) for key in places]

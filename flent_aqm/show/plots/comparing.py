@@ -91,7 +91,7 @@ class CombinedColours(QueueColours):
 
 
 def looks_of(results: Sequence[Any]) -> list[Look]:
-    """The looks of data files, or of groups of them by their first one's queue."""
+    """Return the looks of data files, or of groups of them by their first one's queue."""
     runs = []
     for result in results:
         with suppress(BadResult):

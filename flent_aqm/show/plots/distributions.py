@@ -91,7 +91,8 @@ def _points(axis: Any, at: float, found: Numbers, look: Look) -> None:
 
 
 def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
-    """Where lost probes are drawn: above all that came back; infinite where none was lost."""
+    """Return where lost probes are drawn: above all that came back; infinite where none was
+    lost."""
     together = numpy.concatenate([numpy.empty(0), *values.values()])
     came = together[numpy.isfinite(together)]
     if came.size == together.size:

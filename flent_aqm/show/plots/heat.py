@@ -64,8 +64,8 @@ def medians(
     metric: Metric, runs: Sequence[Run], rows: tuple[str, Sequence[Value | None]],
     columns: tuple[Sequence[str], Sequence[Sequence[Value | None]]],
 ) -> tuple[Any, list[str]]:
-    """The median of a metric over each cell's runs: not a number where there is none, infinite
-    where it is a lost probe. And why runs had none."""
+    """Return the median of a metric over each cell's runs: not a number where there is none,
+    infinite where it is a lost probe. And why runs had none."""
     table = numpy.full((len(rows[1]), len(columns[1])), numpy.nan)
     reasons: list[str] = []
     for row, down in enumerate(rows[1]):

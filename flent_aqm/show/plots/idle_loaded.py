@@ -100,6 +100,6 @@ def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _one_after_the_other(run: Run) -> bool:
-    """Whether a run's directions were loaded at different times, as NDT7 does it."""
+    """Return whether a run's directions were loaded at different times, as NDT7 does it."""
     spans = [(run.loaded(way).sent_s[0], run.loaded(way).sent_s[-1]) for way in DIRECTIONS]
     return bool(spans[0][1] <= spans[1][0] or spans[1][1] <= spans[0][0])

@@ -45,7 +45,7 @@ class Queue:
 
 
 def captured(raw: RawValues) -> Captured | None:
-    """Throughput from captured headers, or None without. Raises BadResult."""
+    """Return the throughput from captured headers, or None without. Raises BadResult."""
     samples = raw.get(CAPTURE)
     if not samples:
         return None

@@ -94,7 +94,7 @@ def span_s(probe: Probe) -> float:
 
 def spans(probe: Probe, length_s: float, load: Window | None = None
           ) -> tuple[Numbers, dict[str, Numbers]]:
-    """The middle of each span, and its statistics by name; not a number where unknown.
+    """Return the middle of each span, and its statistics by name; not a number where unknown.
 
     Spans are counted from the load's start, back and forth, and anew from its end: one that
     held both would draw what the load does before it began. The 90th percentile is left out
@@ -129,7 +129,7 @@ def _cut(probe: Probe, load: Window | None, length_s: float) -> Numbers:
 
 
 def start_s(run: Run) -> float:
-    """Where the time axis of a run begins, in epoch seconds."""
+    """Return where the time axis of a run begins, in epoch seconds."""
     starts = [float(probe.sent_s[0]) for probe in run.probes]
     starts += [flow.start_s for flow in run.flows]
     return min(starts, default=0.0)

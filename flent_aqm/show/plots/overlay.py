@@ -70,7 +70,8 @@ class AqmOverlayPlotter(ChartPlotter):
 
 
 def slowest(run: Run) -> tuple[Numbers, Numbers]:
-    """The slowest probe of each step, by seconds from the run's start. Raises NotAvailable."""
+    """Return the slowest probe of each step, by seconds from the run's start. Raises
+    NotAvailable."""
     probe = run.probe
     answered = ~probe.lost
     at_s = probe.sent_s[answered] - start_s(run)

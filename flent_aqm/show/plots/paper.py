@@ -31,7 +31,7 @@ _COLUMN: dict[Any, Any] = {
 
 
 def inches(text: str) -> float:
-    """A width such as 3.33in, 8.5cm, 85mm or 240pt in inches. Raises ConfigError."""
+    """Return a width such as 3.33in, 8.5cm, 85mm or 240pt in inches. Raises ConfigError."""
     found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
     unit = (found[2] or "in") if found else ""
     if not found or unit not in _INCHES:
@@ -44,8 +44,8 @@ def inches(text: str) -> float:
 
 
 def is_height_open(width_inches: float, height_inches: float) -> bool:
-    """Whether a picture's height is one that nobody asked for, so that a plot of many panels
-    may have more."""
+    """Return whether a picture's height is one that nobody asked for, so that a plot of many
+    panels may have more."""
     return height_inches in (FLENTS_HEIGHT, width_inches * HEIGHT_BY_WIDTH)
 
 

@@ -58,7 +58,7 @@ class AqmQueuesPlotter(ChartPlotter):
 
 def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
            found: Sequence[Group]) -> list[tuple[str, Look, Run, Queue]]:
-    """Both devices of one run; of several runs the devices that their test loads."""
+    """Return both devices of one run; of several runs the devices that their test loads."""
     if len(runs) == 1:
         run, = runs
         looks = looks_within(run, list(sampled[id(run)]))

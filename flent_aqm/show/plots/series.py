@@ -31,11 +31,11 @@ class Line:
         return [run for run, _ in self.members]
 
     def loaded(self) -> list[Samples]:
-        """Each member's probes under load. Raises NotAvailable when a run has none."""
+        """Return each member's probes under load. Raises NotAvailable when a run has none."""
         return [run.loaded(None, probe) for run, probe in self.members]
 
     def idle(self) -> list[Samples]:
-        """Each member's probes before the load; those that have some. May be empty."""
+        """Return each member's probes before the load; those that have some. May be empty."""
         found = []
         for run, probe in self.members:
             try:
@@ -66,12 +66,12 @@ def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES) -> l
 
 
 def short(name: str) -> str:
-    """A series' name without what all of them have."""
+    """Return a series' name without what all of them have."""
     return for_plot(name.removeprefix("Ping (ms) ") or name)
 
 
 def pooled(samples: Sequence[Samples]) -> Numbers:
-    """All latencies in ms, sorted; a lost probe is infinite."""
+    """Return all latencies in ms, sorted; a lost probe is infinite."""
     if not samples:
         return numpy.empty(0)
     return numpy.sort(numpy.concatenate([one.rtt_ms for one in samples]))

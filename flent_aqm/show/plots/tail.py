@@ -76,7 +76,7 @@ class AqmTailPlotter(ChartPlotter):
 
 
 def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
-    """Where the share of slower probes changes, and that share, from sorted latencies.
+    """Return where the share of slower probes changes, and that share, from sorted latencies.
 
     Lost probes are never passed, so the curve stays at or above their share.
     """

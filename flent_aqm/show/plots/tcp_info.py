@@ -83,7 +83,7 @@ def _flows(runs: Sequence[Run], groups: Sequence[Group]
 
 
 def at_once(runs: Sequence[Run]) -> bool:
-    """Whether any of the tests loads both directions at the same time."""
+    """Return whether any of the tests loads both directions at the same time."""
     return any(one.start_s < other.end_s and other.start_s < one.end_s
                for run in runs for one in run.speed_test for other in run.speed_test
                if one.direction < other.direction)
@@ -98,7 +98,7 @@ def _window(flow: Flow) -> tuple[Numbers, Numbers] | None:
 
 
 def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
-    """Packets sent again since the sample before; None where only the receiver tells."""
+    """Return packets sent again since the sample before; None where only the receiver tells."""
     if _is_receivers(flow):
         return None
     told = _field(flow, "retransmits")
@@ -112,7 +112,7 @@ def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
 
 
 def _is_receivers(flow: Flow) -> bool:
-    """Whether TCP's state is that of the end that receives, which sends nothing again."""
+    """Return whether TCP's state is that of the end that receives, which sends nothing again."""
     return bool(flow.ndt7) and flow.direction == "upload"
 
 

@@ -46,13 +46,13 @@ QUANTITIES = {
 
 
 def directions(runs: Sequence[Run]) -> list[str]:
-    """The directions that any of the tests loads."""
+    """Return the directions that any of the tests loads."""
     return [way for way in DIRECTIONS
             if any(flow.direction == way for run in runs for flow in run.speed_test)]
 
 
 def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
-    """All values of some runs in a direction; runs that have none are left out."""
+    """Return all values of some runs in a direction; runs that have none are left out."""
     found = []
     for run in runs:
         try:

@@ -52,7 +52,7 @@ def _comment(line: str) -> str:
 
 
 def _only_measures(words: Sequence[str]) -> bool:
-    """Whether it is `flent` with a batch of ours and options from a short list."""
+    """Return whether it is `flent` with a batch of ours and options from a short list."""
     if not words or Path(words[0]).name != "flent":
         return False
     rest = list(words[1:])

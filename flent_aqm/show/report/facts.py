@@ -99,7 +99,7 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
 
 
 def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
-    """The name of a queue and its parameters, as asked for."""
+    """Return the name of a queue and its parameters, as asked for."""
     parameters = _in(requested, f"{prefix}aqm_parameters")
     return [str(requested.get(f"{prefix}aqm", "")),
             *(f"{name}={_text(value)}" for name, value in sorted(parameters.items()))]
@@ -117,7 +117,7 @@ def together(told: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
 
 
 def seeds(told: Iterable[Mapping[str, str]]) -> list[str]:
-    """All different ones, by size where they are numbers."""
+    """Return all different ones, by size where they are numbers."""
     return sorted({one["seed"] for one in told if "seed" in one},
                   key=lambda text: (not text.isdigit(), len(text), text))
 

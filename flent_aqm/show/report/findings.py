@@ -71,7 +71,7 @@ class Condition:
 
 
 def conditions(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[Condition]:
-    """Every condition that has latency under load, in the order of their settings."""
+    """Return every condition that has latency under load, in the order of their settings."""
     known = rates(rows)
     several = len(known) > 1
     places = {one.name: {value: at for at, value in enumerate(one.values)} for one in found}
@@ -117,5 +117,5 @@ def _title(key: Sequence[Setting], rate: Setting | None, found: Sequence[Dimensi
 
 
 def is_lost(value_ms: float | None) -> bool:
-    """Whether a percentile lies among the lost probes."""
+    """Return whether a percentile lies among the lost probes."""
     return value_ms is not None and math.isinf(value_ms)

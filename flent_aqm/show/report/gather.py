@@ -47,7 +47,7 @@ class ReportRow(Row):
 
 
 def row_of(data: DataFile) -> ReportRow:
-    """A data file's row. Raises BadResult."""
+    """Return a data file's row. Raises BadResult."""
     run = as_run(data)
     seen = captured(data.raw_values)
     curves = {way: curve for way in directions(run)
@@ -69,12 +69,12 @@ def row_of(data: DataFile) -> ReportRow:
 
 
 def short(value: Any) -> Any:
-    """A setting that isn't too long for a table."""
+    """Return a setting that isn't too long for a table."""
     return value[:LONGEST] if isinstance(value, str) else value
 
 
 def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.median) -> Floats:
-    """One number for each step; not a number where there is none."""
+    """Return one number for each step; not a number where there is none."""
     steps = numpy.floor(at_s / STEP_S).astype(int)
     count = min(int(steps.max()) + 1, MOST_STEPS) if steps.size else 0
     found = numpy.full(max(count, 0), numpy.nan, numpy.float32)

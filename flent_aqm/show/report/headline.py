@@ -68,7 +68,7 @@ def _lowest(compared: Sequence[Condition]) -> str:
 
 
 def _most(queues: Sequence[str]) -> tuple[list[str], int]:
-    """Those that are named most often, and how often."""
+    """Return those that are named most often, and how often."""
     counted = Counter(queues)
     most = max(counted.values())
     return [queue for queue in counted if counted[queue] == most], most
@@ -87,7 +87,7 @@ def _tails(compared: Sequence[Condition], queues: Sequence[str]) -> list[float |
 
 
 def _cost(compared: Sequence[Condition]) -> str:
-    """What the best in latency lost in throughput, in the condition where it was most."""
+    """Return what the best in latency lost in throughput, in the condition where it was most."""
     found = []
     for one in compared:
         known = [line for line in one.lines if line.total_mbps]
@@ -180,14 +180,14 @@ def _share(percent: float) -> str:
 
 
 def ms(value: float | None) -> str:
-    """A latency with its unit; words for none and for lost ones."""
+    """Return a latency with its unit; words for none and for lost ones."""
     if value is None:
         return "not measured"
     return "lost" if is_lost(value) else f"{number(value)} ms"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number in so many significant digits, without an exponent."""
+    """Return a number in so many significant digits, without an exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     places = digits - 1 - math.floor(math.log10(abs(value)))
@@ -211,7 +211,7 @@ class Scale:
         return [(self.place(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
 
     def place(self, value_ms: float | None) -> float:
-        """Where a latency stands; lost ones at the end."""
+        """Return where a latency stands; lost ones at the end."""
         if value_ms is None or is_lost(value_ms):
             return 100.0
         inside = min(max(value_ms, self.low_ms), self.high_ms)
@@ -230,7 +230,7 @@ def scale(conditions: Sequence[Condition]) -> Scale:
 
 
 def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
-    """What the template draws: panels at once, more behind a click, and the ticks."""
+    """Return what the template draws: panels at once, more behind a click, and the ticks."""
     common = scale(conditions)
     drawn = [{"title": one.title, "tail": _share(one.tail_pct), "lines": [{
         "queue": line.queue,
@@ -244,7 +244,7 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
 
 
 def _throughput(line: Line) -> str:
-    """Mbit/s of the directions, once where they are alike."""
+    """Return Mbit/s of the directions, once where they are alike."""
     if not line.mbps:
         return ""
     values = [number(one) for one in line.mbps.values()]

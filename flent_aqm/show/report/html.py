@@ -23,7 +23,7 @@ from flent_aqm.show.report.model import Report
 
 
 def render(report: Report, *, follow: int | None = None) -> str:
-    """The page; follow: version of its data, for `flent-aqm browse`, which asks for more."""
+    """Return the page; follow: version of its data, for `flent-aqm browse`, which asks for more."""
     environment = _environment()
     scripts = [_plotly(), Markup(_source("report.js"))]
     if follow is not None:
@@ -39,17 +39,17 @@ def render(report: Report, *, follow: int | None = None) -> str:
 
 
 def top_html(report: Report) -> str:
-    """The page's part above the plots."""
+    """Return the page's part above the plots."""
     return _environment().get_template("top.html").render(report=report)
 
 
 def sections_html(report: Report) -> str:
-    """The page's part below the plots."""
+    """Return the page's part below the plots."""
     return _environment().get_template("sections.html").render(report=report)
 
 
 def progress_html(progress: Sequence[Mapping[str, Any]]) -> str:
-    """How far sweeps are, as model.progress() tells it."""
+    """Return how far sweeps are, as model.progress() tells it."""
     return _environment().get_template("progress.html").render(progress=progress)
 
 
@@ -66,7 +66,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Text out of files, and their names, as any encoder takes it; Markup is ours."""
+    """Return text out of files, and their names, as any encoder takes it; Markup is ours."""
     return plain(value) if type(value) is str else value
 
 

@@ -66,7 +66,7 @@ class Report:
 
 def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folders: Sequence[Folder],
           title: str, now_s: float | None = None) -> Report:
-    """The report on runs. damaged: files that could not be read, and why."""
+    """Return the report on runs. damaged: files that could not be read, and why."""
     now_s = time.time() if now_s is None else now_s
     rows, side = slices.with_sides(rows)
     dimensions = slices.dimensions(rows, side)
@@ -131,7 +131,7 @@ def data_of(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> dic
 
 
 def _conditions(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> str:
-    """What the runs were made under, in a line: what differs, then what is the same."""
+    """Return what the runs were made under, in a line: what differs, then what is the same."""
     rates = slices.rates(rows)
     words = [f"{_SETTING_NAMES.get(one.name, one.name)} {', '.join(map(_said, one.values))}"
              for one in found]
@@ -156,14 +156,14 @@ def _said(value: object) -> str:
 
 
 def _dash(line: object) -> str:
-    """A line as SVG has it."""
+    """Return a line as SVG has it."""
     if isinstance(line, tuple):
         return ",".join(f"{2 * part:g}px" for part in line[1])
     return "solid"
 
 
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
-    """What makes it again: (what it does, the command)."""
+    """Return what makes it again: (what it does, the command)."""
     found = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]
     # A sweep's own folder goes without saying which of the runs it is.
@@ -182,7 +182,7 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
 
 
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
-    """How far a folder's sweep is; all done where none tells of itself."""
+    """Return how far a folder's sweep is; all done where none tells of itself."""
     status = folder.status
     return {"folder": folder.path.name, "done": folder.done,
             "planned": status.planned if status else folder.done,

@@ -17,7 +17,8 @@ from flent_aqm.show.report.model import Folder
 
 def read(given: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
-    """Rows of good files, (path, cause) of damaged ones, and their folders. Raises ConfigError."""
+    """Return rows of good files, (path, cause) of damaged ones, and their folders. Raises
+    ConfigError."""
     rows: list[ReportRow] = []
     damaged: list[tuple[Path, str]] = []
     files = files_of(given)
@@ -39,7 +40,7 @@ def files_of(given: Sequence[Path]) -> list[Path]:
 
 
 def folders_of(given: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
-    """The folders with data files, and those given in which a sweep is about to write some.
+    """Return the folders with data files, and those given in which a sweep is about to write some.
 
     A file that was named itself doesn't bring its folder along.
     """

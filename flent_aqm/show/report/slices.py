@@ -36,9 +36,9 @@ class Dimension:
 
 
 def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
-    """The rows with what they are compared as, and the settings that say it: the queue; and
-    what else of the router goes with it, as in a batch that compares whole configurations. What
-    is tried with each of the queues is no part of it."""
+    """Return the rows with what they are compared as, and the settings that say it: the queue; and
+    what else of the router goes with it, as in a batch that compares whole configurations. What is
+    tried with each of the queues is no part of it."""
     apart = [name for name in _ROUTER if len(_pairs(AQM, name, rows)) > 1
              and len(_pairs(AQM, name, rows)) < len(_pairs(AQM, AQM, rows))
              * len(_pairs(name, name, rows))]
@@ -67,7 +67,7 @@ def _side(row: ReportRow, names: Sequence[str]) -> str:
 
 
 def _own_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
-    """A run's title without the words that say its other settings."""
+    """Return a run's title without the words that say its other settings."""
     others = {str(value) for name, value in row.settings.items()
               if name not in (AQM, "title", *_ROUTER) and len(_pairs(name, name, rows)) > 1}
     return " ".join(part for part in str(row.settings.get("title", "")).split()
@@ -75,19 +75,19 @@ def _own_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
 
 
 def queue_of(row: ReportRow) -> str:
-    """What a run is compared as: its queue; in files of other origin, what the user called
+    """Return what a run is compared as: its queue; in files of other origin, what the user called
     the run."""
     return str(row.side or row.settings.get(AQM) or row.settings.get("title")
                or row.settings.get("test") or NOT_TOLD)
 
 
 def rate_of(row: ReportRow) -> Setting:
-    """The link's rate."""
+    """Return the link's rate."""
     return row.settings.get(RATE, NOT_TOLD)
 
 
 def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[Dimension]:
-    """The settings, besides what is compared and the rate, that tell slices apart; the test
+    """Return the settings, besides what is compared and the rate, that tell slices apart; the test
     always."""
     names = ["test", *factors([row.settings for row in rows], ("test", *side, RATE))]
     return [Dimension(name, [NOT_TOLD if one is None else one for one in sorted_values(
@@ -96,23 +96,23 @@ def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[
 
 
 def key_of(row: ReportRow, found: Sequence[Dimension]) -> tuple[Setting, ...]:
-    """The slice that a run is in."""
+    """Return the slice that a run is in."""
     return tuple(row.settings.get(one.name, NOT_TOLD) for one in found)
 
 
 def queues(rows: Sequence[ReportRow]) -> list[str]:
-    """All queues in the order of legends."""
+    """Return all queues in the order of legends."""
     return order([queue_of(row) for row in rows])
 
 
 def rates(rows: Sequence[ReportRow]) -> list[Setting]:
-    """All rates in the order of an axis."""
+    """Return all rates in the order of an axis."""
     return [NOT_TOLD if one is None else one
             for one in sorted_values(RATE, [rate_of(row) for row in rows])]
 
 
 def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
-    """What plots show of the runs of a cell; rows isn't empty."""
+    """Return what plots show of the runs of a cell; rows isn't empty."""
     ways = {}
     for way in DIRECTIONS:
         sent = [row.loaded_ms[way] for row in rows if way in row.loaded_ms]
@@ -145,7 +145,7 @@ def _latencies(loaded_ms: Any) -> dict[str, Any]:
 
 
 def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
-    """Median over runs at each step, and the least and most of them."""
+    """Return the median over runs at each step, and the least and most of them."""
     curves = [curve for curve in curves if curve.size]
     if not curves:
         return None
@@ -165,7 +165,7 @@ def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def told(value: float) -> float | int | str | None:
-    """A metric's number, or the word for a percentile that is a lost probe."""
+    """Return a metric's number, or the word for a percentile that is a lost probe."""
     return LOST if numpy.isinf(value) else number(value)
 
 

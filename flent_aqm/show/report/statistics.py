@@ -25,7 +25,7 @@ ALL_RATES = "all rates"
 
 
 def between_queues(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[dict[str, Any]]:
-    """An entry for each slice, rate (and all rates together) and metric that has numbers:
+    """Return an entry for each slice, rate (and all rates together) and metric that has numbers:
     queues -> [count, median, low, high of its 95 % interval or null]; h and p of Kruskal and
     Wallis; delta: [one, other, Cliff's]."""
     entries = []
@@ -88,7 +88,7 @@ def _setting(name: str) -> Callable[[ReportRow], object]:
 
 
 def known(function: Callable[[], Any]) -> Any:
-    """What the function gives; None where that isn't available."""
+    """Return what the function gives; None where that isn't available."""
     try:
         return function()
     except NotAvailable:

@@ -84,7 +84,7 @@ def _readme(target: Path, packed: Sequence[Packed], checked: Checked, title: str
 
 
 def _words(text: str) -> str:
-    """Text that may be anybody's, without what Markdown or HTML would take for more."""
+    """Return text that may be anybody's, without what Markdown or HTML would take for more."""
     return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
 
 

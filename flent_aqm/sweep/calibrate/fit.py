@@ -139,7 +139,7 @@ def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: S
 
 
 def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) -> list[Values]:
-    """A grid: of a cost that packets per second tell, and of a ring, one value."""
+    """Return a grid: of a cost that packets per second tell, and of a ring, one value."""
     axes: list[list[float]] = []
     for one in parameters:
         if one.name == "rx_packet_ns" and measurements.packets_per_s:

@@ -17,7 +17,7 @@ _FRAME_BYTES, _TCP_PAYLOAD_BYTES = 1514, 1448
 
 
 def default_burst_us(rate_mbps: float, whole_us: bool = True) -> float:
-    """The depth of HTB's bucket in us when no burst is given.
+    """Return the depth of HTB's bucket in us when no burst is given.
 
     whole_us: tc before iproute2 6.16 cuts it to whole microseconds.
     """
@@ -26,7 +26,8 @@ def default_burst_us(rate_mbps: float, whole_us: bool = True) -> float:
 
 
 def goodput_mbps(rate_mbps: float, latency_us: float, burst_us: float) -> float:
-    """TCP goodput through an HTB class whose timer fires latency_us late; full-sized packets."""
+    """Return TCP goodput through an HTB class whose timer fires latency_us late; full-sized
+    packets."""
     packet_us = _FRAME_BYTES * 8 / rate_mbps
     unhindered_mbps = rate_mbps * _TCP_PAYLOAD_BYTES / _FRAME_BYTES
     if latency_us <= burst_us:

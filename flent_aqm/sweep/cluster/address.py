@@ -9,7 +9,7 @@ from flent_aqm.base.errors import ConfigError
 
 
 def parse_scheduler(value: object) -> str | None:
-    """A scheduler's address; None where runs stay on this machine. Raises ConfigError."""
+    """Return a scheduler's address; None where runs stay on this machine. Raises ConfigError."""
     if value is None or value == "":
         return None
     text = str(value)

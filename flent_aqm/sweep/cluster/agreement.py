@@ -31,7 +31,7 @@ class WorkerFacts:
 
 
 def refusal(wanted: Wanted, found: WorkerFacts) -> str:
-    """Why a worker can't be used, or ""."""
+    """Return why a worker can't be used, or ""."""
     if found.package != wanted.package:
         return (f"its flent-aqm has other sources (hash {found.package}, here {wanted.package}); "
                 "install the same version on both")

@@ -81,12 +81,12 @@ class Cluster:
         self._watcher.start()
 
     def room(self) -> int:
-        """How many runs the workers take at once."""
+        """Return how many runs the workers take at once."""
         with self._changed:
             return sum(worker.slots for worker in self._workers.values())
 
     def make(self, cell: Cell) -> RunOutput:
-        """A run, made on a worker. Raises TestbedError when that can't be done."""
+        """Return a run, made on a worker. Raises TestbedError when that can't be done."""
         for _ in range(MOST_LOSSES):
             address = self._take()
             try:
@@ -124,7 +124,7 @@ class Cluster:
             security=self._security)
 
     def _make_there(self, cell: Cell, address: str) -> RunOutput | None:
-        """None where the worker, or the scheduler, was lost."""
+        """Return None where the worker, or the scheduler, was lost."""
         try:
             future = self._client.submit(
                 worker_side.run, cell, self._wanted, self._sweep, pure=False, retries=0,
@@ -144,7 +144,7 @@ class Cluster:
             return None
 
     def _take(self) -> str:
-        """The address of a worker with room, for one run; waits until there is one."""
+        """Return the address of a worker with room, for one run; waits until there is one."""
         with self._changed:
             while not self._ended.is_set():
                 free = [(worker.taken / worker.slots, address)

@@ -88,10 +88,10 @@ def require_own(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Return whether only this machine reaches an address."""
     return ipaddress.ip_address(host).is_loopback
 
 
 def bracketed(host: str) -> str:
-    """An address as it stands in front of a port."""
+    """Return an address as it stands in front of a port."""
     return f"[{host}]" if ":" in host else host

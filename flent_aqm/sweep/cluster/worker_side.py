@@ -46,7 +46,7 @@ class _Watched(VirtualTestbed):
 
 
 def describe(kernel: str) -> WorkerFacts:
-    """What this worker has; kernel: hash of the one that is wanted."""
+    """Return what this worker has; kernel: hash of the one that is wanted."""
     given = locate.find_kernel().hash if os.environ.get(locate.VARIABLE) else ""
     return WorkerFacts(socket.gethostname(), package_hash(), given,
                  locate.kernel_of(kernel) is not None, tool_versions())

@@ -56,7 +56,7 @@ def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """All differences but those of leave_out.py, in the order in which they arose.
+    """Return all differences but those of leave_out.py, in the order in which they arose.
 
     Samples come first, by their time; then resampled results, counters of the router, and
     other metadata. At most one of each series: what follows the first says nothing.
@@ -96,12 +96,12 @@ def _samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: float
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    """The value, or an empty object where a file has something else."""
+    """Return the value, or an empty object where a file has something else."""
     return value if isinstance(value, dict) else {}
 
 
 def _what_differs(was: object, now: object) -> tuple[str, str]:
-    """Both samples, reduced to the fields that differ."""
+    """Return both samples, reduced to the fields that differ."""
     if isinstance(was, dict) and isinstance(now, dict):
         fields = [key for key in sorted(was.keys() | now.keys())
                   if _text(was.get(key)) != _text(now.get(key))]

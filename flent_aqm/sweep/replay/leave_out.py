@@ -28,7 +28,7 @@ LEFT_OUT: dict[str, str] = {
 
 
 def _without_folder(value: object) -> object:
-    """A command line whose program has lost its folder."""
+    """Return a command line whose program has lost its folder."""
     return re.sub(r"^\S*/", "", value) if isinstance(value, str) else value
 
 
@@ -47,7 +47,7 @@ REDUCED: dict[str, Reduced] = {
 
 
 def matches(path: tuple[str, ...], pattern: str) -> bool:
-    """Whether a key path is the pattern's. Keys may have dots in them; patterns' don't."""
+    """Return whether a key path is the pattern's. Keys may have dots in them; patterns' don't."""
     parts = pattern.split(".")
     return len(parts) == len(path) and all(
         part in ("*", key) for part, key in zip(parts, path, strict=True))

@@ -102,7 +102,7 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
 
 
 def _known_tests() -> set[str]:
-    """Names of all test definitions, ours and Flent's."""
+    """Return names of all test definitions, ours and Flent's."""
     spec = find_spec("flent")
     assert spec is not None, "Flent is a requirement of this package"
     folders = [Path(place) / "tests" for place in spec.submodule_search_locations or ()]

@@ -75,7 +75,7 @@ def _words(wish: SpeedtestRequest, folder: Path) -> list[str]:
 
 
 def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
-    """Gives what Flent said on standard error."""
+    """Return what Flent said on standard error."""
     variables = {**os.environ, **settings}
     variables.pop(environment.DISABLE, None)
     with tempfile.TemporaryFile("w+", errors="replace") as said:

@@ -39,13 +39,13 @@ def show(runs: Sequence[Run]) -> None:
 
 
 def label(run: Run) -> str:
-    """A run's setting, from its title: `3-85percent cake` is `85 % cake`."""
+    """Return a run's setting, from its title: `3-85percent cake` is `85 % cake`."""
     setting = run.title.partition("-")[2].removesuffix(" none")
     return setting.replace("percent", " %").replace("_again", " again")
 
 
 def cell(run: Run, name: str) -> str:
-    """The grade that a rule gives, or the number; a dash where there is none."""
+    """Return the grade that a rule gives, or the number; a dash where there is none."""
     metric = METRICS[name]
     value = metric.of(run)
     if isinstance(value, Unavailable) or metric.word is None:

@@ -139,13 +139,13 @@ class Connection:
 
 
 def hook_command(command: str, testbed: str, *settings: str) -> list[str]:
-    """The words for on_router.sh, as a list for shell.run."""
+    """Return the words for on_router.sh, as a list for shell.run."""
     script = paths.resource_dir("router_hooks") / "on_router.sh"
     return ["sh", str(script), command, f"testbed={testbed}", *settings]
 
 
 def _private_folder() -> Path:
-    """A folder that only this user may enter, with a name short enough for a socket."""
+    """Return a folder that only this user may enter, with a name short enough for a socket."""
     folder = Path(tempfile.mkdtemp(prefix="flent-aqm-ssh-"))
     if len(str(folder)) > _LONGEST_SOCKET:
         folder.rmdir()
@@ -154,7 +154,7 @@ def _private_folder() -> Path:
 
 
 def _cause(said: Path) -> str:
-    """What ssh said last, and how to mend it."""
+    """Return what ssh said last, and how to mend it."""
     text = re.sub(r"[^\n -~]", "", said.read_text(errors="replace")[-4000:])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last = lines[-1] if lines else "no answer to the ssh connection"

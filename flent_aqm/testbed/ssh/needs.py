@@ -16,7 +16,7 @@ PARTS = {"u32": "tiers = 3", "flow": "aqm = drr", "ifb": "ingress = ifb"}
 
 
 def kinds_of(scenario: Scenario) -> set[str]:
-    """The kinds for one run, and the parts."""
+    """Return the kinds for one run, and the parts."""
     queues = [QUEUES[scenario.queue(role)[0]] for role in ("down", "up")]
     kinds = {"pfifo", *(queue.kind for queue in queues),
              *(part for queue in queues for part in queue.parts)}

@@ -49,7 +49,7 @@ class Facts:
     kinds: Mapping[str, str]
 
     def beneath(self, name: str) -> set[str]:
-        """A device and all below it: of a bridge its ports, of a VLAN its device."""
+        """Return a device and all below it: of a bridge its ports, of a VLAN its device."""
         found: set[str] = set()
         waiting = [name]
         while waiting:
@@ -68,7 +68,7 @@ def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] =
 
 
 def parse_probe(text: str) -> Facts:
-    """The answer as a record. Raises ParseError that shows the line."""
+    """Return the answer as a record. Raises ParseError that shows the line."""
     lines = text.splitlines()
     if lines[:1] != ["format 1"] or lines[-1:] != ["end"]:
         raise ParseError("the router's answer to the probe is not whole: it begins with "

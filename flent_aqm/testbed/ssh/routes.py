@@ -9,7 +9,7 @@ from flent_aqm.base.errors import ConfigError
 
 
 def address_of(host: str) -> str:
-    """The first address of a host name, IPv4 or IPv6, as connections to it take.
+    """Return the first address of a host name, IPv4 or IPv6, as connections to it take.
 
     Raises ConfigError for a name that has none.
     """
@@ -21,7 +21,7 @@ def address_of(host: str) -> str:
 
 
 def own_address_towards(address: str) -> str:
-    """The address that this machine sends from when it sends there. Sends nothing.
+    """Return the address that this machine sends from when it sends there. Sends nothing.
 
     Raises ConfigError where there is no route.
     """

@@ -121,7 +121,7 @@ class SshTestbed:
             self._server.begin()
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """This machine's kernel, and what the router says of itself."""
+        """Return this machine's kernel, and what the router says of itself."""
         told = ("model", "system", "kernel", "tc")
         return Facts(
             {"version": os.uname().release, "hash": None},
@@ -129,7 +129,7 @@ class SshTestbed:
              "devices": dict(self._devices), "watchdog_limit_s": WATCHDOG_LIMIT_S})
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """This machine, with the server made ready for the run."""
+        """Return this machine, with the server made ready for the run."""
         assert self._session is not None, "prepare() comes first"
         if not self._connection.is_open():
             raise TestbedError(f"{self._address}: the connection has broken; the watchdog there "
@@ -165,7 +165,7 @@ class SshTestbed:
 
 
 def _same(key: str, values: Iterable[str]) -> str:
-    """The one value. Raises ConfigError where there are several."""
+    """Return the one value. Raises ConfigError where there are several."""
     found = sorted(set(values))
     if len(found) > 1:
         raise ConfigError(f"{key}: {' and '.join(map(repr, found))} in one sweep; "
@@ -179,7 +179,7 @@ def _first(hosts: object) -> str:
 
 
 def _device(facts: probe.Facts, keys: Mapping[str, str], key: str, address: str, host: str) -> str:
-    """The device that the batch names, or else that which the router's route takes."""
+    """Return the device that the batch names, or else that which the router's route takes."""
     if keys[key]:
         return keys[key]
     if address not in facts.routes:
