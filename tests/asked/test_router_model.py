@@ -48,7 +48,7 @@ def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name:
     ("1001us", "from 0us to 1000us"),
     ("", "unknown value ''"),
     ("omnia+ring=3", "'ring=3' is not a parameter of a router model; expected NAME=VALUE"),
-    ("omnia+cores", "'cores' is no parameter"),
+    ("omnia+cores", "'cores' is not a parameter"),
     ("ideal+rx_ring_packets=0", "'0' is out of range; expected a whole number from 1 to 65536"),
     ("ideal+rx_ring_packets=1.5", "expected a whole number"),
     ("ideal+rx_packet_ns=nan", "rx_packet_ns: 'nan' is out of range"),
@@ -56,8 +56,8 @@ def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name:
     ("ideal+cores=1+cores=2", "gives a parameter twice"),
     ("ideal+bql=yes", "bql: 'yes' is neither 0 nor 1"),
     ("ideal+other_work_kind=cron", "unknown value 'cron'; known: process, interrupt"),
-    ("ideal+rx_packet_ns=5000000", "200 packets a second, and the probes alone are 200; give"),
-    ("ideal+other_work_per_s=1000+other_work_us=1000", "take all of a core"),
+    ("ideal+rx_packet_ns=5000000", "200 packets a second, but the probes alone are 200; give"),
+    ("ideal+other_work_per_s=1000+other_work_us=1000", "takes a whole core"),
 ])
 def test_wrong_model_is_refused_with_what_was_expected(text: str, message: str) -> None:
     """One line names the parameter, the value and the values that are right."""

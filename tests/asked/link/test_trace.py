@@ -56,7 +56,7 @@ def test_csv_trace_has_columns_in_any_order_and_its_last_row_ends_it(tmp_path: P
     ("5\n7\n6\n", "repeat", ":3:1: the time goes back from 7 to 6 ms"),
     ("0\n0\n", "repeat", ":2:1: all delivery opportunities are at 0 ms"),
     ("1\n1000000\n", "repeat", "nothing passes for 999.999 s"),
-    ("time_s,rate\n0,1\n", "repeat", ":1:8: 'rate' is no column"),
+    ("time_s,rate\n0,1\n", "repeat", ":1:8: 'rate' is not a known column"),
     ("time_s,rate_mbps,time_s\n", "repeat",
      ":1:18: 'time_s' is not a known column, or stands twice"),
     ("time_s,loss_pct\n0,1\n", "repeat", ":1:1: the header has no rate_mbps"),
@@ -69,7 +69,7 @@ def test_csv_trace_has_columns_in_any_order_and_its_last_row_ends_it(tmp_path: P
     ("time_s,rate_mbps\n0,1\n", "repeat", ":2:1: too few rows"),
     ("time_s,rate_mbps\n0,0\n1,0\n", "repeat", "nothing ever passes"),
     ("time_s,rate_mbps,loss_pct\n0,5,100\n1,5,0\n", "repeat", "nothing ever passes"),
-    ("time_s,rate_mbps\n0,1\n1,0\n", "hold", ":3:1: the last row goes on for ever"),
+    ("time_s,rate_mbps\n0,1\n1,0\n", "hold", ":3:1: the last row holds for ever"),
     ("time_s,rate_mbps\n0,1\n1,0\n1001,1\n", "hold", ":3:1: nothing passes for 1000 s"),
     (b"\xff\xfe1\n", "repeat", ":1:1: "),
 ])
