@@ -189,7 +189,7 @@ class _Parser:
         while self.accept("not"):
             odd = not odd
             if not odd:
-                raise self.mistake("'not not' has no effect; leave it out")
+                raise self.mistake("expected one 'not', as two have no effect")
         node = self.comparison()
         return self.truths("not", [node]) if odd else node
 
@@ -275,7 +275,7 @@ class _Parser:
     def called(self, token: _Token) -> Leaf:
         argument = self.token
         if argument is None or argument.kind == "sign":
-            raise self.mistake(f"{token.text}: its argument is missing")
+            raise self.mistake(f"expected the argument of {token.text}")
         self.place += 1
         unit = _UNITS.get(argument.unit)
         number = float(argument.text) * (unit[0] if unit else 1.0) \
