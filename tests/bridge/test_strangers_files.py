@@ -34,7 +34,7 @@ def flent(folder: Path, change: Change, *words: str, before: str = "", after: st
 
 @pytest.mark.parametrize(("change", "cause"), [
     (lambda whole: whole["raw_values"][ICMP][3].update(val="HERE"), "not finite"),
-    (lambda whole: whole["raw_values"][ICMP][3].update(val={"a": 1}), "no number"),
+    (lambda whole: whole["raw_values"][ICMP][3].update(val={"a": 1}), "can't have been measured"),
     (lambda whole: whole["raw_values"][ICMP][3].update(t="now"), "can't have been measured"),
     (lambda whole: whole["metadata"].update(NAME="%s%n%x"), "plain name"),
     (lambda whole: whole["metadata"].update(NAME="=1+1"), "plain name"),
