@@ -25,7 +25,7 @@ from pathlib import Path
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.commands.verdict import scored
-from flent_aqm.results.score.shown import Scored
+from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.results.verdict.decide import SAME, USUAL, judge
 from flent_aqm.results.verdict.pairs import SEED, pair
 from flent_aqm.setup.kernel.recipe import stock_source
@@ -109,7 +109,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str) -> list[Comparison]:
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
     found: list[Comparison] = []
-    before: list[Scored] = []
+    before: list[ScoredFile] = []
     for number in range(comparisons + 1):
         folder = output / f"set{number}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -132,7 +132,7 @@ def _with_seeds_from(text: str, first: int) -> str:
     return _SEED_LINE.sub(lambda line: f"seed = {first + int(line[1])}", text)
 
 
-def _with_seed_from_one(run: Scored, first: int) -> Scored:
+def _with_seed_from_one(run: ScoredFile, first: int) -> ScoredFile:
     """As if both sides had the same seeds, without which there are no pairs."""
     return replace(run, settings={**run.settings, SEED: int(str(run.settings[SEED])) - first})
 
@@ -174,7 +174,7 @@ def _patch(tree: Path, defect: Defect) -> str:
                                         f"a/{defect.file}", f"b/{defect.file}"))
 
 
-def _compared(name: str, base: Sequence[Scored], test: Sequence[Scored], wall_s: float
+def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile], wall_s: float
               ) -> Comparison:
     judged = judge(pair(base, test), USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged

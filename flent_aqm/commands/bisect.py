@@ -26,7 +26,7 @@ from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel import named
 from flent_aqm.setup.kernel.build import SOURCE_PATTERN
 from flent_aqm.setup.kernel.own import (
-    Wishes,
+    KernelRequest,
     build_named,
     more_of_debian,
     read_options,
@@ -94,7 +94,7 @@ def main(args: argparse.Namespace) -> int:
     return 1
 
 
-def _history(args: argparse.Namespace) -> tuple[History, Mapping[str, Wishes]]:
+def _history(args: argparse.Namespace) -> tuple[History, Mapping[str, KernelRequest]]:
     """Return the versions, and what each is built of."""
     options = read_options(args.config) if args.config else ""
     if args.debian:
@@ -105,14 +105,14 @@ def _history(args: argparse.Namespace) -> tuple[History, Mapping[str, Wishes]]:
         with locked(cache):
             found = between(more_of_debian(cache).versions(SOURCE_PATTERN), args.good, args.bad)
         return Series([each.version for each in found[1:]], found[0].version), {
-            str(number): Wishes(f"{each.name}={each.version}", options=options)
+            str(number): KernelRequest(f"{each.name}={each.version}", options=options)
             for number, each in enumerate(found)}
     if args.series:
         if args.good or args.bad:
             raise ConfigError("bisect: give --series, or --good and --bad")
         patches = read_patches(args.series)
         return Series([name for name, _ in patches]), {
-            str(count): Wishes(args.source, patches[:count], options=options)
+            str(count): KernelRequest(args.source, patches[:count], options=options)
             for count in range(len(patches) + 1)}
     if not (args.source and args.good and args.bad):
         raise ConfigError("bisect: give --source REPOSITORY --good REF --bad REF, --series FILE …, "
@@ -122,18 +122,18 @@ def _history(args: argparse.Namespace) -> tuple[History, Mapping[str, Wishes]]:
     return Commits(Path(args.source), args.good, args.bad), _Refs(args.source, options)
 
 
-class _Refs(dict[str, Wishes]):
+class _Refs(dict[str, KernelRequest]):
     """Commit -> what is built of it."""
 
     def __init__(self, source: str, options: str) -> None:
         super().__init__()
         self._source, self._options = source, options
 
-    def __missing__(self, commit: str) -> Wishes:
-        return Wishes(f"{self._source}@{commit}", options=self._options)
+    def __missing__(self, commit: str) -> KernelRequest:
+        return KernelRequest(f"{self._source}@{commit}", options=self._options)
 
 
-def _is_bad(args: argparse.Namespace, history: History, wishes: Mapping[str, Wishes],
+def _is_bad(args: argparse.Namespace, history: History, wishes: Mapping[str, KernelRequest],
             version: str) -> bool | None:
     """Return None for a version that can't be built or doesn't run to its end."""
     cache = cache_to_write()

@@ -22,7 +22,7 @@ from flent_aqm.base.words import counted
 from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Simulate, Values, fit, telling_setting
 from flent_aqm.sweep.calibrate.points import (
     FORM,
-    Measured,
+    MeasuredResult,
     Measurements,
     Setting,
     parse_measurements,
@@ -118,7 +118,7 @@ class _Lab:
 
     def simulator(self, settings: Sequence[Setting]) -> Simulate:
         """Return what models do in these settings."""
-        def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[Measured]]:
+        def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
                 try:
@@ -130,7 +130,7 @@ class _Lab:
 
         return simulate
 
-    def _one(self, settings: Sequence[Setting]) -> Callable[[Values], list[Measured]]:
+    def _one(self, settings: Sequence[Setting]) -> Callable[[Values], list[MeasuredResult]]:
         return lambda values: measure(self.text_of(values), settings, latency=self.latency)
 
 

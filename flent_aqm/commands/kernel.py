@@ -16,7 +16,7 @@ from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel import named
 from flent_aqm.setup.kernel.additions import CONTROL, QUEUE, read_additions
 from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.kernel.own import Wishes, build_named, read_options, read_patches
+from flent_aqm.setup.kernel.own import KernelRequest, build_named, read_options, read_patches
 from flent_aqm.setup.tc_plugin import read_files
 
 
@@ -72,7 +72,7 @@ def _build(args: argparse.Namespace) -> None:
     if name == STOCK:
         raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; choose another name")
     begun_s = time.monotonic()
-    wishes = Wishes(
+    wishes = KernelRequest(
         source=args.source,
         patches=read_patches(args.patch),
         additions=(*read_additions(QUEUE, "--qdisc", args.qdisc),

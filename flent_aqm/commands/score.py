@@ -12,7 +12,7 @@ from flent_aqm.results.grouping import parse_keys
 from flent_aqm.results.many_files import each_run, find_files
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, values
-from flent_aqm.results.score.shown import FORMATS, Scored, show_groups, show_list, wide_console
+from flent_aqm.results.score.shown import FORMATS, ScoredFile, show_groups, show_list, wide_console
 
 # What fits beside a file's name on a terminal.
 USUAL = (
@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     names = _names(args.metrics)
     if args.pool and not args.by:
         raise ConfigError("--pool: goes with --by, which makes groups")
-    scored: list[Scored] = []
+    scored: list[ScoredFile] = []
     damaged = 0
     for _, result in each_run(find_files(args.files), score):
         if isinstance(result, BadResult):
@@ -68,9 +68,9 @@ def main(args: argparse.Namespace) -> int:
     return 1 if damaged else 0
 
 
-def score(run: Run) -> Scored:
+def score(run: Run) -> ScoredFile:
     """Return what other processes send back: a run's settings, and every metric."""
-    return Scored(run.path, run.settings, values(run))
+    return ScoredFile(run.path, run.settings, values(run))
 
 
 def _usual(form: str, count: int) -> tuple[str, ...]:

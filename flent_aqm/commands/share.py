@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from flent_aqm.base.errors import BadResult, ConfigError
 
 if TYPE_CHECKING:
-    from flent_aqm.results.share.strip import Stripped
+    from flent_aqm.results.share.strip import StrippedFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def main(args: argparse.Namespace) -> int:
         args.output.mkdir(parents=True, exist_ok=True)
         # What isn't checked yet has no name that anybody would take it by.
         with tempfile.TemporaryDirectory(prefix=".share-", dir=args.output) as made:
-            copies: list[tuple[Path, Path, Stripped]] = []
+            copies: list[tuple[Path, Path, StrippedFile]] = []
             tried = (_try(file, Path(made, f"{number}{SUFFIX}"))
                      for number, file in enumerate(files))
             for one in told(tried, len(files), "reading data files"):
@@ -52,14 +52,14 @@ def main(args: argparse.Namespace) -> int:
     return 1 if faults else 0
 
 
-def _try(file: Path, copy: Path) -> tuple[Path, Path, Stripped] | BadResult:
+def _try(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadResult:
     try:
         return file, copy, _write(file, copy)
     except BadResult as error:
         return error
 
 
-def _write(file: Path, copy: Path) -> Stripped:
+def _write(file: Path, copy: Path) -> StrippedFile:
     """Raises BadResult for a file that is damaged, or that can't be shared."""
     import orjson
 
@@ -78,7 +78,7 @@ def _write(file: Path, copy: Path) -> Stripped:
     return stripped
 
 
-def _keep(copies: Sequence[tuple[Path, Path, Stripped]], output: Path) -> int:
+def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path) -> int:
     """Give the copies that Flent opens their names; returns how many of them it doesn't."""
     from flent_aqm.results.share.check import is_of_flent, open_all
 
@@ -107,7 +107,7 @@ def _keep(copies: Sequence[tuple[Path, Path, Stripped]], output: Path) -> int:
     return faults
 
 
-def _tell(target: Path, one: Stripped) -> None:
+def _tell(target: Path, one: StrippedFile) -> None:
     from flent_aqm.base.words import plain
     from flent_aqm.results.grouping import harmless
     from flent_aqm.results.share.check import is_of_flent

@@ -11,7 +11,7 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.commands.score import score
 from flent_aqm.results.many_files import each_run, find_files
-from flent_aqm.results.score.shown import Scored
+from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
 from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.show import verdict_page
@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     return 1 if is_worse(judged) else 0
 
 
-def scored(paths: Sequence[Path]) -> list[Scored]:
+def scored(paths: Sequence[Path]) -> list[ScoredFile]:
     """Return all runs of a side. Raises BadResult for the first file that is damaged."""
     found = []
     for _, result in each_run(find_files(paths), score):

@@ -31,7 +31,7 @@ _AGAIN_S = 1.0
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _WorkerOptions:
     """What the command was asked for. host: where to listen, None for the address towards
     the scheduler; dashboard: port of Dask's page, None for no page."""
 
@@ -78,7 +78,7 @@ def main(args: argparse.Namespace) -> int:
     os._exit(0)
 
 
-def _asked(args: argparse.Namespace) -> _Asked:
+def _asked(args: argparse.Namespace) -> _WorkerOptions:
     """Check the options. Raises ConfigError, ToolMissing."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
     if address is None:
@@ -87,13 +87,13 @@ def _asked(args: argparse.Namespace) -> _Asked:
     if args.dashboard is not None and not 0 <= args.dashboard <= 65535:
         raise ConfigError(f"--dashboard {args.dashboard}: expected a port, 0 to 65535")
     load_distributed()
-    return _Asked(
+    return _WorkerOptions(
         address, jobs, None if args.host is None else require_own(args.host), args.dashboard,
         security_for(address, "worker", {
             "ca_file": args.tls_ca_file, "cert": args.tls_cert, "key": args.tls_key}))
 
 
-async def _work(asked: _Asked) -> None:
+async def _work(asked: _WorkerOptions) -> None:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
@@ -120,7 +120,7 @@ async def _work(asked: _Asked) -> None:
             await asyncio.sleep(_AGAIN_S)
 
 
-async def _serve(asked: _Asked) -> None:
+async def _serve(asked: _WorkerOptions) -> None:
     """Work for a scheduler until it is gone."""
     from flent_aqm.sweep.cluster.worker import worker_class
 

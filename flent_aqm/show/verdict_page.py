@@ -15,7 +15,7 @@ from flent_aqm.results.verdict.decide import (
     SAME,
     WORSE,
     Effect,
-    Judged,
+    JudgedMetric,
 )
 from flent_aqm.results.verdict.pairs import Comparison
 
@@ -31,7 +31,7 @@ _STYLE = ("<!doctype html><meta charset=utf-8><title>Verdict</title><style>body{
           "1px solid #8886;text-align:left}</style>\n")
 
 
-def sentence(judged: Sequence[Judged]) -> str:
+def sentence(judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in a sentence."""
     parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER)
              if (names := [one.metric.name for one in judged if one.verdict == word])]
@@ -41,7 +41,7 @@ def sentence(judged: Sequence[Judged]) -> str:
     return f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.".capitalize()
 
 
-def markdown(comparison: Comparison, judged: Sequence[Judged]) -> str:
+def markdown(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the page."""
     pairs = sum(len(cell.pairs) for cell in comparison.cells)
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)

@@ -34,7 +34,7 @@ class History(Protocol):
 
 
 @dataclass(frozen=True)
-class Found:
+class BisectResult:
     """first_bad: one version, or several where those between could not be tested; steps: how
     many were tested."""
 
@@ -43,7 +43,7 @@ class Found:
 
 
 def search(history: History, is_bad: Callable[[str], bool | None],
-           tell: Callable[[str], None]) -> Found:
+           tell: Callable[[str], None]) -> BisectResult:
     """Return the first bad version. is_bad: None for one that can't be tested.
 
     Raises ConfigError where the good one is bad, or the bad one good: then what is tested for
@@ -61,7 +61,7 @@ def search(history: History, is_bad: Callable[[str], bool | None],
         suspects = history.suspects(good, bad)
         left = [version for version in suspects if version != bad and version not in skipped]
         if not left:
-            return Found([bad, *(one for one in suspects if one in skipped)], steps)
+            return BisectResult([bad, *(one for one in suspects if one in skipped)], steps)
         steps += 1
         more = math.ceil(math.log2(len(left) + 1))
         tell(f"step {steps}, {len(suspects)} suspects, {more} steps at most: "

@@ -206,14 +206,14 @@ class Sweep:
                          facts: Mapping[tuple[str, str], SweepFacts]) -> Pool:
         """Return one whose threads only wait for workers, and write what comes back."""
         # Not before somebody asks for it.
-        from flent_aqm.sweep.cluster.agreement import Wanted
+        from flent_aqm.sweep.cluster.agreement import RequiredVersions
         from flent_aqm.sweep.cluster.cluster import Cluster
 
         assert self._progress is not None
         (one,) = facts.values()
         kernel = find_kernel()
         cluster = Cluster(
-            scheduler, Wanted(package_hash(), kernel.hash, kernel.version, one.tools),
+            scheduler, RequiredVersions(package_hash(), kernel.hash, kernel.version, one.tools),
             kernel.path, self._progress.say_fact)
         cluster.start()
         self._cluster = cluster

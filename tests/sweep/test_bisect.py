@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.setup.apt import Package
-from flent_aqm.sweep.bisect import Commits, Found, History, Series, between, search
+from flent_aqm.sweep.bisect import BisectResult, Commits, History, Series, between, search
 
 
 def git(repository: Path, *words: str) -> str:
@@ -46,7 +46,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def find(history: History, repository: Path, *, broken: str = "") -> tuple[Found, list[str]]:
+def find(history: History, repository: Path, *, broken: str = "") -> tuple[BisectResult, list[str]]:
     """Search for what has a delay over 100 ms; versions of that title can't be tested."""
     tested = []
 

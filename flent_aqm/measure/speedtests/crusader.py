@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
 from flent_aqm.measure.speedtests.report import Report
 
 LENGTH_S = 10
@@ -29,7 +29,7 @@ _NUMBERS = (
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
-def measure(asked: Asked, report: Report) -> None:
+def measure(asked: ProgramCall, report: Report) -> None:
     """Run it, have it export what it saved, and fill the report. Raises BadResult."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
         # Names that it makes have the time in them.

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
 from flent_aqm.measure.speedtests.report import Report
 
 LATENCY_S, LENGTH_S = 2, 10
@@ -24,7 +24,7 @@ _MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 _MEAN, _LONGEST, _COLUMNS = 0, 8, 9
 
 
-def measure(asked: Asked, report: Report) -> None:
+def measure(asked: ProgramCall, report: Report) -> None:
     """Run it three times, and fill the report. Raises BadResult."""
     words = [asked.program, "-c", asked.host, "-port", str(asked.port), "-no"]
     read_latency(lines_of("ethr", [*words, "-t", "l", "-i", "10", "-g", "200ms",

@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
 from flent_aqm.measure.speedtests.report import Report
 
 # Its -rpm.id, where nothing else is asked for.
@@ -26,7 +26,7 @@ _RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed
 _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel connections")
 
 
-def measure(asked: Asked, report: Report) -> None:
+def measure(asked: ProgramCall, report: Report) -> None:
     """Run it, and fill the report. Raises BadResult."""
     words = [asked.program, "-url", f"https://{asked.host_and_port}/config"]
     for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),

@@ -55,7 +55,7 @@ worker.postMessage('start ' + JSON.stringify({
 """
 
 
-class Heard:
+class PageReport:
     """What the page told, as a report. Times are the page's, which are this machine's."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Heard:
 def main() -> int:
     """Run the page; exit status 1 when it never came to its end, or to no numbers."""
     worker, chromium, server = sys.argv[1:]
-    heard = Heard()
+    heard = PageReport()
     if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": server},
                 heard.take, patience_s=END_S, words=WORDS):
         print(f"LibreSpeed's page in {chromium} did not end within {END_S:g} s", file=sys.stderr)

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
 from flent_aqm.measure.speedtests.report import Report
 
 _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "ping",
             "jitter_ms": "jitter"}
 
 
-def measure(asked: Asked, report: Report) -> None:
+def measure(asked: ProgramCall, report: Report) -> None:
     """Run it, and fill the report. Raises BadResult."""
     server = {"id": 1, "name": "server", "server": f"http://{asked.host_and_port}/",
               "dlURL": "backend/garbage.php", "ulURL": "backend/empty.php",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
 from flent_aqm.measure.speedtests.report import Report
 
 LENGTH_S = 10
@@ -19,7 +19,7 @@ _RESULT = re.compile(r"(download|upload) rate: ([0-9.]+) Mb/s, rtt: ([0-9.]+)(?:
                      r"minrtt: ([0-9.]+)(?:ms)?")
 
 
-def measure(asked: Asked, report: Report) -> None:
+def measure(asked: ProgramCall, report: Report) -> None:
     """Run it, and fill the report. Raises BadResult."""
     read(lines_of("msak-client", [
         asked.program, "-server", asked.host_and_port, "-scheme", "ws",

@@ -24,7 +24,7 @@ from flent_aqm.measure.speedtests.report import Report, exit_status
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProgramCall:
     """What a program is to do: it, the server's address and port, and options by their test
     parameters' names."""
 
@@ -70,11 +70,11 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
                         f"{last[:300] or 'it printed nothing'}")
 
 
-def measure(name: str, asked: Asked) -> Report:
+def measure(name: str, asked: ProgramCall) -> Report:
     """Run the module of that name. Raises BadResult."""
     report = Report(name)
     module = importlib.import_module(f"flent_aqm.measure.speedtests.{name}")
-    run: Callable[[Asked, Report], None] = module.measure
+    run: Callable[[ProgramCall, Report], None] = module.measure
     run(asked, report)
     return report
 
@@ -86,7 +86,7 @@ def main() -> int:
                for option, value in zip(more[::2], more[1::2], strict=True)}
     # Whoever ends this process ends the program with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    asked = Asked(program, host, int(port), options)
+    asked = ProgramCall(program, host, int(port), options)
     return exit_status(name, lambda: print(measure(name, asked).text()))
 
 

@@ -37,7 +37,7 @@ NARROWEST, NO_TERMINAL = 120, 250
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredFile:
     """A file's settings and metrics by name."""
 
     path: Path
@@ -70,7 +70,7 @@ def show_list(console: Console) -> None:
     console.print(table)
 
 
-def show_table(console: Console, scored: Sequence[Scored], names: Sequence[str]) -> None:
+def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """One file: a metric a line, with the reasons of those that are missing. More: a line each."""
     if len(scored) == 1:
         _show_one(console, scored[0], names)
@@ -83,7 +83,7 @@ def show_table(console: Console, scored: Sequence[Scored], names: Sequence[str])
         console.print("- : not available; 'flent-aqm score FILE' with one file says why.")
 
 
-def _show_one(console: Console, one: Scored, names: Sequence[str]) -> None:
+def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
@@ -97,7 +97,7 @@ def _show_one(console: Console, one: Scored, names: Sequence[str]) -> None:
     console.print(table)
 
 
-def show_json(console: Console, scored: Sequence[Scored], names: Sequence[str]) -> None:
+def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """A list of objects: file, settings, metrics (null where not available), the metrics'
     words such as grades, and the reasons of missing ones."""
     json.dump([{
@@ -112,7 +112,7 @@ def show_json(console: Console, scored: Sequence[Scored], names: Sequence[str]) 
     console.file.write("\n")
 
 
-def show_csv(console: Console, scored: Sequence[Scored], names: Sequence[str]) -> None:
+def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """A line per file: its name, settings, metrics; empty where not available."""
     settings = sorted({name for one in scored for name in one.settings})
     lines = csv.writer(console.file, lineterminator="\n")
@@ -128,11 +128,11 @@ def _cell(value: Setting) -> Setting:
     return for_spreadsheet(value) if isinstance(value, str) else value
 
 
-FORMATS: dict[str, Callable[[Console, Sequence[Scored], Sequence[str]], None]] = {
+FORMATS: dict[str, Callable[[Console, Sequence[ScoredFile], Sequence[str]], None]] = {
     "table": show_table, "json": show_json, "csv": show_csv}
 
 
-def show_groups(console: Console, scored: Sequence[Scored], asked: Sequence[str],
+def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Per metric: each group's median, quartiles and interval, and what tells groups apart.
 

@@ -20,7 +20,7 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Stored:
+class StockTest:
     """name: of Flent's test; series: own name -> Flent's; parameters: that its definition
     needs."""
 
@@ -35,47 +35,47 @@ def _speed_test(names: Sequence[str]) -> str:
     return way["TCP download" in names, "TCP upload" in names]
 
 
-def _as_is(names: Sequence[str]) -> Stored:
-    return Stored(_speed_test(names))
+def _as_is(names: Sequence[str]) -> StockTest:
+    return StockTest(_speed_test(names))
 
 
-def _quic(names: Sequence[str]) -> Stored:
-    return Stored("tcp_download", {"QUIC download": "TCP download"})
+def _quic(names: Sequence[str]) -> StockTest:
+    return StockTest("tcp_download", {"QUIC download": "TCP download"})
 
 
-def _rrul(names: Sequence[str]) -> Stored:
-    return Stored("rrul")
+def _rrul(names: Sequence[str]) -> StockTest:
+    return StockTest("rrul")
 
 
-def _numbered(way: str, names: Sequence[str]) -> Stored:
+def _numbered(way: str, names: Sequence[str]) -> StockTest:
     """Return the streams of tcp_ndown or tcp_nup."""
     series = {name: f"TCP {way}::{number}" for number, name in enumerate(names, 1)}
-    return Stored("tcp_ndown" if way == "download" else "tcp_nup", series,
+    return StockTest("tcp_ndown" if way == "download" else "tcp_nup", series,
                   {f"{way}_streams": str(len(series))})
 
 
-def _competing(names: Sequence[str]) -> Stored:
+def _competing(names: Sequence[str]) -> StockTest:
     return _numbered("download", [name for name in names if name.startswith("TCP download ")])
 
 
-def _flows(names: Sequence[str]) -> Stored:
+def _flows(names: Sequence[str]) -> StockTest:
     ways = {way: [name for name in names if name.startswith((f"TCP {way} ", f"UDP {way} "))]
             for way in ("download", "upload")}
     way = max(ways, key=lambda way: len(ways[way]))
     return _numbered(way, ways[way])
 
 
-def _pings(names: Sequence[str]) -> Stored:
+def _pings(names: Sequence[str]) -> StockTest:
     """The first host's ping is the test's; the others' are those of its ping_hosts."""
     before = "Ping (ms) ICMP "
     hosts = [name.removeprefix(before) for name in names if name.startswith(before)]
     series = {f"{before}{host}": f"{before}{host} (extra)" for host in hosts[1:]}
     series |= {f"{before}{host}": before.strip() for host in hosts[:1]}
-    return Stored(_speed_test(names), series,
+    return StockTest(_speed_test(names), series,
                   {"ping_hosts": ",".join(hosts[1:])} if hosts[1:] else {})
 
 
-STORED_AS: Mapping[str, Callable[[Sequence[str]], Stored]] = {
+STORED_AS: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
     **dict.fromkeys(("ndt7", "ndt7_download", "ndt7_upload", "iperf3_bidirectional",
                      "iperf3_download", "iperf3_upload", "speedtest_concurrent",
                      "speedtest_sequential", "speedtest_idle", "ndt7_browser", "responsiveness",

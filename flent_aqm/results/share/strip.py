@@ -21,7 +21,7 @@ _TIMES = (("TIME",), ("T0",), ("BATCH_TIME",), ("NAME",), ("FLENT_VERSION",), ("
 
 
 @dataclass(frozen=True)
-class Stripped:
+class StrippedFile:
     """whole: the content to share; name: of its file; removed: in a line each what was taken
     out of it or changed."""
 
@@ -30,7 +30,7 @@ class Stripped:
     removed: list[str]
 
 
-def strip(data: DataFile) -> Stripped:
+def strip(data: DataFile) -> StrippedFile:
     """Return what can be given to anybody. Raises BadResult if something would be left."""
     metadata = dict(data.metadata)
     removed = [f"{key}: removed" for key in REMOVED if metadata.pop(key, None)]
@@ -55,7 +55,7 @@ def strip(data: DataFile) -> Stripped:
     whole["metadata"]["DATA_FILENAME"] = clean + SUFFIX
     _refuse_left(whole, clean, secrets)
     stock_test.store(whole)
-    return Stripped(whole, clean + SUFFIX,
+    return StrippedFile(whole, clean + SUFFIX,
                     removed + [f"{place}: {what}" for place, what in changed.items()])
 
 

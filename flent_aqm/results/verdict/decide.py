@@ -67,7 +67,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedMetric:
     """A metric over all cells that have it; deciding cells first, the largest effect first."""
 
     metric: Metric
@@ -75,7 +75,7 @@ class Judged:
     effects: Sequence[Effect]
 
 
-def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[Judged]:
+def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMetric]:
     """Return a verdict for each metric that the runs have, in the order of names.
 
     Raise ConfigError for a metric that has no better and worse, or too few seeds.
@@ -98,11 +98,11 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[Judged]:
     judged: dict[str, list[Effect]] = {}
     for (metric, effect), probability in zip(found, adjusted, strict=True):
         judged.setdefault(metric.name, []).append(_decided(metric, effect, probability))
-    return [Judged(METRICS[name], _overall(effects), sorted(effects, key=_weight))
+    return [JudgedMetric(METRICS[name], _overall(effects), sorted(effects, key=_weight))
             for name, effects in judged.items()]
 
 
-def is_worse(judged: Sequence[Judged]) -> bool:
+def is_worse(judged: Sequence[JudgedMetric]) -> bool:
     """True if a metric got worse in any cell."""
     return any(one.verdict in (WORSE, MIXED) for one in judged)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.grouping import NEVER, setting, shown
-from flent_aqm.results.score.shown import Scored
+from flent_aqm.results.score.shown import ScoredFile
 
 SEED = "seed"
 NOTHING = "-"  # of a setting that a run doesn't have
@@ -23,7 +23,7 @@ class Cell:
     """name: the settings in which cells differ; pairs: (base, test), a seed each."""
 
     name: str
-    pairs: Sequence[tuple[Scored, Scored]]
+    pairs: Sequence[tuple[ScoredFile, ScoredFile]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Comparison:
     alone: int
 
 
-def pair(base: Sequence[Scored], test: Sequence[Scored]) -> Comparison:
+def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
     """Return runs in pairs. Raise ConfigError where there is none, or a cell has two runs of
     a seed on one side."""
     names = sorted({name for run in (*base, *test) for name in run.settings} - set(NEVER))
@@ -51,7 +51,7 @@ def pair(base: Sequence[Scored], test: Sequence[Scored]) -> Comparison:
             "both sides the same batch and the same seeds, as batches/gate.batch does")
     differing = [name for at, name in enumerate(kept)
                  if len({place[0][at] for place in both}) > 1]
-    cells: dict[str, list[tuple[Scored, Scored]]] = {}
+    cells: dict[str, list[tuple[ScoredFile, ScoredFile]]] = {}
     for place in both:
         told = dict(zip(kept, place[0], strict=True))
         name = ", ".join(f"{one} {told[one]}" for one in differing if told[one] != NOTHING)
@@ -65,8 +65,8 @@ def pair(base: Sequence[Scored], test: Sequence[Scored]) -> Comparison:
 Place = tuple[tuple[str, ...], str]
 
 
-def _by_place(runs: Sequence[Scored], names: Sequence[str]) -> dict[Place, Scored]:
-    found: dict[Place, Scored] = {}
+def _by_place(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[Place, ScoredFile]:
+    found: dict[Place, ScoredFile] = {}
     for run in runs:
         place = (tuple(_shown(run, name) for name in names), _shown(run, SEED))
         if place in found:
@@ -76,10 +76,10 @@ def _by_place(runs: Sequence[Scored], names: Sequence[str]) -> dict[Place, Score
     return found
 
 
-def _values(runs: Sequence[Scored], name: str) -> set[str]:
+def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:
     return {_shown(run, name) for run in runs}
 
 
-def _shown(run: Scored, name: str) -> str:
+def _shown(run: ScoredFile, name: str) -> str:
     value = setting(run.settings, name)
     return NOTHING if value is None else shown(value)

@@ -77,7 +77,7 @@ class DrrClass:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ClassesAndFilters:
     """All that was shown. filters: each in the words of describe_filter()."""
 
     htb: tuple[HtbClass, ...]
@@ -85,7 +85,7 @@ class Shown:
     filters: tuple[str, ...]
 
 
-def parse_classes(text: str) -> Shown:
+def parse_classes(text: str) -> ClassesAndFilters:
     """Classes and filters of one device; empty for none. Raises ParseError."""
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
@@ -100,7 +100,7 @@ def parse_classes(text: str) -> Shown:
             filters += _filter(block)
         else:
             raise ParseError(f"tc class: not a class of HTB or DRR: {_first_line(block)!r}")
-    return Shown(tuple(htb), tuple(drr), tuple(filters))
+    return ClassesAndFilters(tuple(htb), tuple(drr), tuple(filters))
 
 
 def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:

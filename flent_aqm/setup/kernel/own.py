@@ -27,7 +27,7 @@ MORE_SUITES = ("trixie", "sid", "experimental")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class KernelRequest:
     """What a kernel is to be. source: as --source has it, None for that of set-up's kernel;
     patches: (name, content); options: a fragment; tc_files: (queue,
     content of q_QUEUE.c)."""
@@ -55,7 +55,8 @@ def read_options(text: str) -> str:
     return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
 
 
-def build_named(cache: Path, name: str, wishes: Wishes, command: str) -> tuple[NamedKernel, bool]:
+def build_named(cache: Path, name: str, wishes: KernelRequest, command: str
+                ) -> tuple[NamedKernel, bool]:
     """Return the kernel, and whether it had to be built. The caller holds the cache's lock.
 
     Raises SetupError, ConfigError and others; then the name stands for what it stood for.
@@ -87,7 +88,7 @@ def more_of_debian(cache: Path) -> DebianArchive:
     return DebianArchive(cache, "apt-more", MORE_SUITES)
 
 
-def _origin(cache: Path, wishes: Wishes) -> Origin:
+def _origin(cache: Path, wishes: KernelRequest) -> Origin:
     if wishes.source is not None:
         return parse_origin(wishes.source, cache, more_of_debian(cache))
     source = recipe.stock_source()
@@ -101,7 +102,7 @@ def _options_in_words(options: str) -> str:
     return next((word for word in READY_MADE if options == read_options(word)), "options")
 
 
-def _in_words(origin: Origin, wishes: Wishes) -> str:
+def _in_words(origin: Origin, wishes: KernelRequest) -> str:
     if isinstance(origin, DebianOrigin):
         return f"{origin.source.package} {origin.source.version}"
     return f"{wishes.source} ({origin.source.version[:12]})"

@@ -17,7 +17,7 @@ from flent_aqm.sweep.replay.compare import differences
 
 
 @dataclass(frozen=True)
-class Checked:
+class ReplayedRuns:
     """identical: files whose runs were made again with the same result; not_again: why the
     others that were tried can't be made again, by file."""
 
@@ -25,7 +25,7 @@ class Checked:
     not_again: dict[str, str]
 
 
-def check(target: Path, packed: Sequence[Packed], most: int) -> Checked:
+def check(target: Path, packed: Sequence[Packed], most: int) -> ReplayedRuns:
     """Make runs again, at most that many, each test at least once if that many allow it.
 
     Raises BadResult for the first that comes out different.
@@ -46,7 +46,7 @@ def check(target: Path, packed: Sequence[Packed], most: int) -> Checked:
             raise BadResult(f"{one.name}: made again it is different: {found[0]}; an archive of "
                             "it would promise too much. flent-aqm replay shows more")
         identical.append(one.name)
-    return Checked(tuple(identical), not_again)
+    return ReplayedRuns(tuple(identical), not_again)
 
 
 def _chosen(packed: Sequence[Packed], most: int) -> list[Packed]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flent_aqm import __version__
 from flent_aqm.base.words import counted
-from flent_aqm.sweep.archive.check import Checked
+from flent_aqm.sweep.archive.check import ReplayedRuns
 from flent_aqm.sweep.archive.folder import BATCH, DATA, KERNEL, Packed
 
 # SPDX identifiers and names of the licences that fit data.
@@ -57,7 +57,7 @@ REPRODUCED = ("{identical} of {all} runs were made again out of this folder when
               "identical samples, results and counters:")
 
 
-def write_texts(target: Path, packed: Sequence[Packed], checked: Checked, *, title: str,
+def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *, title: str,
                 authors: Sequence[str], licence: str, batch: str) -> None:
     """Write README.md, LICENSE and, with authors, CITATION.cff. authors: "Family, Given"."""
     (target / "README.md").write_text(
@@ -72,7 +72,7 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: Checked, *, tit
             _citation(title, authors, licence), encoding="utf-8")
 
 
-def _readme(target: Path, packed: Sequence[Packed], checked: Checked, title: str, licence: str,
+def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title: str, licence: str,
             batch: str) -> str:
     more = f"| `{BATCH}/{batch}` | the batch that the runs came from |\n" if batch else ""
     if (target / KERNEL).is_dir():
@@ -88,7 +88,7 @@ def _words(text: str) -> str:
     return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
 
 
-def _reproduced(packed: Sequence[Packed], checked: Checked) -> list[str]:
+def _reproduced(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
     if not checked.identical and not checked.not_again:
         return ["No run was made again when this folder was made."]
     lines = [REPRODUCED.format(identical=len(checked.identical), all=len(packed)), ""]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from flent_aqm.sweep.calibrate.points import Measured, Measurements, Setting
+from flent_aqm.sweep.calibrate.points import MeasuredResult, Measurements, Setting
 
 # Of one standard deviation of a measurement: a share of the goodput, a share of the rise of
 # latency and no less than so many ms, a share of the packets per second.
@@ -21,7 +21,7 @@ MOST_GUESSES = 12
 
 Values = tuple[float, ...]  # one for each parameter
 # Several models -> what each does in each setting.
-Simulate = Callable[[Sequence[Values]], Mapping[Values, Sequence[Measured]]]
+Simulate = Callable[[Sequence[Values]], Mapping[Values, Sequence[MeasuredResult]]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Fit:
     parameters: Sequence[Parameter]
     measurements: Measurements
     best: Values
-    table: Mapping[Values, Sequence[Measured]]
+    table: Mapping[Values, Sequence[MeasuredResult]]
 
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Return what explains the measurements as well."""
@@ -81,7 +81,7 @@ class Fit:
         return values[names.index("rx_packet_ns")] if "rx_packet_ns" in names else None
 
 
-def deviations(measurements: Measurements, simulated: Sequence[Measured],
+def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
                packet_ns: float | None) -> Iterable[float]:
     """Yield (model - measurement) / standard deviation, of each goodput, rise of latency, and
     packets per second: 1e9 / cost."""
@@ -95,7 +95,7 @@ def deviations(measurements: Measurements, simulated: Sequence[Measured],
         yield min(1e6, (forwarded / measurements.packets_per_s - 1) / PACKETS_SD)
 
 
-def misfit(measurements: Measurements, simulated: Sequence[Measured],
+def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
            packet_ns: float | None) -> float:
     """Return the sum of squares of deviations()."""
     return sum(one * one for one in deviations(measurements, simulated, packet_ns))
@@ -177,7 +177,7 @@ def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float
     return [one for one in dict.fromkeys(found) if one != best]
 
 
-def _walk(result: Fit, table: dict[Values, Sequence[Measured]], place: int, one: Parameter,
+def _walk(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int, one: Parameter,
           sign: int, simulate: Simulate) -> None:
     """Move one parameter away from the best in growing steps while that explains as much."""
     bound = result.misfit(result.best) + AS_GOOD
@@ -193,7 +193,8 @@ def _walk(result: Fit, table: dict[Values, Sequence[Measured]], place: int, one:
         step = step * step if one.geometric else 2 * step
 
 
-def telling_setting(settings: Sequence[Setting], candidates: Mapping[Values, Sequence[Measured]]
+def telling_setting(settings: Sequence[Setting],
+                    candidates: Mapping[Values, Sequence[MeasuredResult]]
                     ) -> tuple[Setting, str, float] | None:
     """Return the setting in which plausible models differ most, what differs there (`goodput`
     or `latency`), and by how many standard deviations; None where no difference could be told.

@@ -31,7 +31,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredResult:
     """What came of it: goodput of all flows, and by how much the median round-trip time of a
     UDP probe was above that of the idle router; None: not measured."""
 
@@ -44,7 +44,7 @@ class Point:
     """One measurement through the router."""
 
     setting: Setting
-    measured: Measured
+    measured: MeasuredResult
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def parse_point(text: str) -> Point:
                           f"shaper of {rate:g} Mbit/s; give {FORM}")
     rise_ms = None if found.group(5) is None else _number(text, found.group(5))
     return Point(Setting(rate, bool(found.group(3)), int(found.group(1) or 1)),
-                 Measured(goodput_mbps, rise_ms))
+                 MeasuredResult(goodput_mbps, rise_ms))
 
 
 def parse_packets_per_s(text: str) -> float:

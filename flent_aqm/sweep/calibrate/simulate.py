@@ -13,7 +13,7 @@ from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import BadResult, LabError
 from flent_aqm.measure.parsers.iperf3 import parse_iperf3
-from flent_aqm.sweep.calibrate.points import Measured, Setting
+from flent_aqm.sweep.calibrate.points import MeasuredResult, Setting
 from flent_aqm.testbed.virtual import Lab
 
 # Slow start, which is left out, and the time that is measured.
@@ -21,7 +21,8 @@ _WARM_UP_S, _LENGTH_S = 1, 3
 _AQM = "fq_codel"
 
 
-def measure(model: str, settings: Sequence[Setting], *, latency: bool = True) -> list[Measured]:
+def measure(model: str, settings: Sequence[Setting], *, latency: bool = True
+            ) -> list[MeasuredResult]:
     """Return goodput, and rise of latency if asked for, of each setting, all in one boot of the
     lab. Raises LabError when a setting could not be measured.
     """
@@ -43,7 +44,7 @@ def measure(model: str, settings: Sequence[Setting], *, latency: bool = True) ->
         if outcome.status:
             raise LabError(f"a router {model} could not be measured: "
                            f"{lab.stderr.read_text(errors='replace').strip()[-300:]}")
-        return [Measured(_received_mbps((lab.results / f"{number}.json").read_text()),
+        return [MeasuredResult(_received_mbps((lab.results / f"{number}.json").read_text()),
                          _rise_ms(lab.results, number) if latency else None)
                 for number in range(len(settings))]
 

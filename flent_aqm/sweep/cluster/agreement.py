@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequiredVersions:
     """The asking side: a hash of the package's sources, kernel and its version, versions of
     all tools by name."""
 
@@ -30,7 +30,7 @@ class WorkerFacts:
     tools: Mapping[str, str]
 
 
-def refusal(wanted: Wanted, found: WorkerFacts) -> str:
+def refusal(wanted: RequiredVersions, found: WorkerFacts) -> str:
     """Return why a worker can't be used, or ""."""
     if found.package != wanted.package:
         return (f"its flent-aqm has other sources (hash {found.package}, here {wanted.package}); "

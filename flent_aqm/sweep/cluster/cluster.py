@@ -21,7 +21,7 @@ from typing import Any
 from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import LabError, TestbedError
 from flent_aqm.sweep.cluster import worker_side
-from flent_aqm.sweep.cluster.agreement import Wanted, WorkerFacts, refusal
+from flent_aqm.sweep.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.sweep.cluster.extra import load_distributed
 from flent_aqm.sweep.cluster.security import security_for
 from flent_aqm.sweep.run_output import RunOutput
@@ -47,7 +47,7 @@ class Cluster:
     """A scheduler's workers. start(), then make() from as many threads as room() allows, and
     close(); stop() ends all runs at once."""
 
-    def __init__(self, address: str, wanted: Wanted, kernel: Path,
+    def __init__(self, address: str, wanted: RequiredVersions, kernel: Path,
                  say: Callable[[str], None]) -> None:
         self._distributed = load_distributed()
         self._security = security_for(address, "client", {})

@@ -18,7 +18,7 @@ from flent_aqm.base import paths
 from flent_aqm.base.errors import LabError
 from flent_aqm.setup.kernel import locate
 from flent_aqm.setup.parts import tool_versions
-from flent_aqm.sweep.cluster.agreement import Wanted, WorkerFacts
+from flent_aqm.sweep.cluster.agreement import RequiredVersions, WorkerFacts
 from flent_aqm.sweep.run_output import RunOutput, make
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.protocol import FlentRun
@@ -72,7 +72,7 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def run(cell: Cell, wanted: Wanted, sweep: str) -> RunOutput:
+def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     """Make a run."""
     _keep_to_core()
     found = locate.kernel_of(wanted.kernel)

@@ -25,14 +25,14 @@ from flent_aqm.sweep.finish import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """A data file's content, and the cell that it was made from."""
 
     data: Mapping[str, Any]
     cell: Cell
 
 
-def read(path: Path, folder: Path) -> Recorded:
+def read(path: Path, folder: Path) -> RecordedRun:
     """Read a data file; its cell's new data file goes into folder.
 
     Raises BadResult for a file that is damaged or can't be run again, with the reason.
@@ -62,7 +62,7 @@ def read(path: Path, folder: Path) -> Recorded:
         if requested.get("router_model") == "omnia" and "router" not in aqm:
             # A file of the time when that name meant late timers and nothing else.
             requested = {**requested, "router_model": "20us"}
-        return Recorded(file.whole, _cell(run, requested, metadata, path, folder))
+        return RecordedRun(file.whole, _cell(run, requested, metadata, path, folder))
     except (BadResult, ConfigError) as error:
         raise BadResult(f"{path}: {error}") from None
 

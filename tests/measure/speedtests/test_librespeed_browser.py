@@ -17,7 +17,7 @@ import pytest
 from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.runners.speedtest import read_report
-from flent_aqm.measure.speedtests.librespeed_browser import Heard
+from flent_aqm.measure.speedtests.librespeed_browser import PageReport
 from flent_aqm.setup.chosen_tools import chosen_path
 from flent_aqm.setup.librespeed_page import find_worker
 
@@ -72,7 +72,7 @@ def test_page_tells_what_its_script_shows(port: int, tmp_path: Path) -> None:
 
 def test_test_that_failed_is_no_result() -> None:
     """The page shows "Fail" in the place of a number, or nothing if it was aborted."""
-    heard = Heard()
+    heard = PageReport()
     state = {"testState": 4, "dlStatus": "9.00", "ulStatus": "Fail", "pingStatus": "1.00",
              "jitterStatus": "0.00", "at_ms": 1000}
     heard.take(json.dumps(state).encode())

@@ -21,7 +21,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners.speedtest import read_report
 from flent_aqm.measure.speedtests import crusader, ethr, goresponsiveness, librespeed_cli, msak
-from flent_aqm.measure.speedtests.programs import Asked, Line, lines_of
+from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
 from flent_aqm.measure.speedtests.report import Report
 from flent_aqm.measure.speedtests.table import CLIENTS
 
@@ -215,5 +215,5 @@ def test_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 
 def test_address_of_both_kinds() -> None:
     """In the form of URLs."""
-    assert Asked("x", "192.0.2.1", 80, {}).host_and_port == "192.0.2.1:80"
-    assert Asked("x", "2001:db8::1", 80, {}).host_and_port == "[2001:db8::1]:80"
+    assert ProgramCall("x", "192.0.2.1", 80, {}).host_and_port == "192.0.2.1:80"
+    assert ProgramCall("x", "2001:db8::1", 80, {}).host_and_port == "[2001:db8::1]:80"

@@ -16,7 +16,7 @@ import pytest
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
 from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.results.score.shown import Scored
+from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.results.verdict.decide import (
     BETTER,
     MIXED,
@@ -37,7 +37,7 @@ Change = Callable[[str, str, float], float]
 
 
 def side(draw: int, change: Change = lambda cell, metric, value: value, **settings: str
-         ) -> list[Scored]:
+         ) -> list[ScoredFile]:
     """Forty runs whose metrics scatter by 3 %, around another value in each cell. The seed
     alone decides a part of that, as it does in the lab."""
     random = numpy.random.default_rng(draw)
@@ -48,12 +48,12 @@ def side(draw: int, change: Change = lambda cell, metric, value: value, **settin
             values = {name: change(cell, name, float(10 * at * common[number]
                                                      * random.normal(1, 0.03)))
                       for number, name in enumerate(USUAL)}
-            runs.append(Scored(Path(f"{cell}{seed}"), {"flows": cell, "seed": seed, **settings},
+            runs.append(ScoredFile(Path(f"{cell}{seed}"), {"flows": cell, "seed": seed, **settings},
                                  values))
     return runs
 
 
-def verdicts(base: list[Scored], test: list[Scored]) -> Mapping[str, str]:
+def verdicts(base: list[ScoredFile], test: list[ScoredFile]) -> Mapping[str, str]:
     """Of each metric."""
     return {one.metric.name: one.verdict for one in judge(pair(base, test))}
 
@@ -98,7 +98,7 @@ def test_better_follows_the_metric_and_both_is_mixed() -> None:
 def test_differences_that_nobody_cares_about_are_the_same() -> None:
     """One percent, however certain."""
     base = side(1)
-    test = [Scored(run.path, run.settings, {
+    test = [ScoredFile(run.path, run.settings, {
         name: value * 1.01 for name, value in run.values.items()
         if isinstance(value, float)}) for run in base]
     assert set(verdicts(base, test).values()) == {SAME}
@@ -108,7 +108,7 @@ def test_lost_percentiles_have_no_distance_and_are_left_out() -> None:
     """Where a side has too few numbers, the cell says nothing of that metric."""
     base, test = side(1), side(2)
     lost = Unavailable("it is a lost probe", lost=True)
-    test = [Scored(run.path, run.settings, {**run.values, LATENCY: lost})
+    test = [ScoredFile(run.path, run.settings, {**run.values, LATENCY: lost})
             if run.settings["flows"] == "one" else run for run in test]
     effects = next(one for one in judge(pair(base, test)) if one.metric.name == LATENCY).effects
     assert len(effects) == 7
@@ -123,10 +123,10 @@ def test_lost_percentiles_have_no_distance_and_are_left_out() -> None:
     (side(1), side(2), ("qoo",), "no pair of runs has any"),
 ])
 def test_what_can_not_be_judged_is_refused(
-    base: list[Scored], test: list[Scored], names: tuple[str, ...], cause: str
+    base: list[ScoredFile], test: list[ScoredFile], names: tuple[str, ...], cause: str
 ) -> None:
     """In one line that says what is missing."""
-    runs = [[Scored(run.path, run.settings, {
+    runs = [[ScoredFile(run.path, run.settings, {
         name: run.values.get(name, Unavailable("not measured")) for name in METRICS})
         for run in one] for one in (base, test)]
     with pytest.raises(ConfigError, match=cause):
@@ -179,7 +179,7 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
 def test_a_latency_is_judged_by_what_it_has_beyond_the_path() -> None:
     """A wait that grows from 5 to 6 ms is a fifth more, though the round trip of 100 ms grows by
     less than a hundredth."""
-    def at(wait_ms: float, draw: int, target: str) -> list[Scored]:
+    def at(wait_ms: float, draw: int, target: str) -> list[ScoredFile]:
         return [replace(run, values={**run.values, PATH_OWN: 100.0}) for run in side(
             draw, lambda cell, metric, value: 100 + wait_ms + value / 1000
             if metric == LATENCY else value, target=target)]

@@ -12,7 +12,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
 from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Values, fit, telling_setting
 from flent_aqm.sweep.calibrate.points import (
-    Measured,
+    MeasuredResult,
     Measurements,
     Point,
     Setting,
@@ -35,26 +35,26 @@ RING = Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True)
 
 def fit_theory(rates_mbps: Sequence[float], goodputs: Sequence[float]) -> Fit:
     """The fit of late timers, when the lab is what the theory says."""
-    points = [Point(Setting(rate, False), Measured(goodput))
+    points = [Point(Setting(rate, False), MeasuredResult(goodput))
               for rate, goodput in zip(rates_mbps, goodputs, strict=True)]
 
-    def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[Measured]]:
-        return {model: [Measured(mbps) for mbps in by_theory(rates_mbps, model[0])]
+    def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
+        return {model: [MeasuredResult(mbps) for mbps in by_theory(rates_mbps, model[0])]
                 for model in models}
 
     return fit(Measurements(points), [TIMERS], simulate)
 
 
-def saturating(models: Sequence[Values]) -> dict[Values, list[Measured]]:
+def saturating(models: Sequence[Values]) -> dict[Values, list[MeasuredResult]]:
     """A router that passes 900 Mbit/s until its processor is full, and then has a full ring:
     what theory says of cost and ring, at 900 and at 300 Mbit/s."""
-    found: dict[Values, list[Measured]] = {}
+    found: dict[Values, list[MeasuredResult]] = {}
     for timers_us, cost_ns, ring in models:
         capacity_mbps = 1448 * 8e3 / cost_ns if cost_ns else 1e6
         full = capacity_mbps < 860
         found[timers_us, cost_ns, ring] = [
-            Measured(min(860, capacity_mbps), ring * cost_ns / 1e6 if full else 0.05),
-            Measured(by_theory([300], timers_us)[0], 0.05)]
+            MeasuredResult(min(860, capacity_mbps), ring * cost_ns / 1e6 if full else 0.05),
+            MeasuredResult(by_theory([300], timers_us)[0], 0.05)]
     return found
 
 
@@ -91,9 +91,9 @@ def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_k
 def test_telling_setting_is_the_one_in_which_plausible_models_differ_most() -> None:
     """Two models that agree on one setting and not on another."""
     settings = [Setting(300, True), Setting(900, True, 2)]
-    candidates: dict[Values, list[Measured]] = {
-        (1.0,): [Measured(286.0, 0.1), Measured(860.0, 5.0)],
-        (2.0,): [Measured(286.0, 0.1), Measured(860.0, 20.0)]}
+    candidates: dict[Values, list[MeasuredResult]] = {
+        (1.0,): [MeasuredResult(286.0, 0.1), MeasuredResult(860.0, 5.0)],
+        (2.0,): [MeasuredResult(286.0, 0.1), MeasuredResult(860.0, 20.0)]}
     told = telling_setting(settings, candidates)
     assert told is not None
     assert told[:2] == (settings[1], "latency")
@@ -171,7 +171,7 @@ def test_calibrate_with_too_little_or_wrong_words_is_refused_in_a_line(
 def test_measurements_are_read_with_flows_bursts_and_latency() -> None:
     """All that the form allows."""
     read = parse_measurements(["2x900+burst=860/3.1", "800=676", "pps=66700"])
-    assert read.points == [Point(Setting(900, True, 2), Measured(860, 3.1)),
-                           Point(Setting(800, False), Measured(676))]
+    assert read.points == [Point(Setting(900, True, 2), MeasuredResult(860, 3.1)),
+                           Point(Setting(800, False), MeasuredResult(676))]
     assert (read.packets_per_s, read.values) == (66_700, 4)
     assert str(read.points[0].setting) == "2x900+burst"

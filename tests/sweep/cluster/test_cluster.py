@@ -15,7 +15,7 @@ import pytest
 from bench.kills import Here, children, compare, gone
 from flent_aqm.base import paths
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.sweep.cluster.agreement import Wanted, WorkerFacts, refusal
+from flent_aqm.sweep.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 
 from .conftest import Cluster, wait_for
 
@@ -123,7 +123,7 @@ def test_scheduler_that_is_none_is_refused_in_one_line(here: Here, override: str
 
 def test_worker_with_other_sources_or_tools_is_refused_with_what_differs() -> None:
     """Both sides' hashes or versions, and how to mend it."""
-    wanted = Wanted("aaaa", "kkkk", "7.3.4", {"iperf3": "3.12", "lab kernel": "7.3.4"})
+    wanted = RequiredVersions("aaaa", "kkkk", "7.3.4", {"iperf3": "3.12", "lab kernel": "7.3.4"})
     same = WorkerFacts("far", "aaaa", "", False, {"iperf3": "3.12"})
     assert refusal(wanted, same) == ""
     other = WorkerFacts("far", "bbbb", "", True, {"iperf3": "3.12"})
