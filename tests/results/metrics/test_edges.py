@@ -202,7 +202,7 @@ def noticed(start_s: float = 0.0, end_s: float = 10.0, **points: list[tuple[floa
                 NOTHING, NOTHING, NOTHING, {},
                 {field: Points(numpy.array([at for at, _ in given]),
                                numpy.array([value for _, value in given]))
-                 for field, given in points.items()}, {}, {}, {})
+                 for field, given in points.items()}, {}, {})
 
 
 def test_what_is_noticed_counts_from_the_loads_start_to_its_end(make_run: MakeRun) -> None:
