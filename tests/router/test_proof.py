@@ -247,7 +247,7 @@ def test_proof_leaves_out_what_is_the_routers_own(report: ReadBack) -> None:
 
 def test_prove_names_the_router_and_all_that_differs(report: ReadBack) -> None:
     """One line, by which a user sees what to look at."""
-    with pytest.raises(RouterDisagrees, match=r"^the router does not have the settings asked for: "
+    with pytest.raises(RouterDisagrees, match=r"^the router does not have the requested settings: "
                                               r"up: rate.*; up: ceil"):
         prove(replace(ASKED, rate_up_mbps=10.0), report)
     with pytest.raises(RouterDisagrees, match=r"^attic does not have"):

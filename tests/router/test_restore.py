@@ -157,7 +157,7 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, told: str) -
     ({"classes": "class htb 1:1 below 1:"}, "classes of kind htb"),
     ({"classes": "class"}, "as tc shows it as 'class'"),
     ({"qdiscs": "qdisc codel 1: parent 2:1\nqdisc codel 2: parent 1:1"},
-     "wan: its queues hang on each other in a ring"),
+     "wan: its queues are each other's parents, in a ring"),
 ])
 def test_what_could_not_come_back_is_refused_with_what_to_do(
         parts: dict[str, str], said: str) -> None:
