@@ -50,6 +50,8 @@ TESTS = {
 }
 # Place and change -> why no test can tell the defect from the code.
 EQUIVALENT: dict[str, str] = {}
+# Arguments that only forbid: what they would catch isn't done.
+FORBIDDING = {"frozen", "eq", "strict"}
 # So many times longer than without a defect is endless, and thereby found.
 ENDLESS = 5
 # What tests and modules import of others.
@@ -126,8 +128,10 @@ def modules_of(place: str) -> list[Path]:
 def mutants(module: Path) -> Iterator[Mutant]:
     """All defects of a module, one at a time."""
     tree = ast.parse((HERE / module).read_text())
+    forbidding = [node.value for node in ast.walk(tree)
+                  if isinstance(node, ast.keyword) and node.arg in FORBIDDING]
     for node in ast.walk(tree):
-        for attribute, defect in defects_of(node):
+        for attribute, defect in () if node in forbidding else defects_of(node):
             right, before = getattr(node, attribute), ast.unparse(node)
             setattr(node, attribute, defect)
             change = f"{module.relative_to(PACKAGE)}: {before} -> {ast.unparse(node)}"
