@@ -6,6 +6,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,22 @@ def draw_all(files: list[Path], folder: Path) -> list[Path]:
     return [folder / f"{name}.svg" for name in names]
 
 
+@pytest.fixture(scope="module")
+def of_one_file(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Path]]:
+    """Every plot of a test's golden run, drawn once for all that look at them."""
+    @cache
+    def draw(test: str) -> list[Path]:
+        return draw_all([golden(test)], tmp_path_factory.mktemp(test) / "plots")
+
+    return draw
+
+
+def golden(test: str) -> Path:
+    """A run of the test."""
+    run = RUNS / f"{test}.flent.gz"
+    return run if run.exists() else SPEEDTESTS / run.name
+
+
 def refused(picture: Path) -> bool:
     """Whether a plot says in words that it can't be given."""
     text = picture.read_text()
@@ -110,24 +128,25 @@ def curves(picture: Path) -> int:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_every_plot_of_one_file_draws(test: str, tmp_path: Path) -> None:
+def test_every_plot_of_one_file_draws(
+        test: str, of_one_file: Callable[[str], list[Path]]) -> None:
     """Each plot has curves, and neither Flent nor matplotlib complains."""
-    run = RUNS / f"{test}.flent.gz"
-    kept = run if run.exists() else SPEEDTESTS / run.name
-    pictures = draw_all([kept], tmp_path / "plots")
+    pictures = of_one_file(test)
     # A heat map of one run may be refused, or be one colour.
     assert {path.stem for path in pictures if refused(path)} - {"heat_map"} == set(
-        REFUSED.get(test, ["qdisc_over_time", *_NO_MODEL] if kept == run else _NO_MODEL))
+        REFUSED.get(test, ["qdisc_over_time", *_NO_MODEL] if golden(test).parent == RUNS
+                    else _NO_MODEL))
     # Where there was no glitch there is no bar.
     assert ({path.stem for path in pictures if not curves(path) and not refused(path)}
             - {"glitches_per_minute", "heat_map"}) == set()
 
 
 @pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
-def test_every_plot_of_two_files_draws(test: str, tmp_path: Path) -> None:
+def test_every_plot_of_two_files_draws(
+        test: str, tmp_path: Path, of_one_file: Callable[[str], list[Path]]) -> None:
     """With a second file there are more curves, except in those that say less of more."""
-    run = RUNS / f"{test}.flent.gz"
-    one = draw_all([run], tmp_path / "one")
+    run = golden(test)
+    one = of_one_file(test)
     two = draw_all([run, run], tmp_path / "two")
     assert [path.name for path in two if not curves(path) and not refused(path)
             and path.stem not in ("glitches_per_minute", "heat_map")] == []
