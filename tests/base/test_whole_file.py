@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from flent_aqm.base import whole_file
+
 HOLD = """
 import fcntl, pathlib, sys, time
 folder = pathlib.Path(sys.argv[1])
@@ -44,4 +48,33 @@ def test_file_in_progress_that_a_stranger_has_locked_is_written_all_the_same(
             assert writer.returncode == 0
         stranger.kill()
     assert (tmp_path / "data").read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_file_in_progress_is_not_taken_for_an_abandoned_one(tmp_path: Path) -> None:
+    """Its lock shows that it is in use; without, it was left by a process that is gone."""
+    left, other = tmp_path / ".left.1.part", tmp_path / "left.part"
+    left.touch()
+    other.touch()
+    with whole_file.written_whole(tmp_path / "data") as file:
+        file.write(b"whole")
+        whole_file.remove_abandoned([tmp_path])
+        assert not left.exists()
+        assert not (tmp_path / "data").exists()
+    assert (tmp_path / "data").read_bytes() == b"whole"
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "left.part"}
+
+
+def test_file_whose_writer_fails_stays_as_it_was(tmp_path: Path) -> None:
+    """With nothing left beside it."""
+    whole_file.write_text(tmp_path / "data", "before")
+
+    def fail_half_way() -> None:
+        with whole_file.written_whole(tmp_path / "data") as file:
+            file.write(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_half_way()
+    assert (tmp_path / "data").read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
