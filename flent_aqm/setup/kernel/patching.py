@@ -45,9 +45,9 @@ OPTIONAL = {
         "each system call in the lab takes several times as long",
         ("0006-4-kernel-reserved-in-programs.patch",)),
     "0006-6-contiguous-memory-for-the-c-library.patch": Optional(
-        "reading folders of the host takes longer"),
+        "each folder that is read changes mappings which all the lab's processes follow"),
     "0006-7-floating-point-registers-when-needed.patch": Optional(
-        "each system call in the lab takes longer",
+        "each system call in the lab copies the floating-point registers",
         ("0006-5-kernel-in-its-programs-processes.patch",)),
     "0007-read-only-host-files-stay-in-memory.patch": Optional(
         "programs in the lab read their files from the host anew each time"),
