@@ -65,7 +65,7 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
     ("ring", "unknown value 'ring'"),
     ("parking_lots", "did you mean 'parking_lot'"),
     ("clients:99", "whole number from 2 to 16"),
-    ("clients:2+fast", "'fast' is no word"),
+    ("clients:2+fast", "'fast' is not a known word"),
     ("dumbbell:3", "'?dumbbell"),
     ("subscribers:10+plan_mbps=0", "plan_mbps"),
     ("client-router, router-server, a-b", "column 31: a and b are not reached from client"),
