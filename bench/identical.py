@@ -29,6 +29,7 @@ from pathlib import Path
 from bench import disturbances
 from flent_aqm.asked.cross_traffic import BULK, KINDS
 from flent_aqm.asked.test_files import our_tests
+from flent_aqm.asked.wifi.keys import ACCESS_POINTS
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.measure.runners.speedtest import PROGRAMS
 from flent_aqm.setup.chosen_tools import CHOSEN
@@ -63,6 +64,7 @@ OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS
 BUSY = ("omnia+rx_packet_ns=60000+other_work_kind=interrupt+other_work_per_s=100"
         "+other_work_us=500")
 CARDS = "ip netns exec router cat /sys/module/lab_router/parameters/card"
+WIFI = "/sys/module/lab_wifi/parameters/channel"
 RANDOM = "head -c 64 /dev/urandom | od"
 LAB = {
     "lab: iperf3": ["--aqm", "fq_codel", "--rate", "50", "--", "sh", "-c",
@@ -82,6 +84,13 @@ LAB = {
            ("clients:3", "ip netns exec client2 iperf3 -J -c server"),
            ("parking_lot:3", "ip netns exec middle iperf3 -J -c server"),
            ("subscribers:50", "iperf3 -J -R -c server -B sub7"))},
+    # Back-offs that a seed decides, collisions, queues of a driver and of mac80211.
+    **{f"lab: Wi-Fi, {ap}": [
+        "--topology", "clients:3", "--set", "wifi_rates_mbps=2x144.4+7.2", "--set",
+        f"wifi_ap={ap}", "--set", "shaper=none", "--delay", "10", "--", "sh", "-c",
+        ("ip netns exec client3 iperf3 -J -R -c server -p 5202 -t 2 & "
+         f"iperf3 -J -c server -P 4 -t 2; wait; cat {WIFI}; {RANDOM}")]
+       for ap in ACCESS_POINTS},
     "lab: rrul": ["--aqm", "codel", "--rate", "20", "--", "sh", "-c",
                   "cd /tmp && flent rrul -H server -l 5 >&2 && zcat *.flent.gz"],
 }

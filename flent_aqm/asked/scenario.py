@@ -103,6 +103,10 @@ class Scenario:
     tx_queues: int | None = None
     # Who is linked to whom, in the words of asked/topology/.
     topology: str = DUMBBELL
+    # The topology's clients are stations of a Wi-Fi channel, a model: asked/wifi/. "": of none.
+    wifi_rates_mbps: str = ""
+    wifi_ap: str = ""
+    wifi_phy: str = ""
 
     def queue(self, role: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """AQM and parameters of the device that shapes `down` or `up`."""
@@ -244,6 +248,7 @@ class Scenario:
             tx_queues=_tx_queues(given.get("tx_queues")),
             topology=_topology("topology", given.get("topology")),
             **_link_settings(given),  # type: ignore[arg-type]  # checked there
+            **_wifi_settings(given),
         )
         scenario._refuse_odd_pairs()
         return scenario
@@ -277,6 +282,10 @@ class Scenario:
             from flent_aqm.asked.topology.pairs import refuse_odd_pairs
 
             refuse_odd_pairs(self)
+        if self.wifi_rates_mbps:
+            from flent_aqm.asked.wifi.plan import wifi_plan
+
+            wifi_plan(self)
 
     def _refuse_single_queue(self, key: str, name: str) -> None:
         if self.shaper not in ("cake", "none"):
@@ -318,6 +327,16 @@ def _link_settings(given: Mapping[str, object]) -> dict[str, object]:
     from flent_aqm.asked.link.keys import link_settings
 
     return link_settings(given)
+
+
+def _wifi_settings(given: Mapping[str, object]) -> dict[str, str]:
+    """The fields of a Wi-Fi channel; as with a link's."""
+    if not any(value not in (None, "") for key, value in given.items()
+               if key.startswith("wifi_")):
+        return {}
+    from flent_aqm.asked.wifi.keys import wifi_settings
+
+    return wifi_settings(given)
 
 
 def _program(key: str, value: object) -> str:

@@ -68,6 +68,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
         "tools": dict(facts.tools),
         "hosts": dict(facts.testbed.hosts),
         **({"links": dict(outcome.links)} if outcome.links else {}),
+        **({"wifi": dict(outcome.wifi)} if outcome.wifi else {}),
         "virtual_s": outcome.virtual_s,
         "wall_s": round(outcome.wall_s, 3),
         "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

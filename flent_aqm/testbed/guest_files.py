@@ -105,6 +105,7 @@ def write(
         "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
         **_more_of_network(folder, scenario),
         **links(folder, scenario, IN_GUEST),
+        **_wifi(folder, scenario),
         **_cards(scenario),
         "INTERACTIVE": "yes" if interactive else "no",
         "RESULTS": RESULTS_IN_GUEST,
@@ -243,6 +244,15 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
                 f"MODEM_{way}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
             }
     return found
+
+
+def _wifi(folder: Path, scenario: Scenario) -> dict[str, str]:
+    """Variables for a Wi-Fi channel; its modules are imported where there is one."""
+    if not scenario.wifi_rates_mbps:
+        return {}
+    from flent_aqm.testbed.wifi_files import write_wifi
+
+    return write_wifi(folder, scenario)
 
 
 def _cards(scenario: Scenario) -> dict[str, str]:

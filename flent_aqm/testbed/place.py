@@ -45,7 +45,7 @@ def kill_all() -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one command ended: its exit status, what it took, and what its links did.
+    """How one command ended: its exit status, what it took, what its links and its Wi-Fi did.
 
     virtual_s: seconds on the guest's clock from boot to the command's end, None where the
     clock is ours; wall_s: seconds on ours.
@@ -56,6 +56,8 @@ class Outcome:
     wall_s: float
     # For each way of a link that plays a schedule; see link_files.report().
     links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    # Of a Wi-Fi channel; see wifi_files.wifi_report().
+    wifi: Mapping[str, object] = field(default_factory=dict)
 
 
 class RunEnvironment:

@@ -18,6 +18,9 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     if scenario.has_link:
         raise ConfigError(f"link_…, modem_…_buffer_packets: a link that plays a schedule needs the "
                           f"virtual lab's kernel; on testbed {testbed} leave these keys out")
+    if scenario.wifi_rates_mbps:
+        raise ConfigError(f"wifi_rates_mbps: the Wi-Fi channel is a model in the virtual lab's "
+                          f"kernel; on testbed {testbed} leave wifi_… out")
     if max(scenario.base_delay_ms, scenario.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
         raise ConfigError(f"base_delay_ms, dest2_delay_ms: above {defaults.MAX_DELAY_MS:g} ms they "
                           f"need the virtual lab's kernel; on testbed {testbed} give less")

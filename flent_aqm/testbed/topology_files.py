@@ -22,7 +22,7 @@ from flent_aqm.asked.topology.topology import Topology
 
 
 @dataclass(frozen=True)
-class _End:
+class End:
     """One end of a link."""
 
     device: str
@@ -64,7 +64,14 @@ def addresses(topology: Topology) -> list[tuple[str, str]]:
     return found
 
 
-def _ends(graph: Graph) -> Mapping[tuple[Link, str], _End]:
+def first_ends(topology: Topology) -> Mapping[str, End]:
+    """Return each node's end of the link towards the client; of the client, of its only one."""
+    graph = topology.graph
+    ends = _ends(graph)
+    return {node: _first_end(graph, ends, node) for node in graph.nodes}
+
+
+def _ends(graph: Graph) -> Mapping[tuple[Link, str], End]:
     """Link and node -> that end of it."""
     devices: dict[str, int] = {}
     found = {}
@@ -72,13 +79,13 @@ def _ends(graph: Graph) -> Mapping[tuple[Link, str], _End]:
         for end, node in enumerate(link, 1):
             count = devices[node] = devices.get(node, -1) + 1
             device = ("up" if end == 1 else "down") if is_router(node) else f"eth{count}"
-            found[link, node] = _End(device, f"198.18.{number}.{end}",
+            found[link, node] = End(device, f"198.18.{number}.{end}",
                                      f"2001:db8:100:{number:x}::{end}",
                                      f"02:00:00:01:{number:02x}:{end:02x}")
     return found
 
 
-def _links(graph: Graph, ends: Mapping[tuple[Link, str], _End]) -> str:
+def _links(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
     lines = [f"netns add {node}\n" for node in graph.nodes[1:]]
     for link in graph.links:
         words = []
@@ -90,7 +97,7 @@ def _links(graph: Graph, ends: Mapping[tuple[Link, str], _End]) -> str:
     return "".join(lines)
 
 
-def _node(topology: Topology, ends: Mapping[tuple[Link, str], _End], node: str) -> str:
+def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -> str:
     graph = topology.graph
     lines = ["link set dev lo up"]
     own = [link for link in graph.links if node in link]
@@ -123,17 +130,17 @@ def _node(topology: Topology, ends: Mapping[tuple[Link, str], _End], node: str) 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _networks(ends: Mapping[tuple[Link, str], _End], link: Link) -> tuple[str, str]:
+def _networks(ends: Mapping[tuple[Link, str], End], link: Link) -> tuple[str, str]:
     """Return a link's network in IPv4 and in IPv6."""
     end = ends[link, link[0]]
     return f"{end.ipv4.rpartition('.')[0]}.0/24", f"{end.ipv6.rpartition('::')[0]}::/64"
 
 
-def _devices(graph: Graph, ends: Mapping[tuple[Link, str], _End], node: str) -> list[str]:
+def _devices(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> list[str]:
     return [ends[link, node].device for link in graph.links if node in link]
 
 
-def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], _End], node: str) -> _End:
+def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> End:
     """Return the one towards the client; of the client, its only one."""
     return next(ends[link, node] for link in graph.links if node in link)
 

@@ -29,6 +29,7 @@ from flent_aqm.testbed.hang import busy_addresses
 from flent_aqm.testbed.link_files import report
 from flent_aqm.testbed.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
+from flent_aqm.testbed.wifi_files import wifi_report
 
 MEMORY_FOLDER = Path("/dev/shm")
 # The processor's random numbers can't be made to repeat, as the instruction can't be made to
@@ -73,7 +74,8 @@ class Lab(RunEnvironment):
         self._fail_by_program(read_text(out / "router_program_status"),
                               read_text(out / "router_program"))
         self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
-        return replace(outcome, links=report(self._scenario, read_text(out / "links")))
+        return replace(outcome, links=report(self._scenario, read_text(out / "links")),
+                       wifi=wifi_report(self._scenario, read_text(out / "wifi")))
 
     @staticmethod
     def _fail_by_program(status: str, said: str) -> None:

@@ -27,6 +27,7 @@ read -r psched </proc/net/psched
 [ -z "${LINK_UP:-}" ] || echo now >/sys/module/sch_lablink/parameters/start
 run_command
 [ -z "${LINK_UP:-}" ] || cat /sys/module/sch_lablink/parameters/link >/run/lab/out/links
+[ -z "${WIFI:-}" ] || cat /sys/module/lab_wifi/parameters/channel >/run/lab/out/wifi
 read -r uptime _ </proc/uptime
 echo "$uptime" >/run/lab/out/uptime
 [ -z "${OWN_KERNEL:-}" ] || sh "$GUEST_DIR/check_kernel.sh"
