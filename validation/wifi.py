@@ -13,8 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from flent_aqm.asked.wifi.expected import Receiver, by_turns, published
-from flent_aqm.asked.wifi.keys import AIRTIME
+from flent_aqm.asked.wifi.expected import Receiver
 from flent_aqm.asked.wifi.phy import PHYS
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import read_data_file
@@ -35,8 +34,7 @@ ACCESS_POINTS = ("FIFO", "FQ-CoDel", "FQ-MAC", "Airtime")
 LOADS = ("UDP", "TCP")
 HOSTS = ("client", "client2", "client3")
 HEAD = ("load", "access point", "packets in an aggregate", "airtime, %", "Mbit/s",
-        "all, Mbit/s", "by the paper's model", "by turns", "RTT of a fast station, median ms",
-        "p99 ms")
+        "all, Mbit/s", "RTT of a fast station, median ms", "p99 ms")
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
@@ -67,10 +65,6 @@ def _cells(run: Run, load: str) -> Iterator[str]:
     yield _three((100 * one / sum(air) for one in air), digits=0)
     yield _three(mbps)
     yield f"{sum(mbps):.1f}"
-    for analysis in (published, by_turns):
-        # Of TCP, what comes back takes air that neither knows of.
-        told = analysis(PHY, receivers, fair=wifi["ap"] == AIRTIME)
-        yield _three(one.mbps for one in told) if load == "UDP" else DASH
     for statistic in ("median", "p99"):
         value = METRICS[f"latency_loaded_{statistic}_ms"].of(run)
         yield DASH if isinstance(value, Unavailable) else f"{value:.1f}"

@@ -248,7 +248,7 @@ class Scenario:
             tx_queues=_tx_queues(given.get("tx_queues")),
             topology=_topology("topology", given.get("topology")),
             **_link_settings(given),  # type: ignore[arg-type]  # checked there
-            **_wifi_settings(given),
+            **_wifi_settings(given),  # type: ignore[arg-type]  # likewise
         )
         scenario._refuse_odd_pairs()
         return scenario

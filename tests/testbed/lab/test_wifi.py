@@ -196,7 +196,8 @@ def test_wifi_burst_over_an_idle_channel_arrives_when_the_model_says(
     assert len(set(sent.values())) == 1
     chance = _random(7)
     after_ns = round(PHY.sifs_us * 1000 + ack_us(144.4) * 1000)
-    expected, number, at = {}, 0, 0
+    expected: dict[int, int] = {}
+    number = at = 0
     for frames in (1, 1, 32, 32, 32, 2):
         at += _data_ns(frames, 144.4) + after_ns
         expected |= dict.fromkeys(range(number, number + frames), at)
