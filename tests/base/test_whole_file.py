@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +80,15 @@ def test_file_whose_writer_fails_stays_as_it_was(tmp_path: Path) -> None:
         fail_half_way()
     assert (tmp_path / "data").read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_file_whose_name_a_stranger_has_locked_gets_a_lock_of_its_own(tmp_path: Path) -> None:
+    """So it is still known to be in use when the stranger has gone."""
+    part = tmp_path / f".data.{os.getpid()}.part"
+    with part.open("wb") as stranger:
+        fcntl.flock(stranger, fcntl.LOCK_EX)
+        with whole_file.written_whole(tmp_path / "data") as file:
+            stranger.close()
+            file.write(b"whole")
+            whole_file.remove_abandoned([tmp_path])
+    assert (tmp_path / "data").read_bytes() == b"whole"
