@@ -227,4 +227,7 @@ def test_burst_that_new_versions_round_up_is_told_as_shown() -> None:
         assert bursts(f"tc utility, iproute2-{version}", clock)(*shown) == "1600b"
     # No number of bytes gives 6061 ticks there: as shown, without its cell.
     assert bursts("tc utility, iproute2-6.15.0", clock)(*shown) == "1600b"
-    assert bursts("tc utility, iproute2-6.15.0", clock)("1596b", "33Mbit", f"{6046:08x}") == "1597b"
+    cut_off = ("1596b", "33Mbit", f"{6046:08x}")
+    assert bursts("tc utility, iproute2-6.15.0", clock)(*cut_off) == "1597b"
+    for version in ("6.16.0", "7.0.0"):
+        assert bursts(f"tc utility, iproute2-{version}", clock)(*cut_off) == "1596b"
