@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ParseError, TestbedError
+from flent_aqm.router.expected import new_ticks
 from flent_aqm.router.restore.bursts import bursts
 from flent_aqm.router.restore.plan import restore_plan
 from flent_aqm.router.restore.state import parse_state
@@ -231,3 +232,14 @@ def test_burst_that_new_versions_round_up_is_told_as_shown() -> None:
     assert bursts("tc utility, iproute2-6.15.0", clock)(*cut_off) == "1597b"
     for version in ("6.16.0", "7.0.0"):
         assert bursts(f"tc utility, iproute2-{version}", clock)(*cut_off) == "1596b"
+
+
+@pytest.mark.parametrize(("shown", "size_bytes"), [
+    ("2Kb", 2033), ("2Kb", 2040), ("2Kb", 2048), ("2Kb", 2063), ("1Mb", 2**20 + 1023)])
+def test_burst_that_is_shown_as_a_near_unit_comes_back_by_its_ticks(
+        shown: str, size_bytes: int) -> None:
+    """A K may be 15 bytes less or more, an M 1023 more."""
+    clock = parse_state(state()).clock
+    write = bursts("tc utility, iproute2-6.16.0", clock)
+    ticks = new_ticks(size_bytes, 125_000, clock)
+    assert write(f"{shown}/1", "1Mbit", f"{ticks:08x}") == f"{size_bytes}b"
