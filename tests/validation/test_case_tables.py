@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/l4s.md, docs/bbr.md and docs/cake-mq.md have a row for each cell of their
-batches."""
+"""Tables of docs/l4s.md, docs/bbr.md, docs/cake-mq.md and docs/wifi.md have a row for each cell of
+their batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import resource_dir
-from validation import bbr, cake_mq, l4s
+from validation import bbr, cake_mq, l4s, wifi
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -52,6 +52,17 @@ def test_each_cake_has_its_row_within_5_pct_of_what_was_reported() -> None:
              for row in rows("cake-mq.md")}
     assert found == {aqm: pytest.approx(wanted, rel=0.05)
                      for aqm, wanted in cake_mq.REPORTED.items()}
+
+
+def test_each_access_point_of_the_wifi_batch_has_its_rows() -> None:
+    """One for each load; and with airtime fairness the air is shared evenly."""
+    assert set(wifi.ACCESS_POINTS) == values("wifi.batch", "access_point")
+    assert set(wifi.LOADS) == values("wifi.batch", "load")
+    found = rows("wifi.md")
+    assert [(row[0], row[1]) for row in found] == [
+        (load, name) for load in wifi.LOADS for name in wifi.ACCESS_POINTS]
+    shares = [[float(part) for part in row[3].split("/")] for row in found if row[1] == "Airtime"]
+    assert shares == [pytest.approx([100 / 3] * 3, abs=2)] * len(wifi.LOADS)
 
 
 @pytest.mark.parametrize(("scalable", "classic", "said"), [
