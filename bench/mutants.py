@@ -119,6 +119,7 @@ def main() -> int:
                     print(f"{' '.join(tests)}: fail without any defect", file=sys.stderr)
                     return 1
                 limits_s[tests] = ENDLESS * (time.monotonic() - began) + 5
+            before = count
             for mutant in islice(mutants(module), None, None, args.every):
                 if mutant.change in EQUIVALENT:
                     continue
@@ -126,6 +127,7 @@ def main() -> int:
                 if passes_with(tree, mutant, tests, limits_s[tests]):
                     survived += 1
                     print(f"survived: {mutant.number} of {mutant.change}", flush=True)
+            print(f"{module.relative_to(PACKAGE)}: {count - before} defects", flush=True)
     print(f"{count} defects, {survived} survived")
     return 1 if survived else 0
 
