@@ -43,8 +43,9 @@ TESTS = {
                         "tests/results/score"),
     "results/status.py": ("tests/results/test_status.py",),
     "results/score": ("tests/results/score",),
-    "router/restore": ("tests/testbed/ssh", "tests/router"),
-    "router": ("tests/router",),
+    "router/restore": ("tests/router/test_restore.py", "tests/testbed/ssh/test_answers.py"),
+    "router": ("tests/router/test_expected.py", "tests/router/test_proof.py",
+               "tests/router/test_metadata.py", "tests/router/test_dump.py", "tests/router"),
     "measure/parsers": ("tests/measure/parsers", "tests/measure"),
     "base/whole_file.py": ("tests/base/test_whole_file.py", "tests/base"),
 }
