@@ -106,6 +106,8 @@ def test_arrivals_drrs_classes_and_the_device_are_stored() -> None:
     assert counters == {"shaper": {"bytes": 100}, "qdisc": {"drops": 3}, "ingress": {"bytes": 5},
                         "class": {"packets": 9},
                         "drr_classes": {"10:1": {"bytes": 1}, "10:2": {"bytes": 2}}}
+    of_one_queue = as_metadata(ReadBack("7.3.4", "tc", CLOCK, {"up": replace(one, queues=1)}))
+    assert "tx_queues" not in of_one_queue["router"]["up"]  # type: ignore[index]
     device = {"device": "eth1", "txqueuelen_packets": 1000, "tx_queues": 4, "mtu_bytes": 1500,
               "bql_limit_bytes": 9000, "hardware": True, "offloads": {"gso": None}}
     assert as_metadata(ReadBack("7.3.4", "tc", CLOCK, {"up": one}))["router"] == {
