@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench identical kills mutants validate docs dist dist-check deb-check site clean
+.PHONY: help setup packages venv sweep demo test lint bench identical kills mutants validate docs dist dist-check deb-check debug-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make dist      wheels with and without the ready-made lab, and the source archive'
 	@echo 'make dist-check  both wheels tried in a Debian of their own, by the clock'
 	@echo 'make deb-check  the Debian packages built, installed and used in a Debian 13 of their own'
+	@echo 'make debug-check  what a kernel with KASAN and lockdep finds, in each queue'
 	@echo 'make site    the documents as a site, with search and a gallery: build/site'
 	@echo 'make clean   remove .venv and caches of this source tree; results and built tools stay'
 
@@ -95,6 +96,10 @@ dist-check: dist
 # Needs root, mmdebstrap, dpkg-dev and cargo; compiles the lab's kernel.
 deb-check: venv
 	bench/deb_check.sh $(DEB_CHECK_ARGUMENTS)
+
+# Mistakes made on purpose, and every queue, on a kernel that checks itself; compiles a kernel.
+debug-check: setup
+	$(BIN)/python -m bench.debug_kernel $(DEBUG_CHECK_ARGUMENTS)
 
 # The site, to be opened from build/site/index.html or served as it is.
 site: venv

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What looking at many runs costs: scores, figures, and plots over two hundred files.
+"""What looking at many runs costs: scores, figures, flent-gui and plots over two hundred files.
 
     .venv/bin/python -m bench.pictures RESULTS        a folder of data files, of a batch
 
@@ -31,7 +31,10 @@ from rich.table import Table
 
 from bench.memory import memory_mb
 from flent_aqm.results.data_file import SUFFIX
+from tests.gui_window import WINDOW
 
+# The window's processes would outlive it, each waiting for somebody to read what it says.
+OPEN = WINDOW + "load(sys.argv[1:]); window.worker_pool.terminate(); os._exit(0)"
 RESULTS = Path(__file__).parent / "results" / "pictures"
 OURS = Path(sys.executable).with_name("flent-aqm")
 PLOTS = ("latency_tail", "compare_latency_box", "compare_latency_violin", "overlay_latency",
@@ -74,6 +77,9 @@ def main() -> None:
                              [OURS, "score", few, "--format", "csv"], 10))
         costs.append(command(f"figures of {arguments.figures_of} files",
                              [OURS, "figures", many, "-o", folder / "figures"], 60, 1000))
+        costs.append(command(f"flent-gui opens {arguments.plots_of} files",
+                             ["env", "QT_QPA_PLATFORM=offscreen", sys.executable, "-c", OPEN,
+                              *sorted(few.iterdir())], 4))
         costs += plots(sorted(few.iterdir()))
     show(costs)
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%SZ")

@@ -126,8 +126,10 @@ class Lab(RunEnvironment):
             "ifb.numifbs=0", "dummy.numdummies=0",
             "uml_dir=uml",
             "time-travel=inf-cpu", "seccomp=on",
-            # Only in a process of its own does the kernel hear of input at any time.
-            *(["carriers=off"] if self._interactive else []),
+            # The kernel hears of input at any time only in a process of its own, and only that
+            # process has KASAN's shadow memory.
+            *(["carriers=off"] if self._interactive or (
+                scenario.kernel != STOCK and self._kernel.has_kasan) else []),
             f"time-travel-start={defaults.CLOCK_START_NS}",
             # Symbolic links of the host's /proc lead to this process's working folder.
             "--", "/proc/self/cwd/guest/init.pl",

@@ -3,17 +3,41 @@
  * A FIFO with a mistake at its 100th packet, which the txqueuelen of its device chooses. For
  * tests of what becomes of such runs.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <net/pkt_sched.h>
 
-enum { WARNS = 1001, LEAKS, CRASHES, HANGS };
+/* The last three are found by kernels that check their own code: --config debug. */
+enum { WARNS = 1001, LEAKS, CRASHES, HANGS, USES_FREED, SLEEPS, LOCKS_BOTH_WAYS };
 
 struct faulty {
 	unsigned int packets;
 	unsigned int *nowhere;
 };
+
+static DEFINE_SPINLOCK(one);
+static DEFINE_SPINLOCK(other);
+
+static noinline void faulty_use_freed(void)
+{
+	unsigned int *freed = kmalloc(64, GFP_ATOMIC);
+
+	kfree(freed);
+	if (freed)
+		WRITE_ONCE(freed[2], 1);
+}
+
+static noinline void faulty_lock(spinlock_t *first, spinlock_t *second)
+{
+	spin_lock(first);
+	spin_lock(second);
+	spin_unlock(second);
+	spin_unlock(first);
+}
 
 static int faulty_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
@@ -39,6 +63,16 @@ static int faulty_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		case HANGS:
 			while (READ_ONCE(q->packets))
 				cpu_relax();
+			break;
+		case USES_FREED:
+			faulty_use_freed();
+			break;
+		case SLEEPS:
+			msleep(1);
+			break;
+		case LOCKS_BOTH_WAYS:
+			faulty_lock(&one, &other);
+			faulty_lock(&other, &one);
 			break;
 		}
 	}

@@ -31,6 +31,14 @@ class Kernel:
     left_out: tuple[str, ...] = ()
     name: str = STOCK
 
+    @property
+    def has_kasan(self) -> bool:
+        """Tell whether the kernel checks each of its accesses to memory (CONFIG_KASAN)."""
+        try:
+            return "\nCONFIG_KASAN=y\n" in self.path.with_name("config").read_text()
+        except OSError:
+            return False  # FLENT_AQM_KERNEL's, whose configuration isn't known
+
 
 def find_kernel() -> Kernel:
     """Return the kernel for this source tree's options and patches.
