@@ -80,12 +80,13 @@ mutants: venv
 
 # Two wheels and the source archive; the same sources and parts give the same bytes.
 dist: setup
-	@rm -rf dist
+	@# dist/deb is that of deb-check
+	@rm -f dist/*.whl dist/*.tar.gz dist/SHA256SUMS
 	@mkdir -p build dist
 	PYTHONPATH=build_backend $(BIN)/python -W ignore -c "import flent_aqm_backend as backend; \
 	    backend.build_sdist('dist'); backend.build_wheel('dist')" >build/dist.log
 	$(BIN)/python -m build_backend.lab_wheel dist
-	@cd dist && sha256sum * >SHA256SUMS && ls -l
+	@cd dist && sha256sum *.whl *.tar.gz >SHA256SUMS && ls -l
 
 # Both wheels in a Debian without compiler, as nobody, from pip install to the demo's picture.
 # Needs root and mmdebstrap.
