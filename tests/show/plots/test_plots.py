@@ -21,8 +21,8 @@ RUNS = ROOT / "tests" / "golden" / "runs"
 SPEEDTESTS = RUNS.parent / "speedtests"
 TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
 
-# All by forks of one process, as many at once as there are cores: Flent's start costs more than
-# its plots. What goes wrong ends the process (an error), or is printed (Flent's log, Python's
+# All by forks of one process, as many at once as there are cores: Flent's start, and importing
+# what the bridge imports when it is asked for, cost more than a plot. What goes wrong ends the process (an error), or is printed (Flent's log, Python's
 # warnings).
 DRAW_ALL = """\
 import os, sys
@@ -31,6 +31,7 @@ from flent import batch, resultset, settings
 import matplotlib
 matplotlib.use("svg")
 import matplotlib.backends.backend_svg, matplotlib.pyplot
+import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
 
 folder, *files = sys.argv[1:]
 loaded = settings.load([files[0]])
