@@ -36,11 +36,9 @@ FAULTS = {
     1001: ("warns", r"WARNING: .*sch_faulty\.c"),
     1002: ("loses a packet", r"faulty on up \S+ 1p"),
     1003: ("reads at address 0", r"sch_faulty\.c line \d+"),
-    1005: ("writes to freed memory", r"KASAN: slab-use-after-free.*faulty"),
-    1006: ("sleeps where it must not",
-           r"BUG: (scheduling while atomic|sleeping function).*faulty|scheduling while atomic"),
-    1007: ("takes two locks in both orders",
-           r"(possible circular locking dependency|INFO: possible).*faulty|possible circular"),
+    1005: ("writes to freed memory", r"KASAN: slab-use-after-free in faulty_use_freed"),
+    1006: ("may sleep where it must not", r"BUG: sleeping function.*faulty_enqueue"),
+    1007: ("takes two locks in both orders", r"circular locking.*faulty_lock"),
 }
 BATCH = """\
 [Batch::common]

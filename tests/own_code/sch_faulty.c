@@ -3,7 +3,6 @@
  * A FIFO with a mistake at its 100th packet, which the txqueuelen of its device chooses. For
  * tests of what becomes of such runs.
  */
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
@@ -68,7 +67,8 @@ static int faulty_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			faulty_use_freed();
 			break;
 		case SLEEPS:
-			msleep(1);
+			/* This may wait for memory. */
+			kfree(kmalloc(64, GFP_KERNEL));
 			break;
 		case LOCKS_BOTH_WAYS:
 			faulty_lock(&one, &other);
