@@ -102,7 +102,7 @@ def _check(folder: Path) -> int:
         missed += _add(table, f"faulty: {what}", expected, cause,
                        re.search(expected, cause) is not None)
     for aqm in AQMS:
-        found = any(results.glob(f"*-{aqm}{SUFFIX}"))
+        found = any(results.glob(f"*-{aqm}-{NAME}{SUFFIX}"))
         missed += _add(table, aqm, "nothing", "nothing" if found else _cause(results, aqm), found)
     Console().print(table)
     if not results.is_dir():
@@ -117,9 +117,9 @@ def _add(table: Table, queue: str, expected: str, found: str, good: bool) -> int
 
 def _cause(results: Path, end: str) -> str:
     """What a failed run's log gives as its cause; "" where the run didn't fail."""
-    if any(results.glob(f"*-{end}{SUFFIX}")):
+    if any(results.glob(f"*-{end}-{NAME}{SUFFIX}")):
         return ""
-    log = next(iter(results.glob(f"*-{end}.log")), None)
+    log = next(iter(results.glob(f"*-{end}-{NAME}.log")), None)
     return log.read_text().rpartition("--- failed\n")[2].strip() if log else "no log"
 
 
