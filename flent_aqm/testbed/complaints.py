@@ -26,6 +26,8 @@ _TELLERS = re.compile(r"show_stack|dump_stack|__warn|warn_slowpath|panic|segv|si
 # Files of the kind that a user brings.
 _CALLED_BY_NAME = re.compile(r", (?:sch|tcp)_\w+\.c line ")
 _MOST_PLACES = 2000
+# Of a complaint: lockdep lists locks before its trace.
+_MOST_LINES = 150
 LONGEST = 400
 
 
@@ -35,7 +37,7 @@ def first_complaint(log: str, program: Path) -> str:
     lines = [_STAMP.sub("", line).strip() for line in log.splitlines()]
     for number, line in enumerate(lines):
         if any(mark in line for mark in _MARKS):
-            place = _place_of(lines[number:number + 60], program)
+            place = _place_of(lines[number:number + _MOST_LINES], program)
             text = f"{line} ({place})" if place else line
             return text[:LONGEST]
     return ""
@@ -64,26 +66,35 @@ def leak(held: str) -> str:
 
 
 def _place_of(lines: Iterable[str], program: Path) -> str:
-    """Function, file and line that a complaint is about."""
+    """Return function, file and line that a complaint is about, and if they are not the user's,
+    the user's function that called them."""
+    named: list[tuple[str, int]] = []
     for line in lines:
         address = _ADDRESS.search(line)
-        if address:
+        if address and not named:
             return _source_line(int(address[1], 16), program)
-        for name, offset in _PLACE.findall(line):
-            if not _TELLERS.search(name):
-                start = _address_of(name, program)
-                found = _source_line(start + int(offset, 16) - 1, program) if start else ""
-                return found or f"in {name}"
-    return ""
+        named += [(name, int(offset, 16)) for name, offset in _PLACE.findall(line)
+                  if not _TELLERS.search(name)]
+    if not named:
+        return ""
+    starts = _addresses(program)
+    known = [(name, starts[name] + offset - 1) for name, offset in named if name in starts]
+    places = _source_lines([address for _name, address in known], program)
+    first = (places[0] if known and known[0][0] == named[0][0] else "") or f"in {named[0][0]}"
+    own = next((place for place in places if _CALLED_BY_NAME.search(place)), "")
+    if not own or _CALLED_BY_NAME.search(first):
+        return first
+    return f"{first}, called from {own.removeprefix('in ')}"
 
 
-def _address_of(name: str, program: Path) -> int:
+def _addresses(program: Path) -> dict[str, int]:
+    """Return where each function begins, by its name."""
     try:
         listed = run(["nm", program.with_name("linux.debug")])
     except AqmError:
-        return 0
-    found = re.search(rf"^([0-9a-f]+) [tTwW] {re.escape(name)}$", listed, re.MULTILINE)
-    return int(found[1], 16) if found else 0
+        return {}
+    return {name: int(start, 16)
+            for start, name in re.findall(r"^([0-9a-f]+) [tTwW] (\S+)$", listed, re.MULTILINE)}
 
 
 def _source_line(address: int, program: Path) -> str:
