@@ -37,7 +37,7 @@ FAULTS = {
     1002: ("loses a packet", r"faulty on up \S+ 1p"),
     1003: ("reads at address 0", r"sch_faulty\.c line \d+"),
     1005: ("writes to freed memory", r"KASAN: slab-use-after-free in faulty_use_freed"),
-    1006: ("may sleep where it must not", r"inconsistent lock state.*faulty_enqueue, sch_faulty\.c"),
+    1006: ("may sleep where it must not", r"inconsistent lock state.*faulty_enqueue, sch_faulty"),
     1007: ("takes two locks in both orders", r"circular locking.*faulty_lock"),
 }
 BATCH = """\

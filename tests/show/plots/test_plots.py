@@ -22,8 +22,8 @@ SPEEDTESTS = RUNS.parent / "speedtests"
 TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
 
 # All by forks of one process, as many at once as there are cores: Flent's start, and importing
-# what the bridge imports when it is asked for, cost more than a plot. What goes wrong ends the process (an error), or is printed (Flent's log, Python's
-# warnings).
+# what the bridge imports when it is asked for, cost more than a plot. What goes wrong ends the
+# process (an error), or is printed (Flent's log, Python's warnings).
 DRAW_ALL = """\
 import os, sys
 import flent
