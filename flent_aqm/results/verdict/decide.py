@@ -4,7 +4,8 @@
 In each cell the differences between partners are looked at: both have the same seed, so what
 chance does to both falls out. A difference counts when it is unlikely to be chance (paired
 t-test, corrected for the number of cells and metrics by Benjamini and Hochberg, JRSS B 57,
-1995) and large enough that somebody would care.
+1995) and certain to be larger than what nobody cares about: the whole of its interval lies beyond
+that, not its mean alone.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ def _adjusted(probabilities: Sequence[float]) -> list[float]:
 
 def _decided(metric: Metric, effect: Effect, probability: float) -> Effect:
     share = ALIKE_SHARE_BY_UNIT.get(metric.unit, ALIKE_SHARE)
-    matters = abs(effect.difference) > max(share * effect.whole, ALIKE.get(metric.unit, 0.0))
+    smallest = max(effect.low, -effect.high)  # negative where the interval includes 0
+    matters = smallest > max(share * effect.whole, ALIKE.get(metric.unit, 0.0))
     verdict = SAME
     if probability < FALSE_SHARE and matters:
         verdict = BETTER if (effect.difference > 0) == (metric.better == HIGHER) else WORSE

@@ -104,6 +104,21 @@ def test_differences_that_nobody_cares_about_are_the_same() -> None:
     assert set(verdicts(base, test).values()) == {SAME}
 
 
+@pytest.mark.parametrize(("share", "verdict"), [(0.054, SAME), (0.08, WORSE)])
+def test_a_difference_has_to_be_larger_than_what_nobody_cares_about_with_its_interval(
+    share: float, verdict: str
+) -> None:
+    """5.4 % is certainly a difference, and above 5 %; but it may be 4 % as well."""
+    scatter = dict(zip(SEEDS, (-0.014, -0.004, 0.006, 0.001, 0.011), strict=True))
+    base = side(1)
+    test = [ScoredFile(run.path, run.settings, {
+        name: value * (1 + share + scatter[int(str(run.settings["seed"]))])
+        for name, value in run.values.items() if isinstance(value, float)}) for run in base]
+    judged = next(one for one in judge(pair(base, test)) if one.metric.name == LATENCY)
+    assert max(effect.probability for effect in judged.effects) < 0.01
+    assert judged.verdict == verdict
+
+
 def test_lost_percentiles_have_no_distance_and_are_left_out() -> None:
     """Where a side has too few numbers, the cell says nothing of that metric."""
     base, test = side(1), side(2)
