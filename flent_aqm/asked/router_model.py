@@ -219,9 +219,9 @@ def _refuse_useless(key: str, model: RouterModel) -> None:
     cost_ns = model.packet_ns(100)
     if cost_ns * _PROBES_PER_S >= 1e9:
         raise ConfigError(
-            f"{key}: a packet of 100 bytes costs {cost_ns / 1000000.0:g} ms, so this router "
-            f"forwards {1000000000.0 / cost_ns:.0f} packets a second, but the probes alone are "
-            f"{_PROBES_PER_S:g}; give less than {1000.0 / _PROBES_PER_S:g} ms")
+            f"{key}: a packet of 100 bytes costs {cost_ns / 1e6:g} ms, so this router "
+            f"forwards {1e9 / cost_ns:.0f} packets a second, but the probes alone are "
+            f"{_PROBES_PER_S:g}; give less than {1e3 / _PROBES_PER_S:g} ms")
     if model.other_work_per_s * model.other_work_us >= 1e6:
         raise ConfigError(
             f"{key}: other work {model.other_work_per_s:g} times a second for "
