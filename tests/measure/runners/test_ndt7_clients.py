@@ -78,7 +78,8 @@ def test_client_that_is_another_one_is_refused(mlab: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     """No run with M-Lab's client goes for one with the crate's."""
     monkeypatch.setenv("PATH", f"{mlab.parent}:{os.defpath}")
-    with pytest.raises(RunnerCheckError, match=r"ndt7_client=crate: .*/mlab/.* is another"):
+    with pytest.raises(RunnerCheckError,
+                       match=r"ndt7_client=crate: .*/mlab/.* is the other client"):
         words("download", client="crate")
 
 

@@ -192,7 +192,7 @@ def test_queues_that_no_kernel_has_are_refused_before_anything_runs(
     for words, said in (
         (["--aqm", "headdrob"], f"{kernel} has no queue 'headdrob'; did you mean '{QUEUE}'?"),
         (["--aqm", QUEUE, "--aqm-parameter", "limit=50"], "give it as aqm_options = limit 50"),
-        (["--aqm", QUEUE, "--aqm-parameter", "options=limit 50; reboot"], "expected up to"),
+        (["--aqm", QUEUE, "--aqm-parameter", "options=limit 50; reboot"], "expected words of"),
     ):
         done = run("flent-aqm", "lab", "--kernel", kernel, *words, "--", "true", cwd=tmp_path)
         assert done.returncode == 1
