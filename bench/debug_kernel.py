@@ -58,9 +58,8 @@ for_fault = {names}
 filename_extra = ${{txqueuelen}}
 [Batch::clean]
 inherits = common
-for_queue = {queues}
+for_aqm = {queues}
 filename_extra = ${{aqm}}
-{aqms}
 """
 
 
@@ -90,8 +89,7 @@ def _check(folder: Path) -> int:
     (folder / "debug.batch").write_text(BATCH.format(
         kernel=NAME, names=", ".join(f"fault{length}" for length in FAULTS),
         faults="\n".join(f"[Arg::fault{length}]\ntxqueuelen = {length}" for length in FAULTS),
-        queues=", ".join(f"queue_{aqm}" for aqm in AQMS),
-        aqms="\n".join(f"[Arg::queue_{aqm}]\naqm = {aqm}" for aqm in AQMS)))
+        queues=", ".join(AQMS)))
     done = subprocess.run([BIN / "flent", "-B", "debug.batch", "-b", "faults", "-b", "clean"],
                           cwd=folder, check=False, capture_output=True, text=True)
     results = folder / "results"
@@ -116,7 +114,7 @@ def _add(table: Table, queue: str, expected: str, found: str, good: bool) -> int
 
 
 def _cause(results: Path, end: str) -> str:
-    """What a failed run's log gives as its cause; "" where the run didn't fail."""
+    """Return what a failed run's log gives as its cause, "" where the run didn't fail."""
     if any(results.glob(f"*-{end}-{NAME}{SUFFIX}")):
         return ""
     log = next(iter(results.glob(f"*-{end}-{NAME}.log")), None)

@@ -70,12 +70,13 @@ DEFECTS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """What one verdict said. seen: the metrics that weren't the same, with their verdicts."""
+    """What one verdict said. seen: the metrics that weren't the same, with their verdicts; wall_s:
+    of a side's runs, None where they were there already."""
 
     name: str
     seen: dict[str, str]
     said: str
-    wall_s: float = 0.0
+    wall_s: float | None = None
 
 
 def main() -> int:
@@ -117,9 +118,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str) -> list[Comparison]:
         # Flent reads the base.batch of the same folder.
         (folder / "base.batch").write_text(base)
         batch.write_text(_with_seeds_from(text, number * SEEDS))
-        begun_s = time.monotonic()
-        _sweep(batch, folder / "runs", [f"aqm={aqm}"])
-        took_s = time.monotonic() - begun_s
+        took_s = _sweep(batch, folder / "runs", [f"aqm={aqm}"])
         runs = [_with_seed_from_one(run, number * SEEDS) for run in scored([folder / "runs"])]
         if before:
             found.append(_compared(f"seeds {(number - 1) * SEEDS + 1} to {number * SEEDS} and the "
@@ -153,12 +152,13 @@ def power(output: Path, only: str) -> list[Comparison]:
         patch.write_text(_patch(tree, defect))
         name = f"gate-defect{number}"
         subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch], check=True)
-        begun_s = time.monotonic()
-        for side, which in (("base", "stock"), ("test", name)):
+        base_s, test_s = (
             _sweep(resource_dir("batches") / "gate.batch", folder / side,
                    [*defect.overrides, f"kernel={which}"])
+            for side, which in (("base", "stock"), ("test", name)))
+        took_s = None if base_s is None or test_s is None else (base_s + test_s) / 2
         found.append(_compared(defect.name, scored([folder / "base"]), scored([folder / "test"]),
-                               (time.monotonic() - begun_s) / 2))
+                               took_s))
         subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
     return found
 
@@ -174,21 +174,26 @@ def _patch(tree: Path, defect: Defect) -> str:
                                         f"a/{defect.file}", f"b/{defect.file}"))
 
 
-def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile], wall_s: float
-              ) -> Comparison:
+def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
+              wall_s: float | None) -> Comparison:
     judged = judge(pair(base, test), USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged
                             if each.verdict != SAME}, sentence(judged), wall_s)
-    print(f"{name} ({wall_s:.0f} s a side): {one.said}", flush=True)
+    took = "" if wall_s is None else f" ({wall_s:.0f} s a side)"
+    print(f"{name}{took}: {one.said}", flush=True)
     return one
 
 
-def _sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> None:
+def _sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
+    """Run the batch; return the wall seconds that it took, None where its runs are there already,
+    of a comparison before that was stopped."""
     if folder.is_dir() and any(folder.glob("*.flent.gz")):
-        return  # of a run before, which was stopped
+        return None
+    begun_s = time.monotonic()
     subprocess.run([BIN / "flent", "-B", batch, f"--batch-override=output_path={folder}",
                     *(f"--batch-override={each}" for each in overrides)],
                    check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - begun_s
 
 
 if __name__ == "__main__":

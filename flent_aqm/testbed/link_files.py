@@ -5,7 +5,7 @@ has counted."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from flent_aqm.asked.link.plan import link_plans
@@ -34,6 +34,10 @@ def report(scenario: Scenario, counted: str) -> dict[str, Mapping[str, object]]:
     counted: what the kernel said in the end; it was written inside, so anything may be in it."""
     lines = {words[0]: words[1:] for words in map(str.split, counted.splitlines()) if words}
     return {way: {**plan.about,
-                  "counters": {pair[1]: int(pair[2]) for pair in map(
-                      _COUNTER.fullmatch, lines.get(_DEVICES[way], [])) if pair}}
+                  "counters": counters(lines.get(_DEVICES[way], []))}
             for way, plan in link_plans(scenario).items()}
+
+
+def counters(words: Iterable[str]) -> dict[str, int]:
+    """Return the numbers of words such as `packets=7`, and leave out any others."""
+    return {pair[1]: int(pair[2]) for pair in map(_COUNTER.fullmatch, words) if pair}

@@ -40,7 +40,7 @@ WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 # What servers' own certificates are made with, where no browser has to take them: then every
 # handshake is as long as any other. OpenSSL puts addresses of its memory into its random numbers,
 # and they differ where Python is installed elsewhere.
-ONE_LENGTH = {"TLS_KEY": "ed25519"}
+ONE_LENGTH = {"TLS_KEY": defaults.ED25519}
 # The kernel's words when the host's process of one of its programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 

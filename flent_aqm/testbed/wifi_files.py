@@ -11,10 +11,10 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.topology.graph import ROUTER
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.asked.wifi.plan import wifi_plan
+from flent_aqm.testbed.link_files import counters
 from flent_aqm.testbed.topology_files import first_ends
 
 FOLDER = "wifi"
-_WORD = re.compile(r"([a-z_]+)=([0-9]{1,20})")
 _QUEUE = re.compile(r"(down|up)([0-9]{1,2})")
 _NUMBER = re.compile(r"[0-9]{1,20}")
 
@@ -48,7 +48,7 @@ def wifi_report(scenario: Scenario, counted: str) -> dict[str, object]:
     queues: dict[str, dict[str, object]] = {host: {} for host in hosts}
     for words in map(str.split, counted.splitlines()):
         if words[:1] == ["channel"]:
-            channel = {pair[1]: int(pair[2]) for pair in map(_WORD.fullmatch, words[1:]) if pair}
+            channel = counters(words[1:])
         elif words[:1] == ["queue"]:
             names = words[1:]
         elif words and (queue := _QUEUE.fullmatch(words[0])) and all(

@@ -21,6 +21,7 @@ from flent_aqm.asked.link.schedule import (
 )
 from flent_aqm.asked.link.seeded import make, parse_seeded
 from flent_aqm.asked.link.trace import read_trace
+from flent_aqm.asked.link.words import device_line
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
@@ -50,7 +51,7 @@ class LinkPlan:
         """Return the device's line for /sys/module/sch_lablink/parameters/link. file: where the
         guest finds the packed schedule."""
         loss = self.loss or Loss()
-        values = {
+        values: dict[str, int | str] = {
             "limit_bytes": self.limit_bytes, "limit_packets": self.limit_packets,
             "lead_ns": self.lead_ns, "jitter_ns": self.jitter_ns, "seed": self.seed,
             **({"ge_p": _of_2_32(loss.p), "ge_r": _of_2_32(loss.r), "ge_bad": _of_2_32(loss.bad),
@@ -58,9 +59,9 @@ class LinkPlan:
         }
         if self.schedule is not None:
             values |= {"period_ns": self.schedule.period_ns,
-                       "frame_bytes": 0 if self.schedule.counts_frames else _HEADER_BYTES}
-        words = [f"{name}={value}" for name, value in values.items() if value]
-        return " ".join([device, *words, *([f"file={file}"] if self.schedule else [])])
+                       "frame_bytes": 0 if self.schedule.counts_frames else _HEADER_BYTES,
+                       "file": file}
+        return device_line(device, values)
 
 
 def _of_2_32(share: float) -> int:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings of the form NAME+PARAMETER=VALUE+…, as router models have it."""
+"""Settings of the form NAME+PARAMETER=VALUE+…, as router models have it; and a device's line for
+the kernel."""
 
 from __future__ import annotations
 
@@ -36,3 +37,9 @@ def parse_words(key: str, text: str, known: Mapping[str, Model],
                               f"number from {low:g} to {high:g}")
         given[parameter] = number
     return replace(known[name], **given)  # type: ignore[type-var]
+
+
+def device_line(device: str, values: Mapping[str, int | str]) -> str:
+    """Return what a parameter of a module of the lab's kernel takes for a device: its name, and
+    each value that is neither 0 nor empty, as NAME=VALUE."""
+    return " ".join([device, *(f"{name}={value}" for name, value in values.items() if value)])

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from flent_aqm.asked.link.words import device_line
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.topology.graph import ROUTER
 from flent_aqm.asked.topology.topology import Topology, parse_topology
@@ -43,12 +44,12 @@ class WifiPlan:
             "weight_ns": _ns(_WEIGHT_US) if self.ap == AIRTIME else 0,
             "memory_bytes": int(phy.memory_mb * 2**20), "codel_target_us": _TARGET_US,
             "codel_interval_us": _INTERVAL_US, "seed": self.seed}
-        return _line(device, values)
+        return device_line(device, values)
 
     def station(self, host: str, device: str, ipv4: int, ipv6: int) -> str:
         """The line for …/station, with the host's device and its addresses as numbers."""
         rate = self.rates_mbps[host]
-        return _line(device, {
+        return device_line(device, {
             "rate_bit_s": round(rate * 1e6), "ack_ns": _ns(ack_us(rate)), "ipv4": ipv4,
             "ipv6_high": ipv6 >> 64, "ipv6_low": ipv6 % 2**64})
 
@@ -89,7 +90,3 @@ def stations(topology: Topology) -> tuple[str, ...]:
 
 def _ns(us: float) -> int:
     return round(us * 1000)
-
-
-def _line(device: str, values: Mapping[str, int]) -> str:
-    return " ".join([device, *(f"{name}={value}" for name, value in values.items() if value)])

@@ -20,9 +20,9 @@ from aioquic.asyncio import QuicConnectionProtocol, connect, serve
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import QuicEvent, StreamDataReceived
 
-from flent_aqm.base.defaults import QUIC_PORT
+from flent_aqm.base.defaults import ED25519, QUIC_PORT
 from flent_aqm.measure.cross.client import Line, run
-from flent_aqm.measure.ndt7.certificate import ED25519, self_signed_pem
+from flent_aqm.measure.ndt7.certificate import self_signed_pem
 
 ALPN = ["flent-aqm-bulk"]
 OBJECT_BYTES = 1_000_000

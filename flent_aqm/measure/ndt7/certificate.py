@@ -14,14 +14,10 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from flent_aqm.base.defaults import ED25519, P256
 from flent_aqm.base.errors import ConfigError
 
 _VALID_DAYS = 3650
-# Kinds of keys. Every browser takes P-256. Signatures by it are of 70 to 72 bytes, by chance, and
-# by Ed25519 always of 64, so that handshakes are of one length; and no random number goes into
-# them. Chromium refuses that; Go, rustls and OpenSSL's clients take it.
-P256, ED25519 = "p256", "ed25519"
-KEYS = (P256, ED25519)
 # The highest bit that random_serial_number() leaves alone: with it all are of one length.
 _SERIAL_TOP = 1 << 158
 
@@ -46,7 +42,7 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
 def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLContext:
     """Return a context with a new certificate for this host, which exists in memory alone.
 
-    addresses: names or IP addresses that it shall be valid for too; key: one of KEYS.
+    addresses: names or IP addresses that it shall be valid for too; key: one of OWN_KEYS.
     """
     pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},
                           key)
@@ -61,7 +57,7 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
 
 
 def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
-    """Certificate and private key, PEM, one behind the other. kind: one of KEYS."""
+    """Certificate and private key, PEM, one behind the other. kind: one of OWN_KEYS."""
     # Imported here, because it is large and most servers have no need of it.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from flent_aqm.base.defaults import NDT7_PORT, NDT7_TLS_PORT
+from flent_aqm.base.defaults import NDT7_PORT, NDT7_TLS_PORT, OWN_KEYS, P256
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.measure.ndt7.spec import TEST_DURATION_S, Settings
 
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     # The lab's, where every handshake is to be as long as any other: see certificate.py.
-    parser.add_argument("--own-key", choices=("p256", "ed25519"), default="p256", help=SUPPRESS)
+    parser.add_argument("--own-key", choices=OWN_KEYS, default=P256, help=SUPPRESS)
     # Tests of this server needn't last as long as the protocol's.
     parser.add_argument("--duration", type=float, default=TEST_DURATION_S, help=SUPPRESS)
 

@@ -9,7 +9,13 @@ import sys
 from collections.abc import Coroutine
 from typing import Any
 
-from flent_aqm.base.defaults import SPEEDTEST_HTTP3_PORT, SPEEDTEST_PORT, WEBRTC_PORT
+from flent_aqm.base.defaults import (
+    OWN_KEYS,
+    P256,
+    SPEEDTEST_HTTP3_PORT,
+    SPEEDTEST_PORT,
+    WEBRTC_PORT,
+)
 from flent_aqm.base.errors import AqmError
 
 # Of table.py's clients those that are modules here.
@@ -82,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     serve = parts.add_parser("serve")
     serve.add_argument("--tls-port", type=int)
     serve.add_argument("--port", type=int, default=SPEEDTEST_PORT)
-    serve.add_argument("--own-key", choices=("p256", "ed25519"), default="p256")
+    serve.add_argument("--own-key", choices=OWN_KEYS, default=P256)
     http3 = parts.add_parser("serve-http3")
     http3.add_argument("--port", type=int, default=SPEEDTEST_HTTP3_PORT)
     webrtc = parts.add_parser("serve-webrtc")

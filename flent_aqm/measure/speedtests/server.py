@@ -12,6 +12,7 @@ import signal
 import ssl
 from typing import Protocol
 
+from flent_aqm.base.defaults import P256
 from flent_aqm.measure.speedtests.server_http1 import Http1
 from flent_aqm.measure.speedtests.server_http2 import PREFACE, Http2
 from flent_aqm.measure.speedtests.unsent import stop_at_once
@@ -97,7 +98,7 @@ def _context(own_key: str) -> ssl.SSLContext:
 
 
 def serve(port: int, tls_port: int | None = None, *, bind: str | None = None,
-          own_key: str = "p256") -> None:
+          own_key: str = P256) -> None:
     """Serve until SIGINT or SIGTERM, on tls_port over TLS. bind: an address, None for all;
-    own_key: of KEYS in certificate.py. Raises OSError for a port that is taken."""
+    own_key: one of OWN_KEYS. Raises OSError for a port that is taken."""
     asyncio.run(_serve(bind, port, tls_port, own_key))

@@ -13,7 +13,8 @@ from aioquic.asyncio import serve as serve_quic
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
 
-from flent_aqm.measure.ndt7.certificate import ED25519, self_signed_pem
+from flent_aqm.base.defaults import ED25519
+from flent_aqm.measure.ndt7.certificate import self_signed_pem
 from flent_aqm.measure.speedtests.endpoints import Request, answer, request_of
 from flent_aqm.measure.speedtests.quic import Bulk, configuration
 

@@ -8,7 +8,8 @@ import ssl
 
 import pytest
 
-from flent_aqm.measure.ndt7.certificate import ED25519, KEYS, self_signed_context
+from flent_aqm.base.defaults import ED25519, OWN_KEYS
+from flent_aqm.measure.ndt7.certificate import self_signed_context
 
 
 def handshake_bytes(server: ssl.SSLContext) -> tuple[int, int]:
@@ -36,7 +37,7 @@ def test_handshake_with_ed25519_is_always_of_one_length() -> None:
     assert len(lengths) == 1
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", OWN_KEYS)
 def test_handshake_succeeds_with_either_key(key: str) -> None:
     """Both ends send a hello, the server its certificate besides."""
     client, server = handshake_bytes(self_signed_context(["192.0.2.1"], key))
