@@ -71,7 +71,8 @@ def test_small_answers_come_beside_a_download_and_an_upload(server: Server) -> N
             end = connection._end
             assert end is not None
             for stream in end._quic._streams.values():
-                waiting = stream.sender._buffer_stop - stream.sender.next_offset
+                # next_offset goes back to what was lost, of which a busy machine has some.
+                waiting = stream.sender._buffer_stop - stream.sender.highest_offset
                 assert waiting < 2 * PIECE_BYTES + 100
             load.cancel()
 
