@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import BadResult
@@ -53,21 +54,43 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
     Raises BadResult where it ends with another status than 0, with its last line.
     """
     last = ""
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", cwd=folder,
-                          env={**os.environ, "TZ": "UTC"}) as process:
+    process: subprocess.Popen[str] | None = None
+    try:
+        with delayed(signal.SIGTERM):
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True, errors="replace", cwd=folder, env={**os.environ, "TZ": "UTC"})
         assert process.stdout is not None
-        try:
-            for text in process.stdout:
-                last = text.strip() or last
-                yield Line(time.monotonic(), text.rstrip("\n"))
-        except BaseException:
-            # Nobody reads on: what was read has a fault, or this process is to end.
-            process.kill()
-            raise
+        for text in process.stdout:
+            last = text.strip() or last
+            yield Line(time.monotonic(), text.rstrip("\n"))
+        process.wait()
+    finally:
+        # Still running: what was read has a fault, or this process is to end.
+        if process is not None:
+            with process:
+                if process.poll() is None:
+                    process.kill()
     if process.returncode:
         raise BadResult(f"{name} ended with status {process.returncode}: "
                         f"{last[:300] or 'it printed nothing'}")
+
+
+@contextmanager
+def delayed(number: signal.Signals) -> Iterator[None]:
+    """Handle a signal that comes meanwhile at the end.
+
+    Popen() returns only once the program runs. An exception from a signal's handler before that
+    leaves a program that nobody knows.
+    """
+    came: list[int] = []
+    handler = signal.signal(number, lambda *_: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(number, handler)
+    if came:
+        os.kill(os.getpid(), number)
 
 
 def measure(name: str, asked: ProgramCall) -> Report:

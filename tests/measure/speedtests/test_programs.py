@@ -10,11 +10,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,6 +211,26 @@ def test_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
             time.sleep(0.05)
         process.terminate()
         process.wait(30)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_program_ends_also_when_it_has_only_just_started(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM comes while Popen() still works: the program runs, and nobody has its object yet."""
+    class Started(subprocess.Popen[str]):
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **options)
+            (tmp_path / "pid").write_text(str(self.pid))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    try:
+        with pytest.raises(SystemExit):
+            list(lines_of("msak-client", [stand_in(tmp_path, "exec sleep 60")]))
+    finally:
+        signal.signal(signal.SIGTERM, before)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
