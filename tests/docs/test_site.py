@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from flent import settings
 
+from flent_aqm.asked.keys import BATCH_KEYS, PARAMETER_PREFIXES, SCENARIO_KEYS, SWEEP_KEYS
 from flent_aqm.commands.table import COMMANDS, fill
 from tests.show.plots.pictures import PICTURES
 from website.build import gather, requests_of
@@ -23,6 +25,9 @@ from website.gallery import drawings
 ROOT = Path(__file__).resolve().parents[2]
 NAVIGATION = set(re.findall(r": ([\w/-]+\.md)$",
                             (ROOT / "website" / "mkdocs.yml").read_text(), re.MULTILINE))
+DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")),
+             *sorted(ROOT.glob("website/pages/**/*.md")))
+FLENT_SETTINGS = frozenset(action.dest.lower() for action in settings.parser._actions)
 _BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 
@@ -58,12 +63,38 @@ def test_gallery_has_each_plot_once(pages: Path) -> None:
 
 def commands() -> Iterator[tuple[str, str]]:
     """Every line of a block that calls flent-aqm, with the name of its document."""
-    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")),
-                 *sorted(ROOT.glob("website/pages/**/*.md"))):
+    for page in DOCUMENTS:
         for block in _BLOCK.findall(page.read_text(encoding="utf-8")):
             for line in block.replace("\\\n", " ").splitlines():
                 if re.match(r"\s*(sudo )?(\S*/bin/)?flent-aqm \w", line):
                     yield page.name, line.strip()
+
+
+def sweeps() -> Iterator[tuple[str, str]]:
+    """Every line of a block that calls Flent with a batch of ours, with its document's name."""
+    for page in DOCUMENTS:
+        for block in _BLOCK.findall(page.read_text(encoding="utf-8")):
+            for line in block.replace("\\\n", " ").splitlines():
+                if re.match(r"\s*(sudo )?(\S*/bin/)?flent -B batches/", line):
+                    yield page.name, line.strip()
+
+
+@pytest.mark.parametrize(("document", "line"), [*sweeps()])
+def test_batch_and_keys_in_a_document_are_ones_that_there_are(document: str, line: str) -> None:
+    """The file, its batches, and each override: a key of ours, or one that the file has."""
+    words = shlex.split(line, comments=True)
+    options = [*itertools.pairwise(words)]
+    files = [ROOT / "batches" / "base.batch",
+             *(ROOT / word for option, word in options if option == "-B")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    for option, word in options:
+        if option == "-b":
+            assert re.search(rf"^\[Batch::{re.escape(word)}\]$", text, re.MULTILINE), document
+        if option == "--batch-override":
+            key = word.partition("=")[0]
+            assert (key in SCENARIO_KEYS | SWEEP_KEYS | BATCH_KEYS | FLENT_SETTINGS
+                    or key.startswith(PARAMETER_PREFIXES)
+                    or re.search(rf"^{re.escape(key)} *=", text, re.MULTILINE)), document
 
 
 @pytest.mark.parametrize(("document", "line"), [*commands()])
