@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every paper: what it says, and what agrees with it.
 
-Sources and set-ups stand on docs/papers.md, in the section named like the batch.
+docs/papers.md has sources and set-ups, in the section with the batch's name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from validation.papers.claim import Claim, Paper, within
 
 WARE2019 = Paper(
     "ware2019",
-    "five points; the paper's model has a median error of 5 % beside Cubic.",
+    "five percentage points either way. The paper's model has a median error of 5 % beside "
+    "Cubic.",
     "1 Cubic",
     tuple(Claim(cell, "BBR's share, %", 40, 35, 45, measure.share_pct("bbr", 300))
           for cell in ("1 Cubic", "4 Cubic")))
@@ -24,9 +25,9 @@ WARE2019 = Paper(
 _FULL = 100 * PAYLOAD_SHARE
 CARDWELL2016 = Paper(
     "cardwell2016",
-    "a factor of two of what the text says of Cubic, whose figure has a logarithmic scale; "
-    "\"stalls\" as less than 2 % of the link; \"meets this limit\" as 95 % of it or more, "
-    "\"is close\" as 90 %.",
+    "for Cubic at 0.1 % a factor of two, because the paper's figure has a logarithmic scale. "
+    "\"Stalls\" is less than 2 % of the link. \"Meets this limit\" is at least 95 % of the "
+    "limit, and \"is close\" is at least 90 % of it.",
     "cubic, 2 %",
     (Claim("cubic, 0.1 %", "goodput, Mbit/s", _FULL / 10, _FULL / 20, _FULL / 5,
            measure.goodput_mbps(0)),
@@ -40,8 +41,8 @@ CARDWELL2016 = Paper(
 _WINDOWS = {"1 %": (12, 12), "0.1 %": (38, 38), "0.01 %": (120, 187)}
 RFC8312 = Paper(
     "rfc8312",
-    "a quarter; the table is for losses at even distances, and these are at random, some thirty "
-    "of them where they are rarest.",
+    "a quarter. The RFC's table is for losses at even intervals. Losses here are random, and the "
+    "rarest ones are only some thirty in a run.",
     "cubic, 1 %",
     tuple(Claim(f"{control}, {loss}", "mean window, packets", window, *within(window, 25),
                 measure.window_packets(60))
@@ -59,7 +60,7 @@ RFC8312_RTT = Paper(
 _PHASES = ((10, 10, 50), (30, 60, 100), (50, 110, 150), (30, 160, 200), (10, 210, 250))
 PAN2013 = Paper(
     "pan2013",
-    "a quarter of the delay that PIE is told to aim at, which the figure's curve keeps to.",
+    "a quarter of PIE's target delay. The curve of the paper's figure stays within them.",
     "10, 30, 50, 30, 10 flows",
     tuple(Claim("10, 30, 50, 30, 10 flows",
                 f"{flows} flows, {start} to {end} s: mean queueing delay, ms", 20,
@@ -68,7 +69,7 @@ PAN2013 = Paper(
 
 CAO2019 = Paper(
     "cao2019",
-    "ten points around the share that the paper states.",
+    "ten percentage points around the paper's share.",
     "10 MB",
     (Claim("10 kB", "BBR's share, %", 94, 84, 100, measure.share_pct("bbr", 0)),
      Claim("5 MB", "BBR's share, %", 50, 40, 60, measure.share_pct("bbr", 0)),
@@ -76,8 +77,8 @@ CAO2019 = Paper(
 
 APPENZELLER2004 = Paper(
     "appenzeller2004",
-    "two points around the utilisation measured on the paper's router; its model and its "
-    "simulation are up to two points from that.",
+    "two percentage points around the utilisation that the paper measured on its router. The "
+    "paper's model and simulation are up to two points from that.",
     "64 packets",
     tuple(Claim(f"{packets} packets", "utilisation, %", published, published - 2,
                 min(published + 2, 100), measure.utilisation_pct(15))
@@ -100,14 +101,14 @@ def _sawtooth(flows: int) -> tuple[Claim, Claim]:
 
 ALIZADEH2010 = Paper(
     "alizadeh2010",
-    "a fifth; the analysis takes the flows for synchronised, and the paper itself finds smaller "
-    "swings with 40.",
+    "a fifth. The analysis assumes synchronised flows, and the paper itself finds smaller swings "
+    "with 40.",
     "2 flows",
     (*_sawtooth(2), *_sawtooth(10), *_sawtooth(40)))
 
 SCHERRER2022 = Paper(
     "scherrer2022",
-    "a fifth; the model has no room for what Linux adds to the cap.",
+    "a fifth. The model leaves out what Linux adds to the cap.",
     "2 flows, 50 Mbit/s",
     tuple(Claim(f"{flows} flows, {rate} Mbit/s", "median queue, bandwidth-delay products",
                 1, 0.8, 1.2, measure.queue_products(20), digits=2)
