@@ -47,7 +47,7 @@ ESTIMATES = (
      "responsiveness_loaded_rpm_upload"),
     ("RPM, goresponsiveness'", "rpm_goresponsiveness_estimate", "responsiveness",
      "responsiveness_go_rpm"),
-    ("the same of P90", "rpm_goresponsiveness_p90_estimate", "responsiveness",
+    ("the same, with P90", "rpm_goresponsiveness_p90_estimate", "responsiveness",
      "responsiveness_go_p90_rpm"),
     ("Ookla-style, upload, ms", "ookla_style_iqm_upload_ms", "ookla_style",
      "ookla_style_client_latency_iqm_upload_ms"),
