@@ -21,7 +21,7 @@ scheme_qdisc() {
                     rest=${rest#*,}
                 done
                 ;;
-            *) die "aqm_${parameter}: of ${aqm} nothing is known here; give aqm_options" ;;
+            *) die "aqm_${parameter}: flent-aqm does not know the parameters of ${aqm}; give them in aqm_options" ;;
         esac
     done
     printf '%s' "${words}"

@@ -105,7 +105,7 @@ run_ssh() {
     address=${testbed#ssh://}
     port=
     case ${address} in
-        -* | *@-*) die "testbed=${testbed}: a host's name does not begin with -" ;;
+        -* | *@-*) die "testbed=${testbed}: a host name can't begin with -" ;;
         *]:*) port=${address##*:} ;;
         *]) ;;
         *:*) port=${address##*:} ;;
@@ -143,7 +143,7 @@ over_ssh() {
     )
     case ${status} in
         255) exit 1 ;; # ssh has said why
-        141 | '') die "testbed=${testbed}: it answered more than ${answer_limit_bytes} bytes" ;;
+        141 | '') die "testbed=${testbed}: the router's answer is longer than ${answer_limit_bytes} bytes" ;;
         *) exit "${status}" ;;
     esac
 }
@@ -161,7 +161,7 @@ on_router() {
             ;;
         ssh://*)
             [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||
-                die "testbed=${testbed}: a router behind ssh is set by a sweep alone, which restores it; see docs/real-routers.md"
+                die "testbed=${testbed}: only a sweep may set a router behind ssh, because a sweep also restores it; see docs/real-routers.md"
             files="defaults.sh guard.sh ${1#"${hooks}/"} settings.sh queues.sh read_back.sh router.sh"
             shift
             case " $*" in
@@ -299,7 +299,7 @@ apply_queues() {
 }
 
 case ${routers} in
-    '' | *[!a-z0-9,]* | ,* | *,,*) die "routers: '${routers}'; expected names with commas between" ;;
+    '' | *[!a-z0-9,]* | ,* | *,,*) die "routers: '${routers}'; expected names separated by commas" ;;
     *) ;;
 esac
 while :; do

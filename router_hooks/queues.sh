@@ -176,15 +176,15 @@ check_settings() {
     one_of only "${only}" 'both down up'
     case ${shaper}${tiers}${burst_shaping} in
         htb1* | *1no | htb3no) ;;
-        htb3yes) die 'tiers=3: goes without burst_shaping' ;;
+        htb3yes) die 'tiers=3: does not work with burst_shaping; leave out one of them' ;;
         *3*) die "tiers=3: needs shaper=htb, not ${shaper}" ;;
         *) die "burst_shaping: needs shaper=htb, not ${shaper}" ;;
     esac
     check_subscribers
     case ${shaper}:${aqm} in
         cake:cake | cake:cake_mq | none:cake_mq) ;;
-        cake:*) die "shaper=cake: is AQM and shaper in one; give aqm=cake, not ${aqm}" ;;
-        *:cake_mq) die "aqm=cake_mq: stands on the device's own queues; give shaper=cake, not ${shaper}" ;;
+        cake:*) die "shaper=cake: cake is AQM and shaper in one; give aqm=cake, not ${aqm}" ;;
+        *:cake_mq) die "aqm=cake_mq: cake_mq works only on the device's own queues; give shaper=cake, not ${shaper}" ;;
         *) ;;
     esac
     case ${txqueuelen} in

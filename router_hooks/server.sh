@@ -43,7 +43,7 @@ start() {
     for process in ${launched}; do
         kill -0 "${process}" 2> /dev/null || {
             said=$(tail -n 1 "${state_folder}/output")
-            die "${kind} does not run on port $*: ${said:-it ended at once}"
+            die "${kind} does not run on port $*: ${said:-its process ended at once}"
         }
     done
 }
@@ -56,7 +56,7 @@ delay() {
     put_back "${state_folder}/plan" "${found}"
     [ "$2" -gt 0 ] || return 0
     ip link add flent-ifb type ifb ||
-        die "the server can't make an IFB device (CONFIG_IFB), which delay needs"
+        die "delay needs an IFB device, but the server can't make one (CONFIG_IFB)"
     ip link set dev flent-ifb up
     lines="qdisc replace dev $1 root netem delay $2us limit 1000000
 qdisc add dev $1 clsact

@@ -41,7 +41,7 @@ held() {
 need_session() {
     get token
     if [ -z "${token}" ] || [ "${value}" != "${token}" ] || [ -e "${state_folder}/restoring" ]; then
-        die "this sweep no longer holds the router: it was restarted, or restored by its watchdog"
+        die "this sweep no longer holds the router: the router has restarted, or its watchdog has restored it"
     fi
     get devices
     devices=${value}
@@ -60,7 +60,7 @@ sqm_is_active() {
 refuse_held() {
     held
     if [ -e "${state_folder}/restoring" ]; then
-        die "${told}, and is being restored; try again in ${watchdog_limit_s} s"
+        die "${told}; the router is being restored now; try again in ${watchdog_limit_s} s"
     elif alive watchdog || alive owner; then
         die "${told}; if that sweep is gone, its watchdog restores the router within ${watchdog_limit_s} s"
     fi
@@ -208,7 +208,7 @@ finish() {
                 sleep 1
                 tries=$((tries + 1))
             done
-            [ ! -d "${state_folder}" ] || die "another process restores the router, but doesn't end"
+            [ ! -d "${state_folder}" ] || die "another process is restoring the router and has not ended in ${watchdog_limit_s} s"
             ;;
         *) die "the router is not as it was found: ${difference}" ;;
     esac
@@ -216,14 +216,14 @@ finish() {
 
 restore() {
     if [ ! -d "${state_folder}" ]; then
-        printf 'nothing to restore: nobody holds this router\n'
+        printf 'nothing to restore: no sweep holds this router\n'
         return
     fi
     held
     if [ ! -e "${state_folder}/watchdog" ]; then
-        alive owner && die "${told}, which has only just begun"
+        alive owner && die "${told}; that sweep has only just begun, so try again in some seconds"
         rm -rf "${state_folder}"
-        printf 'was %s; it had changed nothing\n' "${told}"
+        printf 'was %s; that sweep had changed nothing\n' "${told}"
         return
     fi
     get watchdog
@@ -267,7 +267,7 @@ case ${command} in
         ;;
     clear)
         need_session
-        [ -e "${state_folder}/plan" ] || die 'there is no plan to come back yet'
+        [ -e "${state_folder}/plan" ] || die 'no plan to restore the router is stored yet'
         put_lengths "${state_folder}/plan"
         for device in ${devices}; do
             clear_device "${device}"

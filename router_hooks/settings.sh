@@ -14,7 +14,7 @@ unfilled() {
 take_settings() {
     for setting in "$@"; do
         value=${setting#*=}
-        unfilled "${setting}" && die "${setting}: the batch left this variable unfilled; set it there"
+        unfilled "${setting}" && die "${setting}: the batch leaves this variable unfilled; set it in the batch"
         case ${setting} in
             aqm=*) aqm=${value} ;;
             rate_down_mbps=*) rate_down_mbps=${value} ;;
@@ -32,7 +32,7 @@ take_settings() {
             dev_down=*) dev_down=${value} ;;
             dev_up=*) dev_up=${value} ;;
             dev_ifb=*) dev_ifb=${value} ;;
-            aqm_options=*[!A-Za-z0-9_.%:,-]*) die "${setting}: expected letters, digits and _ . % : - in words with commas between" ;;
+            aqm_options=*[!A-Za-z0-9_.%:,-]*) die "${setting}: expected words of letters, digits and _ . % : -, separated by commas" ;;
             aqm_options=?*) overrides="${overrides} ${setting#aqm_}" ;;
             aqm_*[!A-Za-z0-9_=.-]*) die "${setting}: expected letters, digits, dots and hyphens only" ;;
             aqm_?*=?*) overrides="${overrides} ${setting#aqm_}" ;;
@@ -43,7 +43,7 @@ take_settings() {
 
 check_device() {
     case $2 in
-        '' | . | .. | *[!A-Za-z0-9_.@-]*) die "$1: '$2' is not a name of a network device" ;;
+        '' | . | .. | *[!A-Za-z0-9_.@-]*) die "$1: '$2' is not a valid name of a network device" ;;
         *) [ -d "/sys/class/net/$2" ] || die "$1: the router has no device '$2'" ;;
     esac
 }
@@ -53,7 +53,7 @@ take_flag() {
     case $2 in
         [Yy][Ee][Ss] | [Tt][Rr][Uu][Ee] | [Oo][Nn] | 1) flag=yes ;;
         [Nn][Oo] | [Ff][Aa][Ll][Ss][Ee] | [Oo][Ff][Ff] | 0) flag=no ;;
-        *) die "$1: '$2' is neither on nor off; give yes or no" ;;
+        *) die "$1: '$2' is not yes or no" ;;
     esac
 }
 
@@ -68,7 +68,7 @@ take_rate() {
     esac
     finer=${fraction#??????}
     case ${finer} in
-        *[!0]*) die "$1: '$2' Mbit/s has more than 6 decimals; tc knows no part of a bit/s" ;;
+        *[!0]*) die "$1: '$2' Mbit/s has more than 6 decimals; the smallest unit in tc is 1 bit/s" ;;
         *) rate_bit_s=${2%%.*}${fraction%"${finer}"} ;;
     esac
     while :; do

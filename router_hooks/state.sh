@@ -19,8 +19,8 @@ die() {
 check_devices() {
     for device in ${devices}; do
         case ${device} in
-            . | .. | *[!A-Za-z0-9_.@-]*) die "'${device}' is not a name of a network device" ;;
-            *) [ -d "/sys/class/net/${device}" ] || die "there is no device '${device}' here" ;;
+            . | .. | *[!A-Za-z0-9_.@-]*) die "'${device}' is not a valid name of a network device" ;;
+            *) [ -d "/sys/class/net/${device}" ] || die "the router has no device '${device}'" ;;
         esac
     done
 }

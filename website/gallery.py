@@ -12,8 +12,8 @@ from pathlib import Path
 from tests.show.plots.pictures import PICTURES, Picture
 
 ROOT = Path(__file__).resolve().parents[1]
-ABOUT = ("Every plot, drawn by the command below it from runs in `tests/golden/` when this "
-         "site was built. [Plots](plots.md) says more of each.")
+ABOUT = ("Here is every plot. The command below a plot drew it from runs in `tests/golden/` "
+         "when this site was built. [Plots](plots.md) describes each plot.")
 # Which of a plot's pictures shows most of it.
 PREFERRED = ("queues-", "both-ways-", "one-")
 

@@ -485,7 +485,7 @@ def _tx_queues(value: object) -> int | None:
 def _device(key: str, value: object) -> str:
     text = str(value)
     if text and not _DEVICE.fullmatch(text):
-        raise ConfigError(f"{key}: {text!r} is not a name of a network device")
+        raise ConfigError(f"{key}: {text!r} is not a valid name of a network device")
     return text
 
 

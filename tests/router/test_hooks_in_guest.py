@@ -52,8 +52,8 @@ REFUSED = {
     "no testbed": ("apply aqm=sfq $rates", "testbed is missing"),
     "unknown testbed": ("apply testbed=moon aqm=sfq $rates", "'moon'; known: virtual, netns"),
     "cake_mq below a shaper": ("apply testbed=virtual aqm=cake_mq $rates",
-                               "stands on the device's own queues; give shaper=cake, not htb"),
-    "ssh": ("apply testbed=ssh://root@r aqm=sfq $rates", "is set by a sweep alone"),
+                               "works only on the device's own queues; give shaper=cake, not htb"),
+    "ssh": ("apply testbed=ssh://root@r aqm=sfq $rates", "only a sweep may set a router"),
     "unknown command": ("put testbed=virtual aqm=sfq $rates", "known: apply, read-back, undo"),
     "no command": ("", "known: apply, read-back, undo"),
 }

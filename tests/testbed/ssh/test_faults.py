@@ -11,7 +11,8 @@ pytestmark = pytest.mark.lab
 InGuest = Callable[..., list[str]]
 
 ROUTER = "ssh://root@203.0.113.1"
-GONE = "this sweep no longer holds the router: it was restarted, or restored by its watchdog"
+GONE = ("this sweep no longer holds the router: the router has restarted, or its watchdog has "
+        "restored it")
 
 
 def test_hook_when_cut_off_anywhere_does_nothing(in_guest: InGuest) -> None:
@@ -116,7 +117,7 @@ def test_lock_when_left_behind_is_told_and_restored_by_hand(in_guest: InGuest) -
     assert lines[1].endswith("but its watchdog is gone; restore it with flent-aqm restore "
                              "--testbed ADDRESS")
     assert lines[2].startswith("restored; was held by root@client")
-    assert lines[3:] == ["as found", "again", "nothing to restore: nobody holds this router"]
+    assert lines[3:] == ["as found", "again", "nothing to restore: no sweep holds this router"]
 
 
 def test_sweep_when_the_router_was_restored_may_not_go_on(in_guest: InGuest) -> None:
@@ -185,5 +186,6 @@ END
         echo "status $?"
     """)
     assert lines[:3] == [
-        f"router hook: testbed={ROUTER}: it answered more than 1000000 bytes", "status 2", "cut"]
+        f"router hook: testbed={ROUTER}: the router's answer is longer than 1000000 bytes",
+        "status 2", "cut"]
     assert lines[3:] == ["]0;title[31mred", "   [   2   J   x  \\n", "]0;title[31mred", "status 3"]
