@@ -86,8 +86,8 @@ def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
 def _commands() -> Iterator[str]:
     # The width of the help is the terminal's
     os.environ["COLUMNS"] = "88"
-    yield ("# Commands\n\n`flent-aqm` without a command says what to do next. Each section below is "
-           "what `flent-aqm COMMAND --help` prints.\n")
+    yield ("# Commands\n\n`flent-aqm` without a command says what to do next. Each section below "
+           "is the output of `flent-aqm COMMAND --help`.\n")
     for name, command in sorted(COMMANDS.items()):
         parser = fill(argparse.ArgumentParser(prog=f"flent-aqm {name}"), name)
         yield f"## {name}\n\n{command.summary.capitalize()}.\n"

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER",
                         default=Path("archive"), help="new folder (default: archive)")
     parser.add_argument("--batch", type=Path, metavar="FILE",
-                        help="batch file of these runs (default: this package's, if they name one "
-                             "of its batches)")
+                        help="batch file of these runs (default: this package's file, if the runs "
+                             "name one of its batches)")
     parser.add_argument("--title", default="Measurements of queues at a bottleneck",
                         help="title for README and citation")
     parser.add_argument("--author", action="append", default=[], metavar="'FAMILY, GIVEN'",

@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("batch", metavar="BATCH", type=Path,
                         help="a batch file, such as batches/gate.batch")
     parser.add_argument("--source", metavar="SOURCE",
-                        help="a git repository, for --good and --bad; or what the series is "
-                        "applied to (default: the source of set-up's kernel)")
+                        help="the git repository of --good and --bad, or the source that "
+                        "--series patches (default: the source of set-up's kernel)")
     parser.add_argument("--good", metavar="REF", help="a commit that is good; or a version of "
                         "Debian's source packages, such as 7.2.6-1~bpo13+1, with --debian")
     parser.add_argument("--bad", metavar="REF", help="a bad commit or version")

@@ -42,16 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = (
         "Measure your router with one or several bulk TCP flows (iperf3) at two or more HTB "
-        "rates, and give the results: goodput, and by how much the median round-trip time of a "
-        "UDP probe rose. If you can, also give how many packets of 64 bytes the router forwards "
-        "per second. The lab measures the same with router models, and reports which model fits "
-        "best.")
+        "rates, and give the results: goodput, and how much the load raised the median round-trip "
+        "time of a UDP probe. If you can, also give how many packets of 64 bytes the router "
+        "forwards per second. The lab measures the same with router models, and reports which "
+        "model fits best.")
     parser.add_argument("points", nargs="+", metavar="MEASUREMENT", help=FORM)
     parser.add_argument("--base", default="ideal", metavar="MODEL",
                         help="the router model that gives all other parameters, such as omnia "
                              "(default: %(default)s)")
     parser.add_argument("--fit", metavar="NAMES",
-                        help="parameters to fit, with commas: timer_latency_us, rx_packet_ns, "
+                        help="parameters to fit, separated by commas: timer_latency_us, rx_packet_ns, "
                         "rx_ring_packets (default: the first one; all of them where a latency or "
                         "pps is given)")
     parser.add_argument("--highest", type=int, default=60, metavar="US",

@@ -54,31 +54,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shaper", default="htb",
                         help=f"one of {', '.join(defaults.SHAPERS)}")
     parser.add_argument("--tiers", default="1", metavar="N",
-                        help="1, or 3: HTB with a queue each for EF, the rest, background")
+                        help="1, or 3: HTB with one queue each for EF, other traffic and "
+                             "background")
     parser.add_argument("--ingress", default="lan",
-                        help="where the download is shaped: lan, on what leaves towards the "
-                        "client, or ifb, on what arrives from the server")
+                        help="where the router shapes the download: lan, when packets leave "
+                        "towards the client; or ifb, when they arrive from the server")
     parser.add_argument("--txqueuelen", metavar="PACKETS",
                         help="txqueuelen of the router's shaped devices")
     parser.add_argument("--delay", metavar="MS", default="0",
                         help="round-trip delay added at the server")
     parser.add_argument("--topology", metavar="NAME", default=DUMBBELL,
                         help="hosts and routers: parking_lot:N, clients:N, subscribers:N, or "
-                        "links of your own (docs/topology.md; default: %(default)s)")
+                        "your own links (docs/topology.md; default: %(default)s)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
-                        help="any other key of a batch that shapes the testbed, such as "
+                        help="any other batch key that describes the testbed, such as "
                         "modem_mbps=20 or dest2_delay_ms=30")
     parser.add_argument("--router-model", default="ideal",
-                        help=f"{', '.join(KNOWN_ROUTERS)} or a timer latency like 12us; parameters "
-                        "of it by --set router_NAME=VALUE or as omnia+NAME=VALUE")
+                        help=f"{', '.join(KNOWN_ROUTERS)} or a timer latency like 12us; to change "
+                        "a model's parameters: --set router_NAME=VALUE, or omnia+NAME=VALUE")
     parser.add_argument("--kernel", metavar="NAME", default=STOCK,
                         help="a kernel of flent-aqm kernel list (default: %(default)s)")
     parser.add_argument("--seed", metavar="N",
                         help="seed of all randomness in the lab (default: "
                         f"{defaults.LAB_SEED})")
     parser.add_argument("--results", metavar="DIR", type=Path,
-                        help="folder that gets the files which COMMAND writes into its current "
-                             "folder (default: your current folder); everything else is read-only")
+                        help="folder for the files that COMMAND writes into its current folder "
+                             "(default: your current folder); everything else is read-only")
     parser.add_argument("--mlab-server", action="store_true",
                         help="run M-Lab's ndt-server, which must be on PATH, instead of this "
                              "package's")

@@ -13,9 +13,9 @@ from flent_aqm.testbed.ssh.connection import Connection
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.description = (
-        "Restore a router or server whose sweep ended without restoring it, and unlock it. A "
-        "sweep that is still running there fails. The watchdog on the router does the same by "
-        "itself within 60 s of a sweep's end.")
+        "Restore a router or server whose sweep ended without restoring it, and unlock it. If "
+        "a sweep is still running there, it fails. Without this command, the router's own watchdog "
+        "restores it within 60 s of a sweep's end.")
     parser.add_argument("--testbed", metavar="ADDRESS", required=True,
                         help="ssh://[user@]host[:port], as in the batch")
 

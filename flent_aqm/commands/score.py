@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool", metavar="SETTING,...",
                         help="with --by: put runs that differ in these settings into one line; "
                              "'all' for any setting (default: keep them apart)")
-    parser.add_argument("--list", action="store_true", help="list all metrics and end")
+    parser.add_argument("--list", action="store_true", help="list all metrics and exit")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--update", action="store_true",
                         help="look for a newer kernel source, irtt and tc than those in use")
     parser.add_argument("--speedtests", metavar="NAME", nargs="*",
-                        help="also speed tests of others, all or those named: "
-                        f"{', '.join(OPTIONAL)}; what can't be had is skipped")
+                        help="also get speed tests of other projects, all or those named: "
+                        f"{', '.join(OPTIONAL)}; set-up skips what it can't get")
 
 
 def _fetch_tc_headers(cache: Path) -> None:

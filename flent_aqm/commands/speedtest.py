@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-t", "--time", metavar="SECONDS", type=_length_s,
                         help=f"how long each direction lasts (default: {LENGTH_S})")
     parser.add_argument("-p", "--ping", metavar="HOST",
-                        help="host to ping (default: the one of -H; without -H, "
+                        help="host to ping (default: the host of -H; without -H, "
                         f"{PING_HOST})")
     parser.add_argument("-n", "--number", metavar="N", type=_streams, default=STREAMS,
                         help="streams per direction (default: %(default)s)")
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--concurrent", dest="mode", nargs="?", metavar="SECONDS",
                         action=_Mode, const="", help="download and upload at once")
     parser.add_argument("-i", "--idle", nargs="?", metavar="SECONDS", type=_length_s, const=0,
-                        help="first measure the idle line; without -s and -c only that")
+                        help="first measure the idle line; without -s and -c, measure nothing else")
     parser.add_argument("-Z", "--passphrase", default="",
                         help="passphrase for a netperf server that requires one")
     parser.add_argument("-o", "--output", metavar="FILE.flent.gz", type=Path,

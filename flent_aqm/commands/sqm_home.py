@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder for new runs (default: results/sqm_home-TIME)")
     parser.add_argument("--percent", metavar="N,...",
                         default=",".join(f"{share:g}" for share in SHARES_PCT),
-                        help="shares of the measured line that SQM is set to, in this order "
+                        help="set SQM to these shares of the measured rate, in this order "
                              "(default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="a key of the batch, such as modem_down_mbps=50 or length=5")

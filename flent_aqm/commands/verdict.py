@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", nargs="+", type=Path, metavar="RESULTS", required=True,
                         help="data files, or folders of them, before the change")
     parser.add_argument("--test", nargs="+", type=Path, metavar="RESULTS", required=True,
-                        help="those after the change, with the same settings and seeds")
+                        help="data files, or folders of them, after the change, with the same "
+                             "settings and seeds")
     parser.add_argument("--metrics", metavar="NAME,...", help="compare these metrics")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
                         help="write the page to NAME.md or NAME.html (default: print it)")

@@ -11,7 +11,7 @@ from flent_aqm.base.errors import ConfigError
 def add_jobs(parser: argparse.ArgumentParser, when: str = "") -> None:
     """Add it; args.jobs is then a number above 0, or None for one per core."""
     parser.add_argument("--jobs", type=_jobs, metavar="N",
-                        help=f"files read side by side{when} (default: one per core)")
+                        help=f"number of files to read in parallel{when} (default: one per core)")
 
 
 def _jobs(word: str) -> int:

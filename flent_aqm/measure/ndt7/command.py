@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key", metavar="FILE", help="its private key, PEM")
     parser.add_argument(
         "--congestion-control", default="bbr", metavar="NAME",
-        help="TCP congestion control; without it the kernel's default is used "
+        help="TCP congestion control; a kernel that lacks it uses its own default "
         "(default: %(default)s)",
     )
     # The lab's, where every handshake is to be as long as any other: see certificate.py.
