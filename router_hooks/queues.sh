@@ -176,7 +176,7 @@ check_settings() {
     one_of only "${only}" 'both down up'
     case ${shaper}${tiers}${burst_shaping} in
         htb1* | *1no | htb3no) ;;
-        htb3yes) die 'tiers=3: does not work with burst_shaping; leave out one of them' ;;
+        htb3yes) die "tiers=3: can't be combined with burst_shaping; switch one of them off" ;;
         *3*) die "tiers=3: needs shaper=htb, not ${shaper}" ;;
         *) die "burst_shaping: needs shaper=htb, not ${shaper}" ;;
     esac

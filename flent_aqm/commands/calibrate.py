@@ -51,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the router model that gives all other parameters, such as omnia "
                              "(default: %(default)s)")
     parser.add_argument("--fit", metavar="NAMES",
-                        help="parameters to fit, separated by commas: timer_latency_us, rx_packet_ns, "
-                        "rx_ring_packets (default: the first one; all of them where a latency or "
-                        "pps is given)")
+                        help="parameters to fit, separated by commas: timer_latency_us, "
+                        "rx_packet_ns, rx_ring_packets (default: the first one; all of them if a "
+                        "latency or pps is given)")
     parser.add_argument("--highest", type=int, default=60, metavar="US",
                         help="the highest timer latency to try, in us (default: %(default)s)")
     parser.add_argument("--step", type=int, default=8, metavar="US",

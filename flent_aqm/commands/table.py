@@ -44,7 +44,8 @@ COMMANDS = {
         "flent_aqm.show.demo_picture", "draw latency and throughput of a batch, queue by queue",
         "flent-aqm demo-picture results/quick-2026-01-31T120000 -o demo.png"),
     "doctor": Command(
-        "flent_aqm.commands.doctor", "list every part: found or missing, its version, how to get it",
+        "flent_aqm.commands.doctor", "list every part: found or missing, its version, how to get "
+                                     "it",
         "flent-aqm doctor"),
     "export": Command(
         "flent_aqm.commands.export", "write data files as a table: Parquet, CSV or JSON",

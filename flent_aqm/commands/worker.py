@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scheduler", metavar="ADDRESS",
                         help="address of the scheduler, such as tcp://192.0.2.1:8786 or "
                              "tls://192.0.2.1:8786")
-    parser.add_argument("--jobs", metavar="N", help="number of parallel runs (default: one per core)")
+    parser.add_argument("--jobs", metavar="N",
+                        help="number of parallel runs (default: one per core)")
     parser.add_argument("--host", metavar="ADDRESS",
                         help="address to listen on (default: this machine's address towards the "
                              "scheduler; loopback if the scheduler is on this machine)")
