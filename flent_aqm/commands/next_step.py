@@ -21,7 +21,7 @@ def next_step(here: Path) -> str:
     try:
         find_kernel()
     except ToolMissing:
-        return ("The lab is not set up yet. Next, once, some 10 minutes of compiling:\n"
+        return ("The lab is not set up yet. Set it up once; it compiles for some 10 minutes:\n"
                 "  flent-aqm setup")
     newest = _newest(here / RESULTS)
     if newest is None:
@@ -36,7 +36,7 @@ def next_step(here: Path) -> str:
         return (f"{told}, of {sweep.planned:,} planned. Next, follow the sweep; if it was "
                 f"interrupted, start it again with --batch-resume {plain(name)}:\n"
                 f"  flent-aqm browse {plain(name)}")
-    return (f"{told}. Next, see what they say, or open them in a window:\n"
+    return (f"{told}. Next, write them as a report, or open them in a window:\n"
             f"  flent-aqm report {plain(name)} -o report.html\n"
             f"  flent-gui {plain(name)}/*.flent.gz")
 
