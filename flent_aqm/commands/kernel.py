@@ -36,18 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        "a kernel's source, or "
                        "REPOSITORY@REF (default: the source of set-up's kernel)")
     build.add_argument("--patch", metavar="FILE", type=Path, nargs="+", action="extend", default=[],
-                       help="patches, in their order, applied with -p1 after the lab's")
+                       help="patches to apply with -p1 in this order, after the lab's own")
     build.add_argument("--qdisc", metavar="sch_NAME.c", type=Path, nargs="+", action="extend",
-                       default=[], help="queues; a file replaces the source's file of the same "
-                                        "name")
+                       default=[], help="source files of qdiscs; each replaces the kernel's file "
+                                        "of the same name")
     build.add_argument("--tcp", metavar="tcp_NAME.c", type=Path, nargs="+", action="extend",
-                       default=[], help="congestion controls, likewise")
+                       default=[], help="source files of congestion controls, likewise")
     build.add_argument("--tc", metavar="q_NAME.c", type=Path, nargs="+", action="extend",
-                       default=[], help="a queue's options for tc, as files in iproute2's folder "
-                                        "tc")
+                       default=[], help="files that teach tc a qdisc's options, as in the folder "
+                                        "tc of iproute2")
     build.add_argument("--config", metavar="FRAGMENT",
-                       help="a file with lines CONFIG_NAME=value, or the word debug: lockdep and "
-                       "other checks of the kernel's own; or nat, for the topology clients:N+nat")
+                       help="a file with lines CONFIG_NAME=value; or the word debug, for lockdep "
+                       "and other checks of the kernel; or nat, for the topology clients:N+nat")
     remove = actions.add_parser("remove", help="remove kernels")
     remove.add_argument("names", metavar="NAME", nargs="+")
 
