@@ -158,7 +158,7 @@ add_component() {
 Types:'*) target=$added.sources ;;
         *) target=$added.list ;;
     esac
-    say "netperf is in the component $component: adding it in $target"
+    say "netperf is in the component $component; adding this component in $target"
     printf '# Added by flent-aqm for netperf; may be removed together with it.\n%s\n' "$text" > "$target"
     if apt-get update -q && [ -n "$(candidate netperf)" ]; then
         return 0
@@ -221,7 +221,7 @@ disable_service() {
 }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    fail 'no apt and dpkg here: this set-up knows Debian 12 and 13 and Ubuntu 24.04'
+    fail 'apt and dpkg are missing; this set-up supports Debian 12 and 13 and Ubuntu 24.04'
 fi
 
 rust="cargo>=$rust_oldest"
@@ -241,7 +241,7 @@ if [ "$mode" = --check ]; then
     fail "missing: $missing"
 elif [ "$(id -u)" -ne 0 ]; then
     say "missing: $missing"
-    say 'they need root to install; nothing was changed. Type:'
+    say 'installing these packages needs root; nothing was changed. Run:'
     # not by make, which may be among the missing
     printf "    sudo '%s/packages.sh'\n" "$here" >&2
     exit 1

@@ -21,7 +21,7 @@ if [ "$(cat "$stamp" 2>/dev/null)" = "$base $inputs" ]; then
     exit 0
 fi
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-    say "$python is older than Python 3.11, or not there; name another: make PYTHON=..."
+    say "$python is missing, or older than Python 3.11; name another one: make PYTHON=..."
     exit 1
 }
 

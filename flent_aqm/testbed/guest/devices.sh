@@ -103,7 +103,7 @@ host_tcp() {
     yes) echo 1 >/proc/sys/net/ipv4/tcp_ecn ;;
     accecn)
         echo 3 >/proc/sys/net/ipv4/tcp_ecn || {
-            echo "tcp_ecn=accecn: this kernel has no accurate ECN, in Linux since 6.18"
+            echo "tcp_ecn=accecn: this kernel has no accurate ECN; Linux has it since 6.18"
             exit 1
         }
         ;;
