@@ -61,6 +61,13 @@ def test_gallery_has_each_plot_once(pages: Path) -> None:
     assert all((ROOT / word).is_file() for one in shown for word in one.words[5:])
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_list_in_a_list_is_indented_by_four(document: Path) -> None:
+    """MkDocs takes fewer spaces for the same list."""
+    text = _BLOCK.sub("", document.read_text(encoding="utf-8"))
+    assert re.findall(r"^ {1,3}(?:[-*]|\d+\.) .*", text, re.MULTILINE) == []
+
+
 def commands() -> Iterator[tuple[str, str]]:
     """Every line of a block that calls flent-aqm, with the name of its document."""
     for page in DOCUMENTS:
