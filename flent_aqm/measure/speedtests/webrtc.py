@@ -26,6 +26,7 @@ from aiortc import (
 from av import VideoFrame
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests import webrtc_certificate
 
 WIDTH, HEIGHT, FRAMES_PER_S = 320, 240, 15
 # Of RTP's timestamps of video.
@@ -106,6 +107,7 @@ class End:
     def __init__(self, address: str, length_s: float) -> None:
         # aioice has no other way to leave out the machine's other addresses.
         aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: [address]
+        webrtc_certificate.use()
         self._length_s = length_s
         self._picture = Picture(length_s)
         self._told = Told()

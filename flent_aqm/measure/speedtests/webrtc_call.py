@@ -16,6 +16,7 @@ from statistics import fmean
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.connection import Server
 from flent_aqm.measure.speedtests.report import Report, Way
+from flent_aqm.measure.speedtests.statistics import percentile
 from flent_aqm.measure.speedtests.webrtc import (
     CLOCK_HZ,
     PATIENCE_S,
@@ -27,6 +28,7 @@ from flent_aqm.measure.speedtests.webrtc import (
 # A frame that is later than this behind the fastest can't be shown in time: with 50 ms for camera,
 # coder and screen that makes the 150 ms of ITU-T G.114.
 LATE_MS = 100.0
+FRAME_PERCENTILE = 0.95
 _LONGEST_LINE = 1 << 22
 
 
@@ -100,7 +102,7 @@ def fill(report: Report, direction: str, sender: Told, receiver: Told, began_s: 
         numbers[f"jitter_{direction}_ms"] = fmean(one[2] for one in sender.reports)
         numbers[f"lost_{direction}_percent"] = 100 * max(
             sender.reports[-1][1], 0) / sender.packets
-    numbers[f"frame_{direction}_ms"] = sorted(late_ms)[int(0.95 * (len(late_ms) - 1))]
+    numbers[f"frame_{direction}_ms"] = percentile(late_ms, FRAME_PERCENTILE)
     numbers[f"late_frames_{direction}_percent"] = 100 * fmean(
         one > LATE_MS for one in late_ms)
     numbers[f"lost_frames_{direction}_percent"] = max(
