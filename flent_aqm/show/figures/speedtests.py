@@ -49,14 +49,15 @@ _MOST_SHARE_PCT = 125.0
 class Shown:
     """A speed test as its users see it.
 
-    label, test; rates: metrics of download and upload; latency: metrics of what it shows of
+    label, test; rates: metrics of download and upload, none of a test that takes no more of the
+    line than it needs; latency: metrics of what it shows of
     latency while it loads the line, of which the largest counts, in ms or, for RPM, of which the
     smallest; verdict: how its result is told.
     """
 
     label: str
     test: str
-    rates: tuple[str, str]
+    rates: tuple[str, str] | tuple[()]
     latency: tuple[str, ...]
     verdict: Callable[[Run], str]
 
@@ -164,6 +165,9 @@ TESTS = (
     Shown("Responsiveness\n(IETF's draft)", "responsiveness",
           ("responsiveness_goodput_download_mbps", "responsiveness_goodput_upload_mbps"),
           ("responsiveness_rpm",), _rpm),
+    Shown("WebRTC call", "webrtc_call", (), ("webrtc_rtt_download_ms", "webrtc_rtt_upload_ms"),
+          _texts(("webrtc_late_frames_download_percent", "late {:.0f} % down"),
+                 ("webrtc_late_frames_upload_percent", "late {:.0f} % up"))),
 )
 
 # Runs by test and AQM.
@@ -177,7 +181,7 @@ def row_of(data: DataFile) -> Row | None:
     if about is None:
         return None
     share = {}
-    for way, name in zip(DIRECTIONS, about.rates, strict=True):
+    for way, name in zip(DIRECTIONS, about.rates, strict=bool(about.rates)):
         rate = a_number(run.settings.get("rate_down_mbps" if way == "download"
                                          else "rate_up_mbps"))
         value = known(run, name)

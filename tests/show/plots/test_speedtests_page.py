@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.cli import main
+from flent_aqm.results.data_file import read_data_file
 from flent_aqm.show.figures.speedtests import ADDS, HIDES, NOTHING, TELLS, Row
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "runs"
+CALL = GOLDEN.parent / "speedtests" / "webrtc_call.flent.gz"
 
 
 def test_page_has_a_row_for_each_test_with_its_numbers_and_verdict(
@@ -39,6 +41,22 @@ def test_page_has_a_row_for_each_test_with_its_numbers_and_verdict(
     assert float(ndt7["shown_ms"]) <= float(ndt7["truth_p95_ms"])
     iperf3, = (row for row in rows if row["test"] != "ndt7")
     assert (iperf3["judged"], iperf3["shown_ms"]) == (NOTHING, "")
+
+
+def test_a_call_has_a_latency_and_late_frames_but_no_share_of_the_line(tmp_path: Path) -> None:
+    """It takes what it needs, so that its rate says nothing of the line."""
+    assert main(["figures", str(CALL), "--set", "speedtests", "-o", str(tmp_path)]) == 0
+    table, = tmp_path.glob("*.csv")
+    row, = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    assert row["test"] == "webrtc_call"
+    assert (row["share_download_pct"], row["share_upload_pct"]) == ("", "")
+    numbers = {name: value for part in read_data_file(CALL).metadata["SERIES_META"].values()
+               for name, value in part.get("SPEEDTEST", {}).get("numbers", {}).items()}
+    assert float(row["shown_ms"]) == pytest.approx(
+        max(numbers["rtt_download_ms"], numbers["rtt_upload_ms"]), rel=1e-3)
+    assert row["verdict"] == "; ".join(
+        f"late {numbers[f'late_frames_{way}_percent']:.0f} % {word}"
+        for way, word in (("download", "down"), ("upload", "up")))
 
 
 @pytest.mark.parametrize(("shown_ms", "judged"), [
