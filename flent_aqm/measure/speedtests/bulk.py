@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bulk on a connection of HTTP/2: wide windows, and the content of DATA frames past h2.
 
-h2 takes 80 us for a frame of 16 kB, which on a fast link is most of what a test costs. So h2
-gets all frames but the DATA of streams that are bulk: those whose head didn't say how long they
-are, as h2 would have to count them. Their end reaches it as an empty frame, and their windows
-are ours: h2 never sees them used. Frames: RFC 9113, sections 4.1, 6.1 and 6.9.
+h2 takes 80 us for a frame of 16 kB, which on a fast link is most of what a test costs. So what is
+sent goes past it, too, but for the last frame of a stream; h2's windows are drawn down as by it.
+And of what comes, h2 gets all frames but the DATA of streams that are bulk: those whose head didn't
+say how long they are, as h2 would have to count them. Their end reaches it as an empty frame, and
+their windows are ours: h2 never sees them used. Frames: RFC 9113, sections 4.1, 6.1 and 6.9.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Sequence
 
 import h2.connection
 import h2.settings
+
+from flent_aqm.measure.speedtests.filler import FILLER
 
 _HEADER_BYTES = 9
 _DATA, _WINDOW_UPDATE = 0, 8
@@ -33,6 +36,15 @@ def settings_for_bulk(http: h2.connection.H2Connection) -> None:
         h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 1000})
     http.initiate_connection()
     http.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
+
+
+def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) -> bytes:
+    """Return a DATA frame with so many bytes of filler, which isn't the stream's last, and count
+    them as sent. size: no more than local_flow_control_window() and max_outbound_frame_size
+    allow."""
+    http.outbound_flow_control_window -= size
+    http.streams[stream].outbound_flow_control_window -= size
+    return _frame(_DATA, 0, stream, FILLER if size == len(FILLER) else FILLER[:size])
 
 
 class Inbound:

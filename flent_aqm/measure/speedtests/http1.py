@@ -79,15 +79,15 @@ class Http1Connection(Connection):
             self._taken -= gone
 
     def data_received(self, data: bytes) -> None:
-        now_s = time.monotonic()
         asked = self._request
         if asked is None:
             self.transport.abort()  # an answer that nobody asked for
             return
         if self._awaited:
-            data = self._go_on(asked, data, now_s)
+            data = self._go_on(asked, data)
             if not data:
                 return
+        now_s = time.monotonic()
         try:
             self._http.receive_data(data)
             while True:
@@ -97,7 +97,7 @@ class Http1Connection(Connection):
                     asked.reply.status = event.status_code
                     self._awaited = length_of(event)
                     if self._awaited:
-                        self._go_on(asked, self._http.trailing_data[0], now_s)
+                        self._go_on(asked, self._http.trailing_data[0])
                         return
                 elif isinstance(event, h11.Data):
                     asked.take(event.data)
@@ -109,7 +109,7 @@ class Http1Connection(Connection):
             self.fail(f"its answer is not HTTP/1.1: {fault}")
             self.transport.abort()
 
-    def _go_on(self, asked: PendingRequest, data: bytes, now_s: float) -> bytes:
+    def _go_on(self, asked: PendingRequest, data: bytes) -> bytes:
         """Take what belongs to the answer, past h11; gives the rest."""
         mine, rest = data[:self._awaited], data[self._awaited:]
         self._awaited -= len(mine)
@@ -118,7 +118,8 @@ class Http1Connection(Connection):
         if not self._awaited:
             if self._http.our_state is h11.DONE:
                 self._http = h11.Connection(h11.CLIENT)
-            self._end(asked, now_s)
+            # Only now, as looking at the clock costs more than counting what came.
+            self._end(asked, time.monotonic())
         return rest
 
     def _end(self, asked: PendingRequest, now_s: float) -> None:

@@ -11,7 +11,7 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
-from flent_aqm.measure.speedtests.bulk import Inbound, settings_for_bulk
+from flent_aqm.measure.speedtests.bulk import Inbound, frame_of_filler, settings_for_bulk
 from flent_aqm.measure.speedtests.connection import Connection, Count, PendingRequest, Reply, Server
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.wake import WakeAt
@@ -72,21 +72,26 @@ class Http2Connection(Connection):
                     continue
                 sent = True
                 stream.left -= size
-                self._http.send_data(number, FILLER[:size], end_stream=not stream.left)
-                self._flush()
+                if stream.left:
+                    self.transport.write(frame_of_filler(self._http, number, size))
+                else:
+                    self._http.send_data(number, FILLER[:size], end_stream=True)
+                    self._flush()
                 self.limit.sent(size)
                 if stream.count is not None:
                     stream.count(size)
 
     def data_received(self, data: bytes) -> None:
-        now_s = time.monotonic()
         try:
             for number, piece in self._inbound.split(data):
                 if not number:
+                    # Here, as looking at the clock costs more than counting bulk.
+                    now_s = time.monotonic()
                     for event in self._http.receive_data(piece):
                         self._see(event, now_s)
                     continue
-                self.transport.write(self._inbound.used(number, len(piece)))
+                if opened := self._inbound.used(number, len(piece)):
+                    self.transport.write(opened)
                 if stream := self._streams.get(number):
                     stream.take(piece)
         except h2.exceptions.ProtocolError as fault:

@@ -11,7 +11,7 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
-from flent_aqm.measure.speedtests.bulk import Inbound, settings_for_bulk
+from flent_aqm.measure.speedtests.bulk import Inbound, frame_of_filler, settings_for_bulk
 from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
@@ -46,7 +46,8 @@ class Http2:
                 data = data[len(PREFACE):]
             for stream, piece in self._inbound.split(data):
                 if stream:
-                    self._transport.write(self._inbound.used(stream, len(piece)))
+                    if opened := self._inbound.used(stream, len(piece)):
+                        self._transport.write(opened)
                 else:
                     for event in self._http.receive_data(piece):
                         self._see(event)
@@ -84,12 +85,13 @@ class Http2:
                 continue
             waiting = 0
             self._left[stream] -= size
-            self._http.send_data(stream, FILLER[:size], end_stream=not self._left[stream])
             if self._left[stream]:
                 self._turn.append(stream)
+                self._transport.write(frame_of_filler(self._http, stream, size))
             else:
+                self._http.send_data(stream, FILLER[:size], end_stream=True)
                 self._forget(stream)
-            self._flush()
+                self._flush()
             self._unsent.sent(size)
 
     def _read(self, event: h2.events.RequestReceived) -> None:
