@@ -41,8 +41,8 @@ def patch(module: Any) -> None:
 
 
 def used_by_steps(measurements: Mapping[str, Series], step_s: float) -> Mapping[str, Series]:
-    """Return of each series what Flent's interpolation looks at: the
-    first and the last pair, and for each step the first one after it and the one before that."""
+    """Return of each series what Flent's interpolation looks at: the first and the last pair, and
+    for each step the first one after it and the one before that. step_s: seconds."""
     ends = [(series[0][0], series[-1][0]) for series in measurements.values() if series]
     if not ends:
         return measurements

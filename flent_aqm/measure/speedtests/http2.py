@@ -60,7 +60,7 @@ class Http2Connection(Connection):
 
     def fill(self) -> None:
         sent = True
-        while sent and not self.paused:
+        while sent and not self.paused and not self.transport.is_closing():
             sent = False
             for number, stream in list(self._streams.items()):
                 if not stream.left or self.paused:
