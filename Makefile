@@ -47,6 +47,7 @@ demo: setup
 
 # Three files at a time: most tests keep one core busy, or wait.
 test: setup lint
+	@$(MAKE) --no-print-directory site SITE_ARGUMENTS=--no-gallery
 	$(BIN)/pytest -n 3 --dist loadfile
 
 lint: venv
