@@ -45,10 +45,11 @@ demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
 	@$(BIN)/flent-aqm demo-picture
 
-# Three files at a time: most tests keep one core busy, or wait.
+# Three files at a time: most tests keep one core busy, or wait. The longest files come first,
+# as tests/conftest.py lists them.
 test: setup lint
 	@$(MAKE) --no-print-directory site SITE_ARGUMENTS=--no-gallery
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: venv
 	$(BIN)/ruff check .
