@@ -6,12 +6,14 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from .conftest import Env
+from .conftest import Env, new_env
 
 RUN = ("-H", "localhost", "-l", "2", "-d", "1")
 
@@ -42,13 +44,19 @@ def write_data(path: Path, **metadata: object) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def stock_list(stock: Env) -> Callable[[tuple[str, ...]], set[str]]:
+    """stock_list(command): the tests that a Flent without us lists, asked once."""
+    return cache(lambda command: listed(stock.run(*command, "--list-tests").out))
+
+
 @pytest.mark.parametrize("command", [("flent",), ("python", "-m", "flent")], ids=" ".join)
 def test_list_when_asked_for_has_stock_tests_and_ours(
-    command: tuple[str, ...], either: Env, stock: Env
+    command: tuple[str, ...], either: Env, stock_list: Callable[[tuple[str, ...]], set[str]]
 ) -> None:
     """--list-tests shows ours among the stock ones, and none of those is gone."""
     ended = either.run(*command, "--list-tests")
-    stock_names = listed(stock.run(*command, "--list-tests").out)
+    stock_names = stock_list(command)
     assert (ended.status, ended.err) == (0, "")
     assert stock_names | {"aqm_probe"} <= listed(ended.out)
     assert "Probe of the bridge's own tests" in ended.out
@@ -123,34 +131,42 @@ def test_unknown_name_when_in_data_file_is_reported_as_by_flent(
     assert ours.err.replace(str(installed.path), "") == theirs.err.replace(str(stock.path), "")
 
 
+@pytest.fixture(scope="module")
+def besieged(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Env:
+    """An environment with this package, and files named evil all around its two folders of
+    tests. Whoever executes one of them makes the file that $MARKER names."""
+    env = new_env(tmp_path_factory.mktemp("besieged") / "env")
+    env.install(wheel)
+    evil = "import os\nopen(os.environ['MARKER'], 'w').close()\n"
+    stock = (env.site / "flent").resolve()
+    # Flent's folder becomes a copy, so that evil files can be put around it.
+    (env.site / "flent").unlink()
+    shutil.copytree(stock, env.site / "flent")
+    ours = env.site / "flent_aqm" / "tests_defs"
+    for folder in (env.path.parent, env.site, ours.parent, env.site / "flent",
+                   env.site / "flent/tests", env.site / "flent/tests/sub", ours / "sub"):
+        folder.mkdir(exist_ok=True)
+        (folder / "evil.conf").write_text(evil)
+    return env
+
+
 @pytest.mark.parametrize("name", ["{evil}/evil", "../evil", "../../evil", "./evil", "sub/evil",
                                   "../tests/rrul"])
 def test_hostile_name_when_in_data_file_is_refused(
-    name: str, fresh: Env, wheel: Path, tmp_path: Path
+    name: str, besieged: Env, tmp_path: Path
 ) -> None:
     """No NAME executes a file outside the two folders: not beside, above, below, absolute."""
-    fresh.install(wheel)
-    marker = tmp_path / "executed"
-    evil = f"open({str(marker)!r}, 'w').close()\n"
-    stock = (fresh.site / "flent").resolve()
-    # Flent's folder becomes a copy, so that evil files can be put around it.
-    (fresh.site / "flent").unlink()
-    shutil.copytree(stock, fresh.site / "flent")
-    ours = fresh.site / "flent_aqm" / "tests_defs"
-    for folder in (tmp_path, fresh.site, ours.parent, fresh.site / "flent",
-                   fresh.site / "flent/tests", fresh.site / "flent/tests/sub", ours / "sub"):
-        folder.mkdir(exist_ok=True)
-        (folder / "evil.conf").write_text(evil)
-    data = write_data(tmp_path / "x.flent.gz", NAME=name.format(evil=tmp_path))
-    ended = fresh.run("flent", data, "-f", "summary", cwd=tmp_path)
-    assert not marker.exists()
+    marker = {"MARKER": str(tmp_path / "executed")}
+    data = write_data(tmp_path / "x.flent.gz", NAME=name.format(evil=besieged.path.parent))
+    ended = besieged.run("flent", data, "-f", "summary", cwd=tmp_path, environ=marker)
+    assert not (tmp_path / "executed").exists()
     assert len(ended.err.splitlines()) == 1
     assert "not the plain name of a test" in ended.err
     # The same files are executed by a Flent without us, else this test proves nothing.
     if name != "../tests/rrul":
-        fresh.run("flent", data, "-f", "summary", cwd=tmp_path,
-                  environ={"FLENT_AQM_DISABLE": "1"})
-        assert marker.exists()
+        besieged.run("flent", data, "-f", "summary", cwd=tmp_path,
+                     environ={**marker, "FLENT_AQM_DISABLE": "1"})
+        assert (tmp_path / "executed").exists()
 
 
 def test_hostile_output_when_in_data_file_writes_nothing(
