@@ -6,19 +6,8 @@ The named ones are examples with what their sources say, and no statement about 
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from flent_aqm.asked.link.schedule import (
-    NS,
-    Schedule,
-    Step,
-    changed,
-    in_grants,
-    split,
-    without_capacity,
-)
 from flent_aqm.asked.link.words import parse_words
 
 
@@ -57,40 +46,3 @@ def parse_access(key: str, text: str, way: str) -> Access:
     """Return the access of `NAME+PARAMETER=VALUE+…` for the way down or up. Raises
     ConfigError."""
     return parse_words(key, text, KNOWN[way], _BOUNDS)
-
-
-def is_by_chance(access: Access) -> bool:
-    """Return whether it takes a seed, and so a schedule of some length."""
-    return bool(access.period_s)
-
-
-def allot(schedule: Schedule, access: Access, seed: int, direction: str,
-          before_grants: Callable[[Schedule], Schedule]) -> Schedule:
-    """Return the schedule as the access hands it out; one that is allotted anew needs a period."""
-    if access.period_s:
-        schedule = _allotted_anew(schedule, access, seed, direction)
-    schedule = before_grants(schedule)
-    if access.cycle_ms:
-        schedule = in_grants(schedule, round(access.cycle_ms * 1e6))
-    return schedule
-
-
-def _allotted_anew(schedule: Schedule, access: Access, seed: int, direction: str) -> Schedule:
-    chance = random.Random(f"{seed} {direction} access").random
-    every, offset, gap = (round(value * NS) for value in (
-        access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))
-    # The one before the first, which is on when the link begins, as well.
-    begins = range(offset - every, schedule.period_ns, every)
-    drawn = [(1 + access.rate_spread_pct / 100 * (2 * chance() - 1),
-              round(access.delay_spread_ms * 1e6 * chance())) for _ in begins]
-    whole = split(schedule, [at for begin in begins for at in (begin, begin + gap)])
-
-    def change(one: Step) -> Step:
-        number = (one.at_ns - begins[0]) // every
-        factor, delay_ns = drawn[number]
-        one = one._replace(delay_ns=one.delay_ns + delay_ns,
-                           rate_bit_s=round(one.rate_bit_s * factor),
-                           burst_bytes=round(one.burst_bytes * factor))
-        return without_capacity(one) if one.at_ns < begins[number] + gap else one
-
-    return changed(whole, change)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from flent_aqm.asked.link.access import parse_access
 from flent_aqm.asked.link.loss import parse_loss
 from flent_aqm.asked.link.outages import parse_outages
-from flent_aqm.asked.link.schedule import ENDS
 from flent_aqm.asked.link.seeded import parse_seeded
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
@@ -19,6 +18,8 @@ from flent_aqm.base.errors import ConfigError
 # For both directions; with down_ or up_ behind link_ or modem_, for one.
 BOTH_WAYS = ("link_trace", "link_loss", "link_jitter_ms", "link_access", "modem_buffer_packets")
 _MOST_PATH = 4096
+# What comes after a trace's end: its beginning, or its last row for ever.
+ENDS = ("repeat", "hold")
 
 
 def of_way(key: str, way: str) -> str:

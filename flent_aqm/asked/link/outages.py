@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from flent_aqm.asked.link.schedule import NS, Schedule, Step, changed, split, without_capacity
+from flent_aqm.asked.link.units import NS
 from flent_aqm.base.errors import ConfigError
 
 _ONE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)-(\d{1,6}(?:\.\d{1,9})?)")
@@ -29,14 +29,3 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
                               f"{begin / NS:g} s; give outages in ascending order, without "
                               "overlap")
     return tuple(found)
-
-
-def cut(schedule: Schedule, outages: tuple[Outage, ...]) -> Schedule:
-    """Return the schedule, which carries nothing then."""
-    whole = split(schedule, [at for outage in outages for at in outage])
-
-    def change(one: Step) -> Step:
-        out = any(begin <= one.at_ns < end for begin, end in outages)
-        return without_capacity(one) if out else one
-
-    return changed(whole, change)

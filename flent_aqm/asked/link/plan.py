@@ -8,27 +8,26 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flent_aqm.asked.link.access import Access, allot, is_by_chance, parse_access
+from flent_aqm.asked.link.access import Access, parse_access
+from flent_aqm.asked.link.allotted import allot
 from flent_aqm.asked.link.loss import Loss, parse_loss
-from flent_aqm.asked.link.outages import Outage, cut, parse_outages
+from flent_aqm.asked.link.outages import Outage, parse_outages
 from flent_aqm.asked.link.schedule import (
-    NS,
     TCP_GIVES_UP_S,
     Schedule,
     constant,
+    of_opportunities,
     unplayable,
-    unrolled,
 )
 from flent_aqm.asked.link.seeded import make, parse_seeded
 from flent_aqm.asked.link.trace import read_trace
+from flent_aqm.asked.link.units import NS
 from flent_aqm.asked.link.words import device_line
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
 WAYS = ("down", "up")
-# What is by chance, and outages, last so long; then all begins again.
-ROUND_S = 900
 # A frame has to fit, even where the buffer's time is 0.
 _FRAME_BYTES, _HEADER_BYTES = 1514, 14
 
@@ -100,12 +99,12 @@ def _plan(scenario: Scenario, way: str) -> LinkPlan:
         raise ConfigError(f"{key}: the link has no rate in the direction {way}; give "
                           f"modem_{way}_mbps or link_{way}_trace")
     if schedule is not None:
-        schedule = _shaped(schedule, access, outages, seed, way)
+        schedule = allot(schedule, access, outages, seed, way)
         # One that ends is told by the length of the run.
         found = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
         if found:
             raise ConfigError(f"{_whose(way, outages, schedule)}: {found}")
-        about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.steps),
+        about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
     packets: int | None = getattr(scenario, f"modem_{way}_buffer_packets")
     limit_bytes = 0
@@ -136,16 +135,7 @@ def _source(scenario: Scenario, way: str, seed: int,
         return (None if mbps is None else constant(mbps)), {}
     model = parse_seeded(key, text)
     if model is not None:
-        return make(model, seed, way), {"trace": text}
+        return of_opportunities(*make(model, seed, way)), {"trace": text}
     trace = read_trace(key, text, scenario.link_trace_end)
     return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
                             "size_bytes": trace.size_bytes}
-
-
-def _shaped(schedule: Schedule, access: Access, outages: tuple[Outage, ...], seed: int,
-            way: str) -> Schedule:
-    """With the access's chance, outages, and grants of what is left then."""
-    if is_by_chance(access) or outages:
-        last_ns = max([ROUND_S * NS, *(end for _, end in outages)])
-        schedule = unrolled(schedule, last_ns)
-    return allot(schedule, access, seed, way, before_grants=lambda one: cut(one, outages))

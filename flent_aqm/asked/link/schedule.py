@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a link can carry when: the one form that all traces and models of links come to.
 
-The lab's kernel plays it (setup/kernel/patches/0012-links-that-play-a-schedule.patch).
+The lab's kernel plays it (setup/kernel/patches/0012-links-that-play-a-schedule.patch). A quarter
+of an hour in cycles of a millisecond is almost a million steps: they are a table, and what is done
+to them is done to whole columns.
 """
 
 from __future__ import annotations
 
-import bisect
-import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
+import numpy
+from numpy.typing import NDArray
+
+from flent_aqm.asked.link.outages import Outage
+from flent_aqm.asked.link.units import NS, OPPORTUNITY_BYTES
 from flent_aqm.base.errors import ConfigError
 
-NS = 10**9
-# What comes after a trace's end: its beginning, or its last row for ever.
-ENDS = ("repeat", "hold")
-OPPORTUNITY_BYTES = 1500  # mahimahi's
 # As many as the kernel takes: 4 million steps of 32 bytes.
 MOST_STEPS = 1 << 22
 _MOST_BURST_BYTES = 1 << 30
-_STEP = struct.Struct("<QQQII")
 # TCP gives a connection up after so long without an answer: tcp_retries2 = 15, of
 # Documentation/networking/ip-sysctl.rst.
 TCP_GIVES_UP_S = 924
@@ -39,136 +40,193 @@ class Step(NamedTuple):
     line: int = 0
 
 
-@dataclass(frozen=True)
+# Steps, a row each, with Step's columns.
+Table = NDArray[numpy.void]
+_COLUMNS = numpy.dtype([(name, "f8" if name == "loss" else "i8") for name in Step._fields])
+# struct step of sch_lablink.c
+_PACKED = numpy.dtype([("at_ns", "<u8"), ("rate_bit_s", "<u8"), ("delay_ns", "<u8"),
+                       ("burst_bytes", "<u4"), ("loss", "<u4")])
+
+
+@dataclass(frozen=True, eq=False)
 class Schedule:
     """Steps in order of time, the first at 0. After period_ns they begin again; 0: the last one
     goes on. counts_frames: bytes are those of frames, with their Ethernet header, as HTB and
     TBF count; else those of IP packets."""
 
-    steps: tuple[Step, ...]
+    table: Table
     period_ns: int = 0
     counts_frames: bool = True
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        """Return them one by one, to look at."""
+        return tuple(map(self._step, range(len(self.table))))
+
+    def _step(self, index: int) -> Step:
+        return Step(*self.table[index].item())
+
+    @cached_property
     def mean_mbps(self) -> float:
         """Mbit/s over a period; of a schedule that doesn't begin again, up to its last step's
         time, or that step's alone if it is the only one."""
-        end_ns = self.period_ns or self.steps[-1].at_ns
+        end_ns = self.period_ns or int(self.table["at_ns"][-1])
         if not end_ns:
-            return self.steps[0].rate_bit_s / 1e6
-        return sum(self._bits(end_ns)) / end_ns * 1e3
+            return int(self.table["rate_bit_s"][0]) / 1e6
+        lasts = self._lasts_ns(end_ns)
+        flowing = self.table["rate_bit_s"] > 0
+        # One by one, as the product of a rate and a time can have more than 64 bits.
+        bits = sum((rate * ns / NS for rate, ns in zip(
+            self.table["rate_bit_s"][flowing].tolist(), lasts[flowing].tolist(), strict=True)),
+            start=8.0 * int(self.table["burst_bytes"].sum()))
+        return bits / end_ns * 1e3
 
-    def _bits(self, end_ns: int) -> Iterable[float]:
-        for one, upto_ns in zip(self.steps, [*(each.at_ns for each in self.steps[1:]), end_ns],
-                                strict=True):
-            yield one.burst_bytes * 8 + one.rate_bit_s * (upto_ns - one.at_ns) / NS
+    def _lasts_ns(self, end_ns: int) -> NDArray[Any]:
+        """How long each step lasts."""
+        return numpy.diff(self.table["at_ns"], append=end_ns)
+
+    @cached_property
+    def passing(self) -> NDArray[Any]:
+        """The numbers of the steps in which something arrives."""
+        return numpy.flatnonzero((self.table["loss"] < 1) & (
+            (self.table["rate_bit_s"] > 0) | (self.table["burst_bytes"] > 0)))
 
     def dead_from_ns(self) -> int | None:
         """Return when the link carries for the last time, None if it never ends."""
-        if self.period_ns or _passes(self.steps[-1], rate_only=True):
+        end = self._step(-1)
+        if self.period_ns or (end.rate_bit_s and end.loss < 1):
             return None
-        last = next((index for index in range(len(self.steps) - 1, -1, -1)
-                     if _passes(self.steps[index])), 0)
-        return self.steps[last + 1 if self.steps[last].rate_bit_s else last].at_ns
+        last = int(self.passing[-1]) if len(self.passing) else 0
+        return self._step(last + 1 if self._step(last).rate_bit_s else last).at_ns
 
     def longest_gap_s(self) -> tuple[float, Step]:
         """Return the longest time in which nothing arrives, and the step in which it begins."""
-        gaps = [(0.0, self.steps[0])]
-        since: Step | None = None
-        first_pass_ns: int | None = None
-        for one in self.steps:
-            if _passes(one):
-                if since is not None:
-                    gaps.append(((one.at_ns - since.at_ns) / NS, since))
-                first_pass_ns = one.at_ns if first_pass_ns is None else first_pass_ns
-                # A burst is over at once.
-                since = None if one.rate_bit_s else one
-            elif since is None:
-                since = one
-        if since is not None and self.period_ns and first_pass_ns is not None:
-            gaps.append(((self.period_ns - since.at_ns + first_pass_ns) / NS, since))
-        return max(gaps, key=lambda gap: gap[0])
+        passing, at_ns = self.passing, self.table["at_ns"]
+        if not len(passing):
+            return 0.0, self._step(0)
+        # A burst is over at once, a rate with its step.
+        since = passing + (self.table["rate_bit_s"][passing] > 0)
+        begins, ends = since[:-1], at_ns[passing[1:]]
+        if passing[0]:
+            begins, ends = numpy.append(0, begins), numpy.append(at_ns[passing[0]], ends)
+        if self.period_ns and since[-1] < len(at_ns):
+            begins = numpy.append(begins, since[-1])
+            ends = numpy.append(ends, self.period_ns + at_ns[passing[0]])
+        gaps = ends - at_ns[begins]
+        if not gaps.any():
+            return 0.0, self._step(0)
+        longest = int(gaps.argmax())
+        return int(gaps[longest]) / NS, self._step(int(begins[longest]))
 
     def packed(self) -> bytes:
         """Return the form in which the kernel reads it."""
-        return b"".join(
-            _STEP.pack(one.at_ns, one.rate_bit_s, one.delay_ns,
-                       min(one.burst_bytes, _MOST_BURST_BYTES),
-                       min(round(one.loss * 2**32), 2**32 - 1)) for one in self.steps)
+        table = numpy.empty(len(self.table), _PACKED)
+        for name in ("at_ns", "rate_bit_s", "delay_ns"):
+            table[name] = self.table[name]
+        table["burst_bytes"] = numpy.minimum(self.table["burst_bytes"], _MOST_BURST_BYTES)
+        table["loss"] = numpy.minimum(numpy.rint(self.table["loss"] * 2**32), 2**32 - 1)
+        return table.tobytes()
 
 
-def _passes(one: Step, *, rate_only: bool = False) -> bool:
-    return one.loss < 1 and bool(one.rate_bit_s or (one.burst_bytes and not rate_only))
+def schedule_of(steps: Sequence[Step], period_ns: int = 0) -> Schedule:
+    """Return the schedule of these few steps."""
+    return Schedule(numpy.array(steps, _COLUMNS), period_ns)
 
 
 def constant(rate_mbps: float) -> Schedule:
     """Return one rate for ever."""
-    return Schedule((Step(0, round(rate_mbps * 1e6)),))
+    return schedule_of([Step(0, round(rate_mbps * 1e6))])
+
+
+def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
+    """Return what carries so many opportunities of 1500 bytes at each of these times, in ms."""
+    table = numpy.zeros(len(counts), _COLUMNS)
+    at_ms = sorted(counts)
+    table["at_ns"] = numpy.array(at_ms) * 10**6
+    table["burst_bytes"] = numpy.array([counts[at] for at in at_ms]) * OPPORTUNITY_BYTES
+    return Schedule(table, period_ns, counts_frames=False)
 
 
 def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
     """Return the schedule repeated until it is at least so long; it then begins again after
     that."""
-    if not schedule.period_ns:
-        held = tuple(one for one in schedule.steps if one.at_ns < length_ns)
-        return replace(schedule, steps=held, period_ns=length_ns)
-    rounds = -(-length_ns // schedule.period_ns)
-    _refuse_too_many(rounds * len(schedule.steps))
-    return replace(schedule, period_ns=rounds * schedule.period_ns, steps=tuple(
-        one._replace(at_ns=one.at_ns + number * schedule.period_ns)
-        for number in range(rounds) for one in schedule.steps))
+    table, period_ns = schedule.table, schedule.period_ns
+    if not period_ns:
+        return replace(schedule, table=table[table["at_ns"] < length_ns], period_ns=length_ns)
+    rounds = -(-length_ns // period_ns)
+    _refuse_too_many(rounds * len(table))
+    whole = numpy.tile(table, rounds)
+    whole["at_ns"] += numpy.repeat(numpy.arange(rounds) * period_ns, len(table))
+    return replace(schedule, table=whole, period_ns=rounds * period_ns)
 
 
 def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
     """Return the same with a step at each of these times, of which some may be there."""
-    there = [one.at_ns for one in schedule.steps]
-    new = sorted({at for at in times_ns if 0 < at < (schedule.period_ns or at + 1)} - {*there})
-    added = [schedule.steps[bisect.bisect(there, at) - 1]._replace(at_ns=at, burst_bytes=0)
-             for at in new]
-    return replace(schedule, steps=tuple(sorted((*schedule.steps, *added))))
+    there = schedule.table["at_ns"]
+    times = numpy.array(times_ns if isinstance(times_ns, range) else list(times_ns), "i8")
+    inside = (times > 0) & (times < (schedule.period_ns or times + 1))
+    at_ns = numpy.sort(numpy.concatenate([there, times[inside]]), kind="stable")
+    at_ns = at_ns[numpy.append(True, numpy.diff(at_ns) > 0)]
+    before = numpy.searchsorted(there, at_ns, "right") - 1
+    table = schedule.table[before]
+    table["burst_bytes"][there[before] != at_ns] = 0
+    table["at_ns"] = at_ns
+    return replace(schedule, table=table)
 
 
-def changed(schedule: Schedule, change: Callable[[Step], Step]) -> Schedule:
-    """Return the schedule with each step changed."""
-    return replace(schedule, steps=tuple(map(change, schedule.steps)))
+def without_capacity(table: Table, where: NDArray[Any]) -> None:
+    """Let the link carry nothing in these steps."""
+    table["rate_bit_s"][where] = 0
+    table["burst_bytes"][where] = 0
 
 
-def without_capacity(one: Step) -> Step:
-    """Return the step while the link carries nothing."""
-    return one._replace(rate_bit_s=0, burst_bytes=0)
+def cut(schedule: Schedule, outages: Sequence[Outage]) -> Schedule:
+    """Return the schedule, which carries nothing then."""
+    if not outages:
+        return schedule
+    bounds = [at for outage in outages for at in outage]
+    whole = split(schedule, bounds)
+    # They ascend: behind an odd number of bounds is inside of one.
+    without_capacity(whole.table,
+                     numpy.searchsorted(bounds, whole.table["at_ns"], "right") % 2 == 1)
+    return whole
 
 
 def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
     """Return what the link could carry in each cycle, at once at the end of it. A cycle that the
     period cuts short is granted at the period's end. A schedule without period has one rate."""
     if not schedule.period_ns:
-        schedule = replace(schedule, steps=schedule.steps[:1], period_ns=cycle_ns)
-    _refuse_too_many(schedule.period_ns // cycle_ns)
-    whole = split(schedule, range(0, schedule.period_ns, cycle_ns))
-    ends = [*(one.at_ns for one in whole.steps[1:]), schedule.period_ns]
-    grants: dict[int, float] = {}
-    states: dict[int, Step] = {}
-    for one, end_ns in zip(whole.steps, ends, strict=True):
-        cycle = one.at_ns // cycle_ns
-        grants[cycle] = (grants.get(cycle, 0.0) + one.burst_bytes
-                         + one.rate_bit_s * (end_ns - one.at_ns) / (8 * NS))
-        states[cycle] = one
-    steps, owed = [], 0.0
-    for cycle, granted in grants.items():
-        # Whole bytes, and none lost to rounding.
-        owed += granted
-        at_ns = min((cycle + 1) * cycle_ns, schedule.period_ns) % schedule.period_ns
-        steps.append(states[cycle]._replace(at_ns=at_ns, rate_bit_s=0, burst_bytes=int(owed)))
-        owed -= int(owed)
-    steps.sort()
-    if steps[0].at_ns:
-        steps.insert(0, Step(0, delay_ns=steps[0].delay_ns))
-    return replace(schedule, steps=tuple(steps))
+        schedule = replace(schedule, table=schedule.table[:1], period_ns=cycle_ns)
+    period_ns = schedule.period_ns
+    _refuse_too_many(period_ns // cycle_ns)
+    table = split(schedule, range(0, period_ns, cycle_ns)).table
+    lasts_ns = numpy.diff(table["at_ns"], append=period_ns)
+    cycle = table["at_ns"] // cycle_ns
+    granted = numpy.bincount(cycle, table["burst_bytes"]
+                             + table["rate_bit_s"].astype(float) * lasts_ns / (8 * NS))
+    # What a cycle grants is at the next one's beginning, what the last one grants at the period's.
+    numbers = numpy.arange(len(granted))
+    steps = table[numpy.searchsorted(cycle, numpy.roll(numbers, 1), "right") - 1]
+    steps["at_ns"] = numbers * cycle_ns
+    steps["rate_bit_s"] = 0
+    steps["burst_bytes"] = numpy.roll(_whole_bytes(granted.tolist()), 1)
+    return replace(schedule, table=steps)
+
+
+def _whole_bytes(granted: Sequence[float]) -> list[int]:
+    """None lost to rounding."""
+    found, owed = [], 0.0
+    for each in granted:
+        owed += each
+        whole = int(owed)
+        owed -= whole
+        found.append(whole)
+    return found
 
 
 def unplayable(schedule: Schedule, *, place: str = "") -> str:
     """Return why TCP starves on this link, "" where it doesn't. place: the file, with a colon."""
-    if not any(map(_passes, schedule.steps)):
+    if not len(schedule.passing):
         return (f"{place}nothing ever passes this link; give it a rate above 0 and a loss below "
                 "100 %")
     gap_s, step = schedule.longest_gap_s()

@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flent_aqm.asked.link.schedule import OPPORTUNITY_BYTES, Schedule, Step
+from flent_aqm.asked.link.units import OPPORTUNITY_BYTES
 from flent_aqm.asked.link.words import parse_words
 
 PREFIX = "seeded"
@@ -46,8 +46,9 @@ def parse_seeded(key: str, text: str) -> Seeded | None:
     return parse_words(key, text, {PREFIX: Seeded()}, _BOUNDS)
 
 
-def make(model: Seeded, seed: int, direction: str) -> Schedule:
-    """Return the trace that follows from the seed; down and up have their own."""
+def make(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int], int]:
+    """Return the trace that follows from the seed, how many opportunities there are at which ms,
+    and its length in ns; down and up have their own."""
     # Of random.Random, only random() gives the same in all versions of Python.
     chance = random.Random(f"{seed} {direction} link").random
     per_s = 1e6 / (8 * OPPORTUNITY_BYTES)
@@ -66,9 +67,7 @@ def make(model: Seeded, seed: int, direction: str) -> Schedule:
             counts[at_ms] = counts.get(at_ms, 0) + 1
             wanted = -math.log(1 - chance())
         wanted -= have - used
-    steps = tuple(Step(at * 10**6, burst_bytes=counts[at] * OPPORTUNITY_BYTES)
-                  for at in sorted(counts))
-    return Schedule(steps, length_ms * 10**6, counts_frames=False)
+    return counts, length_ms * 10**6
 
 
 def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float]:

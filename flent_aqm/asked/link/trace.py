@@ -24,12 +24,13 @@ import numpy
 
 from flent_aqm.asked.link.schedule import (
     MOST_STEPS,
-    NS,
-    OPPORTUNITY_BYTES,
     Schedule,
     Step,
+    of_opportunities,
+    schedule_of,
     unplayable,
 )
+from flent_aqm.asked.link.units import NS
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
@@ -132,9 +133,7 @@ def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
         # come by then that could use it.
         counts[0] = counts.get(0, 0) + counts.pop(last)
     counts.setdefault(0, 0)
-    steps = tuple(Step(at * 10**6, burst_bytes=counts[at] * OPPORTUNITY_BYTES)
-                  for at in sorted(counts))
-    return Schedule(steps, last * 10**6 if end == "repeat" else 0, counts_frames=False)
+    return of_opportunities(counts, last * 10**6 if end == "repeat" else 0)
 
 
 def _is_numbers(data: bytes) -> bool:
@@ -190,12 +189,12 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
         raise file.fault(len(rows) + 1, 1, "too few rows; expected at least two, the last of "
                          "which ends the trace")
     if end == "repeat":
-        return Schedule(tuple(steps[:-1]), steps[-1].at_ns)
+        return schedule_of(steps[:-1], steps[-1].at_ns)
     if not steps[-1].rate_bit_s or steps[-1].loss >= 1:
         raise file.fault(len(rows) + 1, 1, "the last row holds for ever and lets nothing pass; "
                                            "expected a rate above 0 and a loss below 100, or "
                                            "link_trace_end = repeat")
-    return Schedule(tuple(steps))
+    return schedule_of(steps)
 
 
 def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float]:

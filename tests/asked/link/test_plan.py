@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
+import sys
 from pathlib import Path
 
 import pytest
 
+from flent_aqm.asked.link.allotted import ROUND_S
 from flent_aqm.asked.link.loss import Loss, parse_loss
-from flent_aqm.asked.link.plan import ROUND_S, link_plans, refuse_link_that_ends
+from flent_aqm.asked.link.plan import link_plans, refuse_link_that_ends
 from flent_aqm.asked.link.schedule import Schedule
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
@@ -67,9 +69,9 @@ def test_link_grants_carry_as_much_as_the_rate_at_the_end_of_each_cycle() -> Non
 def test_link_allotted_anew_follows_the_seed_within_its_bounds() -> None:
     """Every 15 s another rate and delay, after a gap."""
     one = _schedule(link_access="starlink", seed="3")
-    assert one == _schedule(link_access="starlink", seed="3")
-    assert one != _schedule(link_access="starlink", seed="4")
-    assert one != _schedule("down", link_access="starlink", seed="3")
+    assert one.packed() == _schedule(link_access="starlink", seed="3").packed()
+    assert one.packed() != _schedule(link_access="starlink", seed="4").packed()
+    assert one.packed() != _schedule("down", link_access="starlink", seed="3").packed()
     at = [step.at_ns / 1e9 for step in one.steps]
     assert at[:5] == [0, 9, 9.05, 24, 24.05]
     assert [step.rate_bit_s for step in one.steps[1::2]] == [0] * len(one.steps[1::2])
@@ -78,6 +80,29 @@ def test_link_allotted_anew_follows_the_seed_within_its_bounds() -> None:
     assert 8e6 * 1.3 < max(rates) <= 8e6 * 1.4
     assert 0 <= min(step.delay_ns for step in one.steps) < max(
         step.delay_ns for step in one.steps) <= 10 * 10**6
+
+
+@pytest.mark.parametrize("given", [{"modem_mbps": "8"}, {"link_trace": "seeded+length_s=30"}])
+def test_link_of_a_quarter_of_an_hour_is_laid_out_in_whole_columns(
+    given: dict[str, object]
+) -> None:
+    """A step of each millisecond, both ways, and no call of a function for any of them."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    scenario = Scenario.from_settings({**given, "link_access": "lte", "link_outages_s": "3-5"})
+    sys.setprofile(count)
+    try:
+        plans = link_plans(scenario)
+        packed = [len(plan.schedule.packed()) for plan in plans.values() if plan.schedule]
+    finally:
+        sys.setprofile(None)
+    assert packed == [32 * ROUND_S * 1000] * 2
+    # The model of seeded takes each of its ticks of 20 ms by itself.
+    assert calls < 5_000
 
 
 def test_link_schedule_is_packed_as_the_kernel_reads_it() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.link.schedule import Schedule
+from flent_aqm.asked.link.schedule import Schedule, of_opportunities
 from flent_aqm.asked.link.seeded import make, parse_seeded
 from flent_aqm.asked.link.trace import read_trace
 from flent_aqm.base.errors import ConfigError
@@ -106,8 +106,9 @@ def test_seeded_trace_follows_its_seed_and_has_the_mean_that_was_asked_for() -> 
     assert one == make(model, 7, "up")
     assert one != make(model, 8, "up")
     assert one != make(model, 7, "down")
-    assert one.mean_mbps == pytest.approx(20, rel=0.02)
-    assert one.period_ns == 60 * 10**9
+    schedule = of_opportunities(*one)
+    assert schedule.mean_mbps == pytest.approx(20, rel=0.02)
+    assert schedule.period_ns == 60 * 10**9
     assert parse_seeded("link_up_trace", "some/file") is None
     with pytest.raises(ConfigError, match="mean_mbps: '0'"):
         parse_seeded("link_up_trace", "seeded+mean_mbps=0")
