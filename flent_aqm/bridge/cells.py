@@ -109,10 +109,10 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
         return
     for host in settings.HOSTS:
         if host in SECOND_SERVER and scenario.dest2_delay_ms is None:
-            raise ConfigError(f"{where}: the host {host} exists only with a second server; give "
+            raise ConfigError(f"{where}: hosts: {host} exists only with a second server; give "
                               "dest2_delay_ms")
         if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
-            raise ConfigError(f"{where}: there is no host {host!r} in this testbed; "
+            raise ConfigError(f"{where}: hosts: there is no host {host!r} in this testbed; "
                               f"known: {', '.join(LAB_HOSTS)}")
 
 

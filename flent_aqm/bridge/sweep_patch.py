@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.bridge import definitions
+from flent_aqm.bridge import definitions, places
 from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.overrides import kernel_arguments, restore_zeros, restrict
 
@@ -35,6 +35,7 @@ def patch(module: Any) -> None:
     """Patch flent.batch's BatchRunner. In the Flent that measures, everything stays."""
     if os.environ.get(environment.CELL):
         return
+    places.patch(module)
     _read_base_first(module.BatchRunner)
     _apply_overrides_to_arguments(module.BatchRunner)
     _plan_while_expanding(module.BatchRunner, module)
@@ -111,13 +112,14 @@ def _plan_while_expanding(runner: Any, module: Any) -> None:
                 from flent_aqm.bridge.batch_keys import refuse_unread_keys
                 from flent_aqm.bridge.cells import make_cell
 
-                refuse_unread_keys(self, section, f"batch {settings.BATCH_NAME}",
-                                   module.SETTINGS_PARSER)
                 folder = (module.clean_path(section["output_path"], allow_dirs=True)
                           if "output_path" in section else settings.DATA_DIR)
-                settings.AQM_CELL = make_cell(
-                    section, settings, self.commands_for(section, settings), Path(folder),
-                    module.SETTINGS_PARSER)
+                with places.told_of_run(self):
+                    refuse_unread_keys(self, section, f"batch {settings.BATCH_NAME}",
+                                       module.SETTINGS_PARSER)
+                    settings.AQM_CELL = make_cell(
+                        section, settings, self.commands_for(section, settings), Path(folder),
+                        module.SETTINGS_PARSER)
                 section["debug_log"] = False  # the Flent that measures writes it
                 _sweep(self).plan(settings.AQM_CELL, section)
                 # Flent loads the test once more before it runs; then host names are looked
@@ -159,7 +161,8 @@ def _run_on_testbeds(runner: Any, module: Any) -> None:
         resume = self.settings.BATCH_RESUME
         # A folder to resume that isn't there is for Flent to refuse, not for us to make.
         if not self.settings.BATCH_DRY and (resume is None or Path(resume).is_dir()):
-            with reported():  # as Flent's run() takes other exceptions for its own defects
+            # reported() as Flent's run() takes other exceptions for its own defects
+            with reported(), places.told_of_batch(self, batch_name):
                 sweep.start(resume=resume is not None)
             if sweep.planned and not self.settings.BATCH_VERBOSE:
                 # Flent's line per run would tear up the progress bar.

@@ -58,7 +58,7 @@ class Schedule:
     period_ns: int = 0
     counts_frames: bool = True
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Return them one by one, to look at."""
         return tuple(map(self._step, range(len(self.table))))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is refused of a batch is named with its file, line and column."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.paths import resource_dir
+
+FLENT = Path(sys.executable).with_name("flent")
+BATCH = """\
+[Arg::one]
+aqm = codel
+{arg}
+[Command::hook]
+type = pre
+exec = echo hello
+{command}
+[Batch::first]
+abstract = yes
+inherits = base
+test_name = ping
+length = 5
+for_kind = one
+commands = router, hook
+{parent}
+[Batch::mine]
+inherits = first
+{batch}
+"""
+
+
+def _refused(folder: Path, *words: str, **parts: str) -> str:
+    """What the terminal shows of a batch with some lines more: always one line."""
+    (folder / "mine.batch").write_text(BATCH.format(
+        **{"arg": "", "command": "", "parent": "", "batch": "", **parts}))
+    (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    ended = subprocess.run([FLENT, "-B", "mine.batch", "-b", "mine", *words], cwd=folder,
+                           capture_output=True, text=True, check=False, timeout=100)
+    assert ended.returncode == 1, ended.stdout
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert not list(folder.glob("**/*.log"))
+    return ended.stderr
+
+
+@pytest.mark.parametrize(("part", "lines", "said"), [
+    # spare is the 39th character of its value
+    ("batch", "topology = client-lan, lan-router,router-server, spare-other",
+     "mine.batch:18:50: topology: spare and other are not reached from client"),
+    ("batch", "# more\n\ntopology: clients:40", "mine.batch:20:11: topology: 'clients:40'"),
+    ("batch", "topology = client-lan,\n  lan-router, router-server, spare-other",
+     "mine.batch:18:12: topology: column "),
+    ("parent", "rate_mbps = ten", "mine.batch:15:13: rate_up_mbps: 'ten'"),
+    ("batch", "rate_mbps = ${speed}\nspeed = fast", "mine.batch:19:9: rate_up_mbps: 'fast'"),
+    ("arg", "link_loss = 101%", "mine.batch:3:13: link_down_loss: '101%'"),
+    ("command", "esential = 1", "mine.batch:7:12: command hook: unknown key 'esential'"),
+    ("batch", "lenght = 6", "mine.batch:18:10: batch mine: unknown key 'lenght'"),
+    ("batch", "hosts = sever", "mine.batch:18:9: batch mine: hosts: there is no host 'sever'"),
+    # found when all runs are known
+    ("batch", "modem_mbps = 5\nlink_outages_s = 1-1000",
+     "mine.batch:19:18: link_outages_s: nothing passes for 999 s"),
+])
+def test_value_that_is_refused_is_named_with_line_and_column(
+    tmp_path: Path, part: str, lines: str, said: str
+) -> None:
+    """Where it is written: in the batch, one that it inherits from, an argument, a command, or
+    the key whose value it takes."""
+    assert _refused(tmp_path, **{part: lines}).startswith(f"ERROR: {said}")
+
+
+def test_value_of_an_override_is_named_as_one(tmp_path: Path) -> None:
+    """It has no line."""
+    said = _refused(tmp_path, "--batch-override", "topology=clients:40",
+                    batch="topology = clients:3")
+    assert said.startswith("ERROR: --batch-override: topology: 'clients:40'")
