@@ -2,7 +2,7 @@
 """Can batches/gate.batch be trusted? Does it see changes where there are none, and does it see
 those that are there?
 
-    python -m bench.gate false-alarms -o results/false-alarms    21 sets of 5 seeds, 840 runs
+    python -m bench.gate false-alarms -o results/false-alarms    21 sets of 5 seeds, 945 runs
     python -m bench.gate power -o results/power                  4 kernels with a planted defect
 
 Both write their table to bench/results/gate-WHAT-DATE.json. The exit status is 1 if there was a
@@ -64,7 +64,8 @@ DEFECTS = (
            "len = max((s32)len, (s32)q->rate_mpu);",
            # Without the cell whose rate falls, which HTB makes.
            ("aqm=cake", "shaper=cake", "aqm_overhead=44",
-            "for_check=one_flow,fair,many_flows,round_trips,overload,comes_and_goes,ecn")),
+            "for_check=one_flow,fair,many_flows,round_trips,overload,bursts,comes_and_goes,"
+            "ecn")),
 )
 
 
@@ -86,12 +87,14 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
     parser.add_argument("--comparisons", type=int, default=20,
                         help="of false-alarms (default: %(default)s)")
+    parser.add_argument("--first-seed", type=int, default=1,
+                        help="of false-alarms (default: %(default)s)")
     parser.add_argument("--only", default="", help="of power: defects with this in their names")
     parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
     args = parser.parse_args()
     output = args.output.resolve()
     if args.what == "false-alarms":
-        found = false_alarms(output, args.comparisons, args.aqm)
+        found = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
         good = sum(not one.seen for one in found)
         print(f"{good} of {len(found)} comparisons of a kernel with itself: the same")
     else:
@@ -105,7 +108,7 @@ def main() -> int:
     return int(good < len(found))
 
 
-def false_alarms(output: Path, comparisons: int, aqm: str) -> list[Comparison]:
+def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int) -> list[Comparison]:
     """Compare each set of seeds with the next one: the code is the same, chance is another."""
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
@@ -117,23 +120,24 @@ def false_alarms(output: Path, comparisons: int, aqm: str) -> list[Comparison]:
         batch = folder / "gate.batch"
         # Flent reads the base.batch of the same folder.
         (folder / "base.batch").write_text(base)
-        batch.write_text(_with_seeds_from(text, number * SEEDS))
+        before_first = first_seed - 1 + number * SEEDS
+        batch.write_text(_with_seeds_from(text, before_first))
         took_s = _sweep(batch, folder / "runs", [f"aqm={aqm}"])
-        runs = [_with_seed_from_one(run, number * SEEDS) for run in scored([folder / "runs"])]
+        runs = [_with_seed_from_one(run, before_first) for run in scored([folder / "runs"])]
         if before:
-            found.append(_compared(f"seeds {(number - 1) * SEEDS + 1} to {number * SEEDS} and the "
+            found.append(_compared(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
                                    "next five", before, runs, took_s))
         before = runs
     return found
 
 
-def _with_seeds_from(text: str, first: int) -> str:
-    return _SEED_LINE.sub(lambda line: f"seed = {first + int(line[1])}", text)
+def _with_seeds_from(text: str, before_first: int) -> str:
+    return _SEED_LINE.sub(lambda line: f"seed = {before_first + int(line[1])}", text)
 
 
-def _with_seed_from_one(run: ScoredFile, first: int) -> ScoredFile:
+def _with_seed_from_one(run: ScoredFile, before_first: int) -> ScoredFile:
     """As if both sides had the same seeds, without which there are no pairs."""
-    return replace(run, settings={**run.settings, SEED: int(str(run.settings[SEED])) - first})
+    return replace(run, settings={**run.settings, SEED: int(str(run.settings[SEED])) - before_first})
 
 
 def power(output: Path, only: str) -> list[Comparison]:

@@ -3,10 +3,11 @@
 
 Read whenever the test is loaded, in the guest too: it imports little.
 
-    flows=2xreno+1xudp8@20-40+1xcubic/dest2+client2:1xcubic
-          | |    |    |        |            |
-          | |    |    |        |            from that host instead of the client
-          | |    |    |        to that host, such as the second server, instead of the first
+    flows=2xreno+1xudp8@20-40+1xudp3~390+1xcubic/dest2+client2:1xcubic
+          | |    |    |             |           |      |
+          | |    |    |             |           |      from that host instead of the client
+          | |    |    |             |           to that host instead of the first server
+          | |    |    |             in bursts of 390 packets instead of evenly: 3 Mbit/s on average
           | |    |    from 20 s to 40 s of the load, instead of all of it
           | |    UDP, 8 Mbit/s for each flow of the group
           | TCP with this congestion control
@@ -26,11 +27,13 @@ from flent_aqm.base.errors import ConfigError
 
 MAX_FLOWS = 128
 SHORTEST_STEP_S = 0.01
+# iperf3 leaves parts of a second off, and runs for ever where none is left.
+SHORTEST_FLOW_S = 1
 SECOND_SERVER = "dest2"
 # Also the form in which a data file may bring the parameters (sweep/flent_settings.py).
 _NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
 _GROUP = (rf"(?:(?P<source>{defaults.HOST_NAME}):)?(?P<count>[1-9]\d{{0,2}})x"
-          rf"(?:udp(?P<udp>{_NUMBER})|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
+          rf"(?:udp(?P<udp>{_NUMBER})(?:~(?P<burst>1000|[1-9]\d{{0,2}}))?|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
           rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{defaults.HOST_NAME}))?")
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
 FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"
@@ -42,13 +45,14 @@ Refuse = Callable[[str], object]
 @dataclass(frozen=True)
 class Group:
     """Equal flows. congestion_control: of TCP, "" for UDP, whose rate is udp_mbps a flow;
-    start_s, stop_s: within the load; host: to which it goes, "" for the server that the test is
+    burst_packets: of UDP, as many are sent at once, 0 for an even pace; start_s, stop_s: within the load; host: to which it goes, "" for the server that the test is
     for; source: from which, "" for the client."""
 
     text: str
     count: int
     congestion_control: str
     udp_mbps: float
+    burst_packets: int
     start_s: float
     stop_s: float
     host: str
@@ -63,12 +67,13 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
         groups = [_group(part, load_s) for part in text.split("+")]
     if not groups:
         refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
-               f"1xudp8@20-40, 1xcubic/{SECOND_SERVER} or client2:1xcubic with + between, at most "
-               f"{len(defaults.IPERF3_FLOW_PORTS)} of them")
+               f"1xudp8@20-40, 1xudp3~390, 1xcubic/{SECOND_SERVER} or client2:1xcubic with + "
+               f"between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
-        if not 0 <= group.start_s < group.stop_s <= load_s or group.count > MAX_FLOWS:
-            refuse(f"flows: {group.text!r} must lie within the load of {load_s:g} s and have at "
-                   f"most {MAX_FLOWS} flows")
+        if (not 0 <= group.start_s <= group.stop_s - SHORTEST_FLOW_S <= load_s - SHORTEST_FLOW_S
+                or group.count > MAX_FLOWS):
+            refuse(f"flows: {group.text!r} must lie within the load of {load_s:g} s, take "
+                   f"{SHORTEST_FLOW_S} s or more and have at most {MAX_FLOWS} flows")
             groups = []
             break
     return groups or [_group("1xcubic", load_s)]
@@ -79,7 +84,7 @@ def _group(text: str, load_s: float) -> Group:
     assert found, text
     part = found.groupdict()
     return Group(text, int(part["count"]), part["tcp"] or "", float(part["udp"] or 0),
-                 float(part["start"] or 0), float(part["stop"] or load_s), part["host"] or "",
+                 int(part["burst"] or 0), float(part["start"] or 0), float(part["stop"] or load_s), part["host"] or "",
                  part["source"] or "")
 
 
@@ -130,7 +135,8 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
             "delay": load_start_s + group.start_s, "length": group.stop_s - group.start_s,
             "direction": direction, "streams": group.count,
             "congestion_control": group.congestion_control or None,
-            "udp_mbps": group.udp_mbps, "units": "Mbits/s"}
+            "udp_mbps": group.udp_mbps, "burst_packets": group.burst_packets,
+            "units": "Mbits/s"}
         if group.source and scenario is not None:
             from flent_aqm.asked.topology.topology import parse_topology
 

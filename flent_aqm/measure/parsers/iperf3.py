@@ -50,13 +50,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Total:
-    """The whole test in one direction; retransmits is None where iperf3 doesn't tell."""
+    """The whole test in one direction; retransmits is None where iperf3 doesn't tell. packets,
+    lost_packets: of UDP, those that the receiver counts by their numbers, None of TCP."""
 
     sent_mbps: float
     received_mbps: float
     sent_bytes: int
     received_bytes: int
     retransmits: int | None
+    packets: int | None = None
+    lost_packets: int | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,8 @@ def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
             sent_bytes=int(end["sum_sent" + suffix]["bytes"]),
             received_bytes=int(end["sum_received" + suffix]["bytes"]),
             retransmits=end["sum_sent" + suffix].get("retransmits"),
+            packets=end["sum_received" + suffix].get("packets"),
+            lost_packets=end["sum_received" + suffix].get("lost_packets"),
         )
         for name, suffix in ((direction, ""), (other, "_bidir_reverse"))
         if "sum_sent" + suffix in end

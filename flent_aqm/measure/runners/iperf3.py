@@ -26,7 +26,7 @@ class AqmIperf3Runner(SupervisedRunner):
 
     Keys of the data set: host, length (s), direction ("upload", "download" or "both"),
     port, streams, congestion_control (None: the system's default), udp_mbps (0: TCP; else
-    what each stream sends), endless (True: it runs until kill_after stops it); where another
+    what each stream sends), burst_packets (of UDP: as many at once, 0: evenly), endless (True: it runs until kill_after stops it); where another
     host than the client is its end: from_host, its name, start_with, words before iperf3's own,
     bind_to, its address there.
     Series: throughput of all streams as the receiver sees it, Mbit/s; of the upload where
@@ -45,7 +45,7 @@ class AqmIperf3Runner(SupervisedRunner):
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
                  congestion_control: str | None = None, udp_mbps: float = 0,
-                 endless: bool = False, from_host: str = "", start_with: Sequence[str] = (),
+                 burst_packets: int = 0, endless: bool = False, from_host: str = "", start_with: Sequence[str] = (),
                  bind_to: str = "", **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
@@ -61,6 +61,7 @@ class AqmIperf3Runner(SupervisedRunner):
         self.streams = streams
         self.congestion_control = congestion_control
         self.udp_mbps = udp_mbps
+        self.burst_packets = burst_packets
         self.endless = endless
 
     def check(self) -> None:
@@ -80,7 +81,8 @@ class AqmIperf3Runner(SupervisedRunner):
         if self.bind_to:
             words += ["-B", self.bind_to]
         if self.udp_mbps:
-            words += ["-u", "-b", f"{self.udp_mbps:g}M"]
+            words += ["-u", "-b", f"{self.udp_mbps:g}M"
+                      + (f"/{self.burst_packets}" if self.burst_packets else "")]
         self.command = shlex.join(words)
         super().check()
 
@@ -157,6 +159,8 @@ def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
             "sent_mbps": total.sent_mbps, "received_mbps": total.received_mbps,
             "sent_bytes": total.sent_bytes, "received_bytes": total.received_bytes,
             "retransmits": total.retransmits}
+        if total.packets is not None:
+            metadata["IPERF3"] |= {"packets": total.packets, "lost_packets": total.lost_packets}
     # Of UDP the totals are what was sent.
     metadata["MEAN_VALUE"] = (
         total.received_mbps if total and sent and sent[0].streams[0].rtt_ms is not None

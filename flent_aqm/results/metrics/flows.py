@@ -44,7 +44,8 @@ class Flow:
 
     direction: "download", "upload", or "" where its name doesn't tell. is_cross: it is
     cross traffic. start_s, end_s: of the transfer, in epoch seconds. mean_mbps: as the
-    tool reports it, else from the samples; None without both. at_s, mbps, length_s:
+    tool reports it, else from the samples; None without both. packets, lost_packets: of UDP, as
+    the tool's receiver counts them; None where it doesn't tell. at_s, mbps, length_s:
     throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
     people notice, likewise. ndt7, speedtest: the tool's own words, see
     docs/data-format.md; empty for other tools.
@@ -65,6 +66,8 @@ class Flow:
     ndt7: Mapping[str, Any]
     speedtest: Mapping[str, Any]
     host: str = ""
+    packets: float | None = None
+    lost_packets: float | None = None
 
 
 def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bool:
@@ -91,6 +94,7 @@ def read_flow(name: str, meta: Mapping[str, Any],
     if end_s < start_s:
         raise BadResult(f"{name!r} ends before it starts")
     lowered = name.lower()
+    iperf3 = _object(meta.get("IPERF3"))
     return Flow(
         name=name,
         runner=str(meta.get("RUNNER", "")),
@@ -106,6 +110,7 @@ def read_flow(name: str, meta: Mapping[str, Any],
         ndt7=_object(meta.get("NDT7")),
         speedtest=_object(meta.get("SPEEDTEST")),
         host=plain(str(meta.get("FROM_HOST") or "")[:LONGEST_HOST]),
+        packets=a_number(iperf3.get("packets")), lost_packets=a_number(iperf3.get("lost_packets")),
     )
 
 

@@ -1,14 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Share of lost probes."""
+"""Share of packets that were lost: of the probes, and of the UDP flows that load the link."""
 
 from __future__ import annotations
 
 import numpy
 
-from flent_aqm.results.metrics.run import Samples
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.run import Run, Samples
 
 
 def loss_pct(samples: Samples) -> float:
     """Lost probes of those sent, in percent. Source: RFC 7680 calls it the loss ratio, there
     one way; a probe here is lost when its way or its answer's was."""
     return float(numpy.isinf(samples.rtt_ms).mean()) * 100
+
+
+def udp_loss_pct(run: Run, direction: str) -> float:
+    """Return the share in % of the packets of the test's UDP flows in a direction that their
+    receiver missed, by their numbers. Source: RFC 7680, one way. Raises NotAvailable."""
+    told = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
+            if flow.packets is not None and flow.lost_packets is not None]
+    if not told:
+        raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver tells its "
+                           "losses")
+    sent, lost = (sum(part) for part in zip(*told, strict=True))
+    if not 0 <= lost <= sent or not sent:
+        raise NotAvailable(f"the receiver of UDP tells {lost:g} lost packets of {sent:g}")
+    return 100 * lost / sent

@@ -168,6 +168,9 @@ def _steadiness() -> Iterator[Metric]:
                  "%", LOWER, "probes lost under load", "RFC 7680")
     yield Metric("loss_idle_pct", lambda run: loss.loss_pct(run.idle()),
                  "%", LOWER, "probes lost before the load", "RFC 7680")
+    for way in DIRECTIONS:
+        yield Metric(f"udp_loss_{way}_pct", partial(loss.udp_loss_pct, direction=way), "%", LOWER,
+                     f"packets lost of the UDP flows of {way}", "RFC 7680")
     for threshold_ms in glitches.THRESHOLDS_MS:
         beyond = f"glitches of more than {threshold_ms} ms above the idle median"
         yield Metric(f"glitches_per_minute_{threshold_ms}ms", partial(

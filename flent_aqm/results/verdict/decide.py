@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.table import (
     HIGHER,
     METRICS,
@@ -31,7 +32,8 @@ BETTER, WORSE, SAME, MIXED = "better", "worse", "same", "mixed"
 USUAL = (
     "throughput_download_mbps", "throughput_upload_mbps", "fairness_download", "fairness_upload",
     "latency_loaded_median_ms", "latency_loaded_p95_ms", "latency_loaded_p99_ms",
-    "latency_loaded_max_ms", "jitter_loaded_ms", "loss_loaded_pct")
+    "latency_loaded_max_ms", "jitter_loaded_ms", "loss_loaded_pct",
+    "udp_loss_download_pct", "udp_loss_upload_pct")
 # Share of all differences found that may be chance.
 FALSE_SHARE = 0.05
 CONFIDENCE = 0.99
@@ -45,6 +47,9 @@ PATH_OWN = "latency_idle_min_ms"
 BEYOND_PATH = "latency_loaded_"
 ALIKE_SHARE = 0.05
 ALIKE = {"Mbit/s": 0.0, "ms": 0.2, "%": 0.2, "": 0.02}
+# The share of packets that a network may lose by ITU-T Y.1541 (classes 0 to 4). A receiver of UDP
+# counts thousands of packets; probes are too few to tell so little.
+ALIKE_BY_METRIC = {f"udp_loss_{way}_pct": 0.1 for way in DIRECTIONS}
 # Throughput is what is paid for: less of a loss is cared about.
 ALIKE_SHARE_BY_UNIT = {"Mbit/s": 0.02}
 
@@ -153,7 +158,8 @@ def _adjusted(probabilities: Sequence[float]) -> list[float]:
 def _decided(metric: Metric, effect: Effect, probability: float) -> Effect:
     share = ALIKE_SHARE_BY_UNIT.get(metric.unit, ALIKE_SHARE)
     smallest = max(effect.low, -effect.high)  # negative where the interval includes 0
-    matters = smallest > max(share * effect.whole, ALIKE.get(metric.unit, 0.0))
+    units = ALIKE_BY_METRIC.get(metric.name, ALIKE.get(metric.unit, 0.0))
+    matters = smallest > max(share * effect.whole, units)
     verdict = SAME
     if probability < FALSE_SHARE and matters:
         verdict = BETTER if (effect.difference > 0) == (metric.better == HIGHER) else WORSE

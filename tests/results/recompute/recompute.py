@@ -145,6 +145,11 @@ def rfc3550(probes):
     return jitter
 
 
+def udp_loss_pct(flows):
+    told = [about["IPERF3"] for about, _ in flows if "lost_packets" in about.get("IPERF3", {})]
+    return 100 * sum(one["lost_packets"] for one in told) / sum(one["packets"] for one in told)
+
+
 def loss_pct(probes):
     return 100 * sum(rtt == LOST for _, rtt in probes) / len(probes)
 
@@ -486,6 +491,8 @@ def formulas(run):
             f"glitch_time_{threshold}ms_pct": lambda ms=threshold: min(100, sum(
                 glitches(run, ms)[0]) / glitches(run, ms)[1] / 10),
         }
+    for way in WAYS:
+        found[f"udp_loss_{way}_pct"] = lambda way=way: udp_loss_pct(run.of_test(way))
     for phase in ("download", "upload", "bidirectional"):
         found[f"libreqos_rise_{phase}_ms"] = lambda phase=phase: libreqos(run)[phase]
     return found | {
