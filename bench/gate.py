@@ -64,8 +64,8 @@ DEFECTS = (
            "len = max((s32)len, (s32)q->rate_mpu);",
            # Without the cell whose rate falls, which HTB makes.
            ("aqm=cake", "shaper=cake", "aqm_overhead=44",
-            "for_check=one_flow,fair,many_flows,round_trips,overload,bursts,comes_and_goes,"
-            "ecn")),
+            ("for_check=one_flow,fair,many_flows,round_trips,overload,bursts,comes_and_goes,"
+             "ecn"))),
 )
 
 
@@ -137,7 +137,8 @@ def _with_seeds_from(text: str, before_first: int) -> str:
 
 def _with_seed_from_one(run: ScoredFile, before_first: int) -> ScoredFile:
     """As if both sides had the same seeds, without which there are no pairs."""
-    return replace(run, settings={**run.settings, SEED: int(str(run.settings[SEED])) - before_first})
+    seed = int(str(run.settings[SEED])) - before_first
+    return replace(run, settings={**run.settings, SEED: seed})
 
 
 def power(output: Path, only: str) -> list[Comparison]:

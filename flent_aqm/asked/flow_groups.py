@@ -33,7 +33,8 @@ SECOND_SERVER = "dest2"
 # Also the form in which a data file may bring the parameters (sweep/flent_settings.py).
 _NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
 _GROUP = (rf"(?:(?P<source>{defaults.HOST_NAME}):)?(?P<count>[1-9]\d{{0,2}})x"
-          rf"(?:udp(?P<udp>{_NUMBER})(?:~(?P<burst>1000|[1-9]\d{{0,2}}))?|(?P<tcp>(?!udp)[a-z][a-z0-9_]{{0,14}}))"
+          rf"(?:udp(?P<udp>{_NUMBER})(?:~(?P<burst>1000|[1-9]\d{{0,2}}))?"
+          r"|(?P<tcp>(?!udp)[a-z][a-z0-9_]{0,14}))"
           rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{defaults.HOST_NAME}))?")
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
 FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"
@@ -45,8 +46,9 @@ Refuse = Callable[[str], object]
 @dataclass(frozen=True)
 class Group:
     """Equal flows. congestion_control: of TCP, "" for UDP, whose rate is udp_mbps a flow;
-    burst_packets: of UDP, as many are sent at once, 0 for an even pace; start_s, stop_s: within the load; host: to which it goes, "" for the server that the test is
-    for; source: from which, "" for the client."""
+    burst_packets: of UDP, as many are sent at once, 0 for an even pace; start_s, stop_s: within
+    the load; host: to which it goes, "" for the server that the test is for; source: from which,
+    "" for the client."""
 
     text: str
     count: int
@@ -70,8 +72,8 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
                f"1xudp8@20-40, 1xudp3~390, 1xcubic/{SECOND_SERVER} or client2:1xcubic with + "
                f"between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
-        if (not 0 <= group.start_s <= group.stop_s - SHORTEST_FLOW_S <= load_s - SHORTEST_FLOW_S
-                or group.count > MAX_FLOWS):
+        too_short = round(group.stop_s - group.start_s, 6) < SHORTEST_FLOW_S
+        if too_short or group.stop_s > load_s or group.count > MAX_FLOWS:
             refuse(f"flows: {group.text!r} must lie within the load of {load_s:g} s, take "
                    f"{SHORTEST_FLOW_S} s or more and have at most {MAX_FLOWS} flows")
             groups = []
@@ -84,8 +86,8 @@ def _group(text: str, load_s: float) -> Group:
     assert found, text
     part = found.groupdict()
     return Group(text, int(part["count"]), part["tcp"] or "", float(part["udp"] or 0),
-                 int(part["burst"] or 0), float(part["start"] or 0), float(part["stop"] or load_s), part["host"] or "",
-                 part["source"] or "")
+                 int(part["burst"] or 0), float(part["start"] or 0), float(part["stop"] or load_s),
+                 part["host"] or "", part["source"] or "")
 
 
 def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:

@@ -51,7 +51,7 @@ class Interval:
 @dataclass(frozen=True)
 class Total:
     """The whole test in one direction; retransmits is None where iperf3 doesn't tell. packets,
-    lost_packets: of UDP, those that the receiver counts by their numbers, None of TCP."""
+    lost_packets: of UDP, by the numbers of those that the receiver got, None of TCP."""
 
     sent_mbps: float
     received_mbps: float

@@ -26,9 +26,9 @@ class AqmIperf3Runner(SupervisedRunner):
 
     Keys of the data set: host, length (s), direction ("upload", "download" or "both"),
     port, streams, congestion_control (None: the system's default), udp_mbps (0: TCP; else
-    what each stream sends), burst_packets (of UDP: as many at once, 0: evenly), endless (True: it runs until kill_after stops it); where another
-    host than the client is its end: from_host, its name, start_with, words before iperf3's own,
-    bind_to, its address there.
+    what each stream sends), burst_packets (of UDP: as many at once, 0: evenly), endless (True:
+    it runs until kill_after stops it); where another host than the client is its end:
+    from_host, its name, start_with, words before iperf3's own, bind_to, its address there.
     Series: throughput of all streams as the receiver sees it, Mbit/s; of the upload where
     both directions run. The receiver of an upload is the server, whose words the client has
     when the server runs with -J and nothing stopped the client; else the series is what the
@@ -45,8 +45,8 @@ class AqmIperf3Runner(SupervisedRunner):
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
                  congestion_control: str | None = None, udp_mbps: float = 0,
-                 burst_packets: int = 0, endless: bool = False, from_host: str = "", start_with: Sequence[str] = (),
-                 bind_to: str = "", **kwargs: Any) -> None:
+                 burst_packets: int = 0, endless: bool = False, from_host: str = "",
+                 start_with: Sequence[str] = (), bind_to: str = "", **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
         self.start_with = start_with

@@ -11,7 +11,16 @@ import numpy
 import pytest
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
-from flent_aqm.results.metrics import aim, cross, glitches, libreqos, percentiles, qoo, rpm
+from flent_aqm.results.metrics import (
+    aim,
+    cross,
+    glitches,
+    libreqos,
+    loss,
+    percentiles,
+    qoo,
+    rpm,
+)
 from flent_aqm.results.metrics.flows import Flow, Points
 from flent_aqm.results.metrics.queue import backlog_bytes, drop_pct, marks, requeues
 from flent_aqm.results.metrics.run import Run, Samples
@@ -290,3 +299,21 @@ def test_payload_share_is_of_what_the_shaper_counts(
     """A frame of Ethernet, or with CAKE's overhead the packet and that."""
     run = run_with({"requested": requested})
     assert payload_share(run, "upload") == pytest.approx(1448 / bytes_counted, rel=1e-12)
+
+
+def test_loss_of_udp_is_that_of_all_flows_whose_receiver_tells(make_run: MakeRun) -> None:
+    """By packets and not by flows; numbers that can't be are none."""
+    run = make_run([20.0] * 100, directions=("upload", "upload 2", "upload 3", "download"))
+
+    def with_losses(*told: tuple[float | None, float | None]) -> Run:
+        uploads = [replace(flow, packets=sent, lost_packets=lost)
+                   for flow, (sent, lost) in zip(run.way("upload"), told, strict=True)]
+        return replace(run, flows=(*uploads, *run.way("download")))
+
+    assert loss.udp_loss_pct(with_losses((900, 9), (100, 11), (None, None)), "upload") == 2
+    assert loss.udp_loss_pct(with_losses((10, 0), (None, 5), (None, None)), "upload") == 0
+    for told in ((0, 0), (10, 11), (10, -1)):
+        with pytest.raises(NotAvailable, match="the receiver of UDP tells"):
+            loss.udp_loss_pct(with_losses(told, (None, None), (None, None)), "upload")
+    with pytest.raises(NotAvailable, match="no UDP flow in download"):
+        loss.udp_loss_pct(with_losses((900, 9), (100, 11), (1, 1)), "download")

@@ -59,7 +59,7 @@ def verdicts(base: list[ScoredFile], test: list[ScoredFile]) -> Mapping[str, str
 
 
 def test_sides_that_differ_by_chance_alone_are_the_same() -> None:
-    """Twenty of twenty times, with ten metrics in eight cells each."""
+    """Twenty of twenty times, with twelve metrics in eight cells each."""
     for draw in range(20):
         assert set(verdicts(side(draw), side(1000 + draw)).values()) == {SAME}
 
@@ -79,7 +79,7 @@ def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
     assert decided.low < decided.difference < decided.high
     assert decided.difference == pytest.approx(0.33 * decided.base, rel=0.3)
     page = markdown(comparison, judged)
-    assert f"Worse: {LATENCY}; the same: 9 metrics." == sentence(judged)
+    assert f"Worse: {LATENCY}; the same: 11 metrics." == sentence(judged)
     assert "Compared: target 5ms \\(base\\) and 6ms \\(test\\). 40 pairs" in page
     assert f"| `{LATENCY}` | worse | flows many |" in page
 
@@ -116,6 +116,18 @@ def test_a_difference_has_to_be_larger_than_what_nobody_cares_about_with_its_int
         for name, value in run.values.items() if isinstance(value, float)}) for run in base]
     judged = next(one for one in judge(pair(base, test)) if one.metric.name == LATENCY)
     assert max(effect.probability for effect in judged.effects) < 0.01
+    assert judged.verdict == verdict
+
+
+@pytest.mark.parametrize(("metric", "more_pct", "verdict"), [
+    ("udp_loss_upload_pct", 0.09, SAME), ("udp_loss_upload_pct", 0.15, WORSE),
+    ("loss_loaded_pct", 0.15, SAME), ("loss_loaded_pct", 0.25, WORSE)])
+def test_losses_count_by_what_their_packets_can_tell(metric: str, more_pct: float, verdict: str
+                                                     ) -> None:
+    """Where there were none: thousands of a UDP flow tell less than hundreds of probes do."""
+    base = side(1, lambda cell, name, value: 0.0 if name == metric else value)
+    test = [replace(run, values={**run.values, metric: more_pct}) for run in base]
+    judged = next(one for one in judge(pair(base, test)) if one.metric.name == metric)
     assert judged.verdict == verdict
 
 

@@ -10,6 +10,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,23 @@ import pytest
 from flent_aqm.asked import flow_groups
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.results.data_file import as_data_file
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.table import METRICS
 
 FLENT = Path(sys.executable).with_name("flent")
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A run of 9 s: two TCP flows all the time, UDP in the middle of it, and a router that
-    has 10 and 5 Mbit/s in turn."""
+    """A run of 9 s: two TCP flows all the time, UDP in the middle of it, then UDP in bursts, and a
+    router that has 10 and 5 Mbit/s in turn."""
     folder = tmp_path_factory.mktemp("flows")
     shutil.copy(resource_dir("batches") / "base.batch", folder)
     (folder / "try.batch").write_text(
         "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = aqm_flows\n"
         "length = 9\ndelay = 1\nrate_mbps = 10\nbase_delay_ms = 10\naqm = fq_codel\n"
-        "test_parameters = cross_traffic=0; flows=2xreno+1xudp8@3-6; "
+        "test_parameters = cross_traffic=0; flows=2xreno+1xudp8@3-6+1xudp0.5~60@6-9; "
         "rates_mbps=10,5,10; rate_step_s=3; start_jitter_ms=0\n")
     done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
                           check=False)
@@ -60,6 +64,28 @@ def test_flows_run_when_asked_and_share_the_link(data: dict[str, Any]) -> None:
 
 
 @pytest.mark.lab
+def test_bursts_are_sent_at_once_and_the_receiver_tells_what_was_lost(data: dict[str, Any]
+                                                                      ) -> None:
+    """60 packets of 1448 bytes at 0.5 Mbit/s: every 1.39 s. UDP of 8 Mbit/s loses on 5."""
+    def idle_times(name: str) -> int:
+        busy = [one["t"] for one in data["raw_values"][name] if one["val"] > 0]
+        return sum(later - earlier > 0.5 for earlier, later in pairwise(busy))
+
+    series = data["metadata"]["SERIES_META"]
+    bursts, evenly = (series[name]["IPERF3"] for name in (
+        "UDP upload 1xudp0.5~60@6-9", "UDP upload 1xudp8@3-6"))
+    # The third ends with the test: what is still in the queue then isn't counted.
+    assert 150 < bursts["packets"] <= 3 * 60
+    assert idle_times("UDP upload 1xudp0.5~60@6-9") == 2
+    assert idle_times("UDP upload 1xudp8@3-6") == 0
+    assert 0.3 < evenly["lost_packets"] / evenly["packets"] < 0.8
+    run = as_run(as_data_file(data, Path("flows.flent.gz")))
+    told = [series[one]["IPERF3"] for one in series if one.startswith("UDP")]
+    assert METRICS["udp_loss_upload_pct"].of(run) == 100 * sum(
+        one["lost_packets"] for one in told) / sum(one["packets"] for one in told)
+
+
+@pytest.mark.lab
 def test_rate_changes_are_recorded_and_taken_back(data: dict[str, Any]) -> None:
     """One sample a change; after the run the router has what was asked for."""
     changes = data["raw_values"]["Rate of the router"]
@@ -71,15 +97,19 @@ def test_rate_changes_are_recorded_and_taken_back(data: dict[str, Any]) -> None:
 
 def test_groups_are_read_as_written() -> None:
     """Count, kind, time and host."""
-    first, second, third = flow_groups.groups_from("12xcubic+1xudp0.5@2-4.5+2xbbr/dest2", 10, fail)
+    first, second, third, fourth = flow_groups.groups_from(
+        "12xcubic+1xudp0.5@2-4.5+2xbbr/dest2+1xudp3~390@1.25-8", 10, fail)
     assert (first.count, first.congestion_control, first.start_s, first.stop_s) == (
         12, "cubic", 0, 10)
     assert (second.udp_mbps, second.start_s, second.stop_s) == (0.5, 2, 4.5)
+    assert (second.burst_packets, fourth.burst_packets) == (0, 390)
+    assert (fourth.udp_mbps, fourth.start_s) == (3, 1.25)
     assert (third.host, third.congestion_control) == ("dest2", "bbr")
 
 
 @pytest.mark.parametrize("text", [
-    "", "reno", "0xreno", "2xreno@5-3", "2xreno@0-11", "999xreno", "1xudp", "1xreno/Elsewhere",
+    "", "reno", "0xreno", "2xreno@5-3", "2xreno@0-11", "1xudp8@3-3.5", "1xudp3~0",
+    "1xudp3~1001", "1xreno~5", "999xreno", "1xudp", "1xreno/Elsewhere",
     "1xreno; rm -r", "+".join(["1xreno"] * 9)])
 def test_groups_that_mean_nothing_are_refused(text: str) -> None:
     """One line, with what was given."""
@@ -107,7 +137,7 @@ def test_rates_that_cannot_be_are_refused(scenario: Scenario | None, rates: str,
 
 def test_form_for_data_files_is_what_the_test_understands() -> None:
     """A file of a stranger may bring what the test takes, and nothing else."""
-    assert re.fullmatch(flow_groups.FLOWS, "2xreno+1xudp8@20-40+1xcubic/dest2")
+    assert re.fullmatch(flow_groups.FLOWS, "2xreno+1xudp8@20-40+1xudp3~1000+1xcubic/dest2")
     assert not re.fullmatch(flow_groups.FLOWS, "2xreno; reboot")
 
 
