@@ -23,7 +23,8 @@ def udp_loss_pct(run: Run, direction: str) -> float:
     if not told:
         raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver tells its "
                            "losses")
-    sent, lost = (sum(part) for part in zip(*told, strict=True))
+    sent = sum(packets for packets, _ in told)
+    lost = sum(packets for _, packets in told)
     if not 0 <= lost <= sent or not sent:
         raise NotAvailable(f"the receiver of UDP tells {lost:g} lost packets of {sent:g}")
     return 100 * lost / sent
