@@ -3,6 +3,7 @@
 those that are there?
 
     python -m bench.gate false-alarms -o results/false-alarms    21 sets of 5 seeds, 945 runs
+    python -m bench.gate false-alarms -o results/false-alarms --draws 1000    of the same runs, too
     python -m bench.gate power -o results/power                  4 kernels with a planted defect
 
 Both write their table to bench/results/gate-WHAT-DATE.json. The exit status is 1 if there was a
@@ -15,11 +16,13 @@ import argparse
 import datetime
 import difflib
 import json
+import random
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -89,12 +92,18 @@ def main() -> int:
                         help="of false-alarms (default: %(default)s)")
     parser.add_argument("--first-seed", type=int, default=1,
                         help="of false-alarms (default: %(default)s)")
+    parser.add_argument("--draws", type=int, default=0,
+                        help="of false-alarms: compare so many pairs of sets more, of seeds that "
+                             "are drawn from all runs (default: %(default)s)")
     parser.add_argument("--only", default="", help="of power: defects with this in their names")
     parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
     args = parser.parse_args()
     output = args.output.resolve()
+    results: dict[str, object] = {}
     if args.what == "false-alarms":
-        found = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
+        found, runs = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
+        if args.draws:
+            results["drawn"] = drawn(runs, args.draws)
         good = sum(not one.seen for one in found)
         print(f"{good} of {len(found)} comparisons of a kernel with itself: the same")
     else:
@@ -104,16 +113,19 @@ def main() -> int:
     RESULTS.mkdir(exist_ok=True)
     now = datetime.datetime.now(datetime.UTC)
     (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
-        json.dumps({"comparisons": [asdict(one) for one in found]}, indent=1) + "\n")
+        json.dumps({"comparisons": [asdict(one) for one in found], **results}, indent=1) + "\n")
     return int(good < len(found))
 
 
-def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int) -> list[Comparison]:
-    """Compare each set of seeds with the next one: the code is the same, chance is another."""
+def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
+                 ) -> tuple[list[Comparison], dict[int, list[ScoredFile]]]:
+    """Compare each set of seeds with the next one: the code is the same, chance is another. Return
+    what was found, and all runs by seed."""
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
     found: list[Comparison] = []
     before: list[ScoredFile] = []
+    by_seed: dict[int, list[ScoredFile]] = {}
     for number in range(comparisons + 1):
         folder = output / f"set{number}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,21 +135,40 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int) -> l
         before_first = first_seed - 1 + number * SEEDS
         batch.write_text(_with_seeds_from(text, before_first))
         took_s = _sweep(batch, folder / "runs", [f"aqm={aqm}"])
-        runs = [_with_seed_from_one(run, before_first) for run in scored([folder / "runs"])]
+        runs = []
+        for run in scored([folder / "runs"]):
+            seed = int(str(run.settings[SEED]))
+            by_seed.setdefault(seed, []).append(run)
+            runs.append(_with_seed(run, seed - before_first))
         if before:
             found.append(_compared(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
                                    "next five", before, runs, took_s))
         before = runs
-    return found
+    return found, by_seed
+
+
+def drawn(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
+    """Compare pairs of sets whose seeds are drawn from all: these comparisons share runs, but a
+    rate of one in a hundred shows. Return how many there were, in how many of them something was
+    not the same ("alarms"), and each metric that wasn't."""
+    draw = random.Random(1)
+    found = Counter(draws=draws, alarms=0)
+    for _ in range(draws):
+        seeds = draw.sample(sorted(runs), 2 * SEEDS)
+        base, test = ([_with_seed(run, place) for place, seed in enumerate(half, 1)
+                       for run in runs[seed]] for half in (seeds[:SEEDS], seeds[SEEDS:]))
+        seen = {one.metric.name for one in judge(pair(base, test), USUAL) if one.verdict != SAME}
+        found.update(seen, alarms=bool(seen))
+    print(f"{found['alarms']} of {draws} pairs of sets drawn from all runs: not the same")
+    return dict(found)
 
 
 def _with_seeds_from(text: str, before_first: int) -> str:
     return _SEED_LINE.sub(lambda line: f"seed = {before_first + int(line[1])}", text)
 
 
-def _with_seed_from_one(run: ScoredFile, before_first: int) -> ScoredFile:
+def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
     """As if both sides had the same seeds, without which there are no pairs."""
-    seed = int(str(run.settings[SEED])) - before_first
     return replace(run, settings={**run.settings, SEED: seed})
 
 

@@ -59,9 +59,11 @@ def verdicts(base: list[ScoredFile], test: list[ScoredFile]) -> Mapping[str, str
 
 
 def test_sides_that_differ_by_chance_alone_are_the_same() -> None:
-    """Twenty of twenty times, with twelve metrics in eight cells each."""
-    for draw in range(20):
-        assert set(verdicts(side(draw), side(1000 + draw)).values()) == {SAME}
+    """With twelve metrics in eight cells each. The rule allows one alarm in twenty; the interval
+    makes it rarer: one in 200 draws of this."""
+    alarms = [draw for draw in range(20)
+              if set(verdicts(side(draw), side(1000 + draw)).values()) != {SAME}]
+    assert len(alarms) <= 1
 
 
 def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
