@@ -75,7 +75,13 @@ def _patch_layout(plotter: Any) -> None:
 
     @wraps(stock)
     def build_tight_layout(self: Any, artists: Any) -> Any:
-        arguments = stock(self, artists)
+        # Flent saves the figure once more, into a buffer, to have matplotlib place everything.
+        # That needs no picture.
+        self.figure.savefig = lambda *_, **__: self.figure.draw_without_rendering()
+        try:
+            arguments = stock(self, artists)
+        finally:
+            del self.figure.savefig
         if arguments == {}:  # Flent made room by itself, and not as a whole afterwards
             make_room(self)
         return arguments

@@ -56,7 +56,7 @@ def draw(tmp_path: Path) -> Iterator[Callable[..., Any]]:
         # It does so once in a process, and each test begins with matplotlib's own.
         matplotlib.rcParams.update(plotters.MATPLOTLIB_STYLES)
         plotter = plotters.draw_worker(loaded, results)
-        plotter.figure.canvas.draw()
+        plotter.figure.draw_without_rendering()  # places what was saved at other dots per inch
         assert Path(picture).stat().st_size > 5000
         return plotter
 

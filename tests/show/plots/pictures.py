@@ -81,7 +81,7 @@ def drawn_texts() -> Iterator[list[Any]]:
 def misplaced(figure: Any) -> list[str]:
     """Words of a picture that its edges cut, or that stand on other words."""
     with drawn_texts() as texts:
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
     wide, high = figure.bbox.width, figure.bbox.height
     faults = [f"cut: {text!r}" for text, box in boxes

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import select
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -23,9 +25,10 @@ TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
 
 # All by forks of one process, as many at once as there are cores: Flent's start, and importing
 # what the bridge imports when it is asked for, cost more than a plot. What goes wrong ends the
-# process (an error), or is printed (Flent's log, Python's warnings).
+# fork (an error), or is printed (Flent's log, Python's warnings). A line of input names a
+# folder and the files of one test; a line of output says that they have been drawn.
 DRAW_ALL = """\
-import os, sys
+import gc, json, os, sys, traceback
 import flent
 from flent import batch, resultset, settings
 import matplotlib
@@ -33,33 +36,56 @@ matplotlib.use("svg")
 import matplotlib.backends.backend_svg, matplotlib.pyplot
 import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
 
-folder, *files = sys.argv[1:]
-loaded = settings.load([files[0]])
-loaded.update(resultset.ResultSet.load_file(files[0]).meta())
-loaded.load_test(informational=True)
-drawing = {}
+# No fork lives long enough to collect anything, and what is shared stays so.
+gc.freeze()
+gc.disable()
 
-def wait_for_one():
-    child, status = os.wait()
-    plot = drawing.pop(child)
-    if status:
-        sys.exit(f"plot {plot} failed")
-
-for plot in loaded.PLOTS:
-    if len(drawing) == len(os.sched_getaffinity(0)):
-        wait_for_one()
-    sys.stdout.flush()
+def fork(work):
     child = os.fork()
     if not child:
-        sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
-        status = flent.run_flent()
+        try:
+            status = work()
+        except BaseException:
+            traceback.print_exc()
+            status = 1
         sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(status or 0)
-    drawing[child] = plot
-while drawing:
-    wait_for_one()
-print("plots:", *loaded.PLOTS)
+    return child
+
+def draw_all(folder, files):
+    for name, number in (("out", 1), ("err", 2)):
+        os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT), number)
+    os.chdir(folder)
+    loaded = settings.load([files[0]])
+    loaded.update(resultset.ResultSet.load_file(files[0]).meta())
+    loaded.load_test(informational=True)
+    drawing = {}
+
+    def draw(plot):
+        sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
+        return flent.run_flent()
+
+    def wait_for_one():
+        child, status = os.wait()
+        plot = drawing.pop(child)
+        if status:
+            sys.exit(f"plot {plot} failed")
+
+    for plot in loaded.PLOTS:
+        if len(drawing) == len(os.sched_getaffinity(0)):
+            wait_for_one()
+        drawing[fork(lambda: draw(plot))] = plot
+    while drawing:
+        wait_for_one()
+    print("plots:", *loaded.PLOTS)
+
+for line in sys.stdin:
+    folder, *files = json.loads(line)
+    _, status = os.waitpid(fork(lambda: draw_all(folder, files)), 0)
+    print(status, flush=True)
 """
+LONGEST_S = 300
 SVG = "{http://www.w3.org/2000/svg}"
 
 # Plots that a run can't give. Those of tests that aren't listed are older than the sampling of
@@ -84,21 +110,48 @@ REFUSED = {
                        "latency_ecdf_idle_vs_loaded",
                        "compare_latency_box", "compare_latency_ecdf", "compare_latency_violin"],
 }
-def draw_all(files: list[Path], folder: Path) -> list[Path]:
-    """Draw every plot that the files' test has; gives the pictures."""
-    folder.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-W", "default", "-c", DRAW_ALL, folder, *files], cwd=folder,
-        capture_output=True, text=True, check=False, timeout=300,
-        env=environment(folder))
-    assert (done.returncode, done.stderr) == (0, "")
-    names = done.stdout.splitlines()[-1].split()[1:]
-    assert len(names) > 2
-    return [folder / f"{name}.svg" for name in names]
+DrawAll = Callable[[list[Path], Path], list[Path]]
 
 
 @pytest.fixture(scope="module")
-def of_one_file(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Path]]:
+def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
+    """draw_all(files, folder): draw every plot that the files' test has; gives the pictures."""
+    home = tmp_path_factory.mktemp("home")
+    complaints = home / "err"
+    with complaints.open("w") as err, subprocess.Popen(
+            [sys.executable, "-W", "default", "-c", DRAW_ALL], cwd=home, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err,
+            env=environment(home)) as drawing:
+        assert drawing.stdin is not None
+        assert drawing.stdout is not None
+        asked, answers = drawing.stdin, drawing.stdout
+
+        def draw(files: list[Path], folder: Path) -> list[Path]:
+            folder.mkdir()
+            asked.write(json.dumps([str(folder), *map(str, files)]) + "\n")
+            asked.flush()
+            answered, _, _ = select.select([answers], [], [], LONGEST_S)
+            status = answers.readline() if answered else "late"
+            said = complaints.read_text() + "".join(
+                path.read_text() for path in folder.glob("err"))
+            assert (status, said) == ("0\n", "")
+            names = (folder / "out").read_text().splitlines()[-1].split()[1:]
+            assert len(names) > 2
+            return [folder / f"{name}.svg" for name in names]
+
+        try:
+            yield draw
+        finally:
+            asked.close()
+            try:
+                drawing.wait(LONGEST_S)
+            except subprocess.TimeoutExpired:
+                drawing.kill()
+
+
+@pytest.fixture(scope="module")
+def of_one_file(draw_all: DrawAll, tmp_path_factory: pytest.TempPathFactory
+                ) -> Callable[[str], list[Path]]:
     """Every plot of a test's golden run, drawn once for all that look at them."""
     @cache
     def draw(test: str) -> list[Path]:
@@ -144,7 +197,8 @@ def test_every_plot_of_one_file_draws(
 
 @pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
 def test_every_plot_of_two_files_draws(
-        test: str, tmp_path: Path, of_one_file: Callable[[str], list[Path]]) -> None:
+        test: str, tmp_path: Path, of_one_file: Callable[[str], list[Path]],
+        draw_all: DrawAll) -> None:
     """With a second file there are more curves, except in those that say less of more."""
     run = golden(test)
     one = of_one_file(test)
