@@ -104,7 +104,54 @@ found["ping_ms"] = float(ping.rpartition("= ")[2].split("/")[1])
 found["tcp_mbps"] = [json.loads(one.communicate()[0])["end"]["sum_received"]["bits_per_second"]
                      / 1e6 for one in loads]
 found["loaded"] = counters()
-print(json.dumps(found))
+"""
+# The slow station has more than it can send, and is sent more, when its device goes down, comes
+# up, is deleted, and is made anew; then the access point's is deleted.
+_LEAVING = """
+STATION = "/sys/module/lab_wifi/parameters/station"
+
+def ip(*words, host="client3"):
+    subprocess.run(["ip", "-n", host, *words], check=True)
+
+def overload():
+    return [on("client3", FLOOD, "server", "20", "1.5"), on("server", FLOOD, "client3", "20", "3"),
+            on("server", FLOOD, "client", "20", "3")]
+
+route = subprocess.run(["ip", "-n", "client3", "route", "show", "default"],
+                       stdout=subprocess.PIPE, text=True).stdout
+loads = overload()
+time.sleep(1)
+found["overloaded"] = counters()
+ip("link", "set", "eth0", "down")
+found["down"] = counters()
+ip("link", "set", "eth0", "up")
+ip("route", "add", *route.split())
+loads.append(on("client3", FLOOD, "server", "20", "2"))
+time.sleep(1)
+found["up"] = counters()
+ip("link", "del", "eth0")
+found["left"] = counters()
+for number in range(8):
+    ip("link", "add", f"new{number}", "type", "veth", "peer", f"wen{number}")
+time.sleep(1)
+found["without"] = counters()
+for one in loads:
+    one.wait()
+ip("link", "add", "eth0", "type", "veth", "peer", "back")
+ip("addr", "add", "192.0.2.1/24", "dev", "eth0")
+for device in ("eth0", "back"):
+    ip("link", "set", device, "up")
+ip("neigh", "add", "192.0.2.2", "lladdr", "02:00:00:00:00:01", "dev", "eth0")
+subprocess.run(["ip", "netns", "exec", "client3", "sh", "-c",
+                f"echo eth0 rate_bit_s=7200000 ack_ns=68000 >{STATION}"], check=True)
+on("client3", FLOOD, "192.0.2.2", "1", "0.1").wait()
+time.sleep(0.1)
+found["back"] = counters()
+load = on("server", FLOOD, "client", "200", "1")
+time.sleep(0.5)
+ip("link", "del", "dev", "down", host="router")
+found["ended"] = counters()
+load.wait()
 """
 
 
@@ -150,7 +197,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     def run(ap: str) -> dict[str, Any]:
         own = folder / ap
         own.mkdir()
-        (own / "traffic.py").write_text(_TRAFFIC)
+        # The file of a run has its stations, so one of the three runs keeps them.
+        (own / "traffic.py").write_text(
+            _TRAFFIC + (_LEAVING if ap != "airtime" else "") + "print(json.dumps(found))\n")
         scenario = Scenario.from_settings({
             "topology": "clients:3", "wifi_rates_mbps": "2x144.4+7.2", "wifi_ap": ap,
             "shaper": "none", "aqm": "no_aqm", "seed": "7"})
@@ -288,6 +337,32 @@ def test_wifi_queue_per_station_keeps_latency_low_under_tcp(
         assert loaded["channel"]["collisions"] > 0
         assert loaded["up2"]["packets"] / loaded["up2"]["aggregates"] > 1.5  # it uploads, too
         assert loaded["up2"]["bytes"] > loaded["up1"]["bytes"]
+
+
+@pytest.mark.parametrize("ap", ["fifo", "fq_mac"])
+def test_wifi_device_that_goes_takes_its_packets_out_of_the_channel(
+    seen: dict[str, dict[str, Any]], ap: str
+) -> None:
+    """Down it loses what it had to send, up again it sends; deleted it leaves, with what others
+    had for it, while they go on; made anew it is a station again; without the access point's
+    device there is no channel."""
+    at = {name: _read(seen[ap][name])
+          for name in ("overloaded", "down", "up", "left", "without", "back", "ended")}
+    waited = at["overloaded"]["up3"]["waiting_packets"]
+    assert waited > 20  # as many as fit into a socket
+    assert at["down"]["up3"]["waiting_packets"] == 0
+    assert at["down"]["up3"]["lost_packets"] >= waited
+    assert at["up"]["up3"]["packets"] > at["down"]["up3"]["packets"] + 100
+    for queue in ("up3", "down3"):
+        assert at["up"][queue]["waiting_packets"] > 0
+        assert at["left"][queue]["waiting_packets"] == 0
+        assert at["left"][queue]["lost_packets"] > at["up"][queue]["lost_packets"]
+        assert at["without"][queue] == at["left"][queue]
+    assert at["without"]["down1"]["packets"] > at["left"]["down1"]["packets"] + 1000
+    assert at["back"]["up3"]["packets"] > 5
+    assert at["back"]["down3"]["packets"] == 0
+    assert at["ended"] == {"channel": {"since_ns": 0, "busy_ns": 0, "exchanges": 0,
+                                       "collisions": 0}}
 
 
 def test_wifi_data_file_has_what_the_channel_did(seen: dict[str, dict[str, Any]]) -> None:
