@@ -91,6 +91,9 @@ LAB = {
         ("ip netns exec client3 iperf3 -J -R -c server -p 5202 -t 2 & "
          f"iperf3 -J -c server -P 4 -t 2; wait; cat {WIFI}; {RANDOM}")]
        for ap in ACCESS_POINTS},
+    # A round trip of 18 minutes: packets wait in the delay line, and nothing else happens.
+    "lab: far": ["--delay", "1080000", "--", "sh", "-c",
+                 f"ping -c 20 -i 540 -W 2800 server; {RANDOM}"],
     "lab: rrul": ["--aqm", "codel", "--rate", "20", "--", "sh", "-c",
                   "cd /tmp && flent rrul -H server -l 5 >&2 && zcat *.flent.gz"],
 }

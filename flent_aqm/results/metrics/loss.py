@@ -24,7 +24,7 @@ def udp_loss_pct(run: Run, direction: str) -> float:
         raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver tells its "
                            "losses")
     sent = sum(packets for packets, _ in told)
-    lost = sum(packets for _, packets in told)
+    lost = sum(missed for _, missed in told)
     if not 0 <= lost <= sent or not sent:
         raise NotAvailable(f"the receiver of UDP tells {lost:g} lost packets of {sent:g}")
     return 100 * lost / sent
