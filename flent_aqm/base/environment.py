@@ -55,7 +55,8 @@ VARIABLES: dict[str, Variable] = {
     CELL: Variable(
         ("flent_aqm/testbed/protocol.py",),
         ("flent_aqm/bridge/aggregators_patch.py", "flent_aqm/bridge/batch_patch.py",
-         "flent_aqm/bridge/settings_patch.py", "flent_aqm/bridge/sweep_patch.py")),
+         "flent_aqm/bridge/resultset_patch.py", "flent_aqm/bridge/settings_patch.py",
+         "flent_aqm/bridge/sweep_patch.py")),
     IN_LAB: Variable(
         ("flent_aqm/testbed/virtual.py",),
         ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/asked/jitter.py",
