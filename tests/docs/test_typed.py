@@ -41,6 +41,8 @@ _LOOKS = re.compile(
     r"flent-aqm (score|report|share|export|figures|demo-picture|assert) |flent-aqm( report)?$|"
     r"flent -[ip] |flent \w+ --list-plots")
 _LAB = re.compile(r"flent-aqm lab ")
+# Lines that need those before them: their whole block is run.
+_SCRIPT = re.compile(r"(umask|openssl) ")
 # What needs more than this folder, the file of tests that runs its like, and a word of that file.
 _ELSEWHERE = (
     (r"flent-aqm (lab .*flent-aqm )?speedtest", "sweep/speedtest/test_in_lab.py", "flent-aqm"),
@@ -64,7 +66,6 @@ _ELSEWHERE = (
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),
     (r"flent-aqm worker |dask scheduler |.* scheduler=", "sweep/cluster/test_cluster.py", "dask"),
     (r"flent-aqm ndt7-server", "measure/ndt7/test_command.py", "ndt7"),
-    (r"umask |openssl ", "docs/test_typed.py", "startswith"),
     (r"export DASK", "sweep/cluster/test_cluster.py", "dask"),
     (r"flent-gui ", "show/plots/test_gui.py", "gui"),
     (r"flent -B batches/aqm_sweep.batch -b paper", "bridge/test_batch_keys.py", "dry-run"),
@@ -108,7 +109,7 @@ class Typed:
     def runs(self) -> bool:
         """Is it run here?"""
         return not self.elsewhere and any(
-            kind.match(self.words) for kind in (_PLANNED, _LOOKS, _LAB))
+            kind.match(self.words) for kind in (_PLANNED, _LOOKS, _LAB, _SCRIPT))
 
 
 def typed() -> Iterator[Typed]:
@@ -199,10 +200,11 @@ def test_command_that_looks_at_results(desk: Path, words: str) -> None:
 
 
 def test_certificates_of_a_cluster(desk: Path) -> None:
-    """By the whole block, as its lines need those before."""
-    text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
-    run(desk, next(block["text"] for block in _BLOCK.finditer(text)
-                   if block["text"].startswith("umask")))
+    """Each line of the block counts: one that fails ends it."""
+    one, = {one.where for one in TYPED if _SCRIPT.match(one.words)}
+    block, = (block["text"] for block in _BLOCK.finditer((ROOT / one).read_text(encoding="utf-8"))
+              if _SCRIPT.match(block["text"]))
+    run(desk, f"set -e\n{block}")
     run(desk, "openssl verify -CAfile authority.pem cert.pem")
 
 
