@@ -9,7 +9,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,66 +23,73 @@ RUNS = ROOT / "tests" / "golden" / "runs"
 SPEEDTESTS = RUNS.parent / "speedtests"
 TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
 
-# All by forks of one process, as many at once as there are cores: Flent's start, and importing
-# what the bridge imports when it is asked for, cost more than a plot. What goes wrong ends the
-# fork (an error), or is printed (Flent's log, Python's warnings). A line of input names a
-# folder and the files of one test; a line of output says that they have been drawn.
+# All by forks of one process, a test each: Flent's start, and importing what the bridge imports
+# when it is asked for, cost more than a plot. What goes wrong ends the fork (an error), or is
+# printed (Flent's log, Python's warnings). A line of input names a folder, whether the pictures
+# are wanted, and the files of one test; a line of output says that they have been drawn.
 DRAW_ALL = """\
-import gc, json, os, sys, traceback
+import gc, json, logging, os, sys, traceback
+logging.captureWarnings = lambda capture: None  # Flent would have them logged, and not show them
 import flent
-from flent import batch, resultset, settings
+from flent import batch, plotters, resultset, settings
 import matplotlib
 matplotlib.use("svg")
-import matplotlib.backends.backend_svg, matplotlib.pyplot
+import matplotlib.backends.backend_svg, matplotlib.figure, matplotlib.pyplot
+from matplotlib.text import Text
 import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
 
 # No fork lives long enough to collect anything, and what is shared stays so.
 gc.freeze()
 gc.disable()
+in_figure = {}
+stock_savefig = matplotlib.figure.Figure.savefig
 
-def fork(work):
+def tell(figure, output):
+    curves = [part for axes in figure.axes for part in (*axes.lines, *axes.patches)
+              if part.get_visible() and part.get_clip_on() and len(part.get_path().vertices)]
+    in_figure[os.path.basename(output).removesuffix(".svg")] = {
+        "curves": len(curves), "words": " ".join(text.get_text()
+                                                 for text in figure.findobj(Text))}
+
+def tell_and_save(figure, output, **more):
+    tell(figure, output)
+    stock_savefig(figure, output, **more)
+
+def tell_only(figure, output, **_):
+    tell(figure, output)
+
+def draw_all(folder, pictures, files):
+    for name, number in (("out", 1), ("err", 2)):
+        os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT), number)
+    os.chdir(folder)
+    matplotlib.figure.Figure.savefig = tell_and_save if pictures else tell_only
+    if not pictures:
+        plotters.Plotter.build_tight_layout = lambda self, artists: {}
+    loaded = settings.load([files[0]])
+    loaded.update(resultset.ResultSet.load_file(files[0]).meta())
+    loaded.load_test(informational=True)
+    for plot in loaded.PLOTS:
+        sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
+        if status := flent.run_flent():
+            sys.exit(f"plot {plot} failed: {status}")
+        matplotlib.pyplot.close("all")
+    with open("figures.json", "w") as file:
+        json.dump(in_figure, file)
+
+for line in sys.stdin:
+    folder, pictures, *files = json.loads(line)
     child = os.fork()
     if not child:
         try:
-            status = work()
+            draw_all(folder, pictures, files)
+            status = 0
         except BaseException:
             traceback.print_exc()
             status = 1
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(status or 0)
-    return child
-
-def draw_all(folder, files):
-    for name, number in (("out", 1), ("err", 2)):
-        os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT), number)
-    os.chdir(folder)
-    loaded = settings.load([files[0]])
-    loaded.update(resultset.ResultSet.load_file(files[0]).meta())
-    loaded.load_test(informational=True)
-    drawing = {}
-
-    def draw(plot):
-        sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
-        return flent.run_flent()
-
-    def wait_for_one():
-        child, status = os.wait()
-        plot = drawing.pop(child)
-        if status:
-            sys.exit(f"plot {plot} failed")
-
-    for plot in loaded.PLOTS:
-        if len(drawing) == len(os.sched_getaffinity(0)):
-            wait_for_one()
-        drawing[fork(lambda: draw(plot))] = plot
-    while drawing:
-        wait_for_one()
-    print("plots:", *loaded.PLOTS)
-
-for line in sys.stdin:
-    folder, *files = json.loads(line)
-    _, status = os.waitpid(fork(lambda: draw_all(folder, files)), 0)
+        os._exit(status)
+    _, status = os.waitpid(child, 0)
     print(status, flush=True)
 """
 LONGEST_S = 300
@@ -110,12 +117,32 @@ REFUSED = {
                        "latency_ecdf_idle_vs_loaded",
                        "compare_latency_box", "compare_latency_ecdf", "compare_latency_violin"],
 }
-DrawAll = Callable[[list[Path], Path], list[Path]]
+# Of each way to include what tests share, one is also laid out and saved, which takes five times
+# as long as to draw it.
+SAVED = ("ndt7", "iperf3_bidirectional", "iperf2_bounceback", "webrtc_call", "rrul_compete",
+         "ping_exp", "speedtest_concurrent")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a plot drew: how many curves, bars and boxes of data, and all words."""
+
+    curves: int
+    words: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether the plot says in words that it can't be given."""
+        return "This plot can't be given" in self.words or EMPTY in self.words
+
+
+DrawAll = Callable[[list[Path], Path, bool], dict[str, Figure]]
 
 
 @pytest.fixture(scope="module")
 def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
-    """draw_all(files, folder): draw every plot that the files' test has; gives the pictures."""
+    """draw_all(files, folder, pictures): draw every plot that the files' test has; gives the
+    figures by name, and saves pictures into the folder if asked to."""
     home = tmp_path_factory.mktemp("home")
     complaints = home / "err"
     with complaints.open("w") as err, subprocess.Popen(
@@ -126,18 +153,18 @@ def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
         assert drawing.stdout is not None
         asked, answers = drawing.stdin, drawing.stdout
 
-        def draw(files: list[Path], folder: Path) -> list[Path]:
-            folder.mkdir()
-            asked.write(json.dumps([str(folder), *map(str, files)]) + "\n")
+        def draw(files: list[Path], folder: Path, pictures: bool) -> dict[str, Figure]:
+            asked.write(json.dumps([str(folder), pictures, *map(str, files)]) + "\n")
             asked.flush()
             answered, _, _ = select.select([answers], [], [], LONGEST_S)
             status = answers.readline() if answered else "late"
             said = complaints.read_text() + "".join(
                 path.read_text() for path in folder.glob("err"))
             assert (status, said) == ("0\n", "")
-            names = (folder / "out").read_text().splitlines()[-1].split()[1:]
-            assert len(names) > 2
-            return [folder / f"{name}.svg" for name in names]
+            figures = {name: Figure(**told) for name, told in
+                       json.loads((folder / "figures.json").read_text()).items()}
+            assert len(figures) > 2
+            return figures
 
         try:
             yield draw
@@ -149,31 +176,14 @@ def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
                 drawing.kill()
 
 
-@pytest.fixture(scope="module")
-def of_one_file(draw_all: DrawAll, tmp_path_factory: pytest.TempPathFactory
-                ) -> Callable[[str], list[Path]]:
-    """Every plot of a test's golden run, drawn once for all that look at them."""
-    @cache
-    def draw(test: str) -> list[Path]:
-        return draw_all([golden(test)], tmp_path_factory.mktemp(test) / "plots")
-
-    return draw
-
-
 def golden(test: str) -> Path:
     """A run of the test."""
     run = RUNS / f"{test}.flent.gz"
     return run if run.exists() else SPEEDTESTS / run.name
 
 
-def refused(picture: Path) -> bool:
-    """Whether a plot says in words that it can't be given."""
-    text = picture.read_text()
-    return "This plot can't be given" in text or EMPTY in text
-
-
 def curves(picture: Path) -> int:
-    """How many curves, bars and boxes of data a picture has."""
+    """How many curves, bars and boxes of data a saved picture has."""
     axes = [group for group in ET.parse(picture).iter(f"{SVG}g")
             if group.get("id", "").startswith("axes_")]
     return sum(part.get("id", "").startswith(("line2d_", "patch_"))
@@ -182,30 +192,32 @@ def curves(picture: Path) -> int:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_every_plot_of_one_file_draws(
-        test: str, of_one_file: Callable[[str], list[Path]]) -> None:
+def test_every_plot_of_one_file_draws(test: str, tmp_path: Path, draw_all: DrawAll) -> None:
     """Each plot has curves, and neither Flent nor matplotlib complains."""
-    pictures = of_one_file(test)
+    figures = draw_all([golden(test)], tmp_path, test in SAVED)
     # A heat map of one run may be refused, or be one colour.
-    assert {path.stem for path in pictures if refused(path)} - {"heat_map"} == set(
+    assert {name for name, figure in figures.items() if figure.refused} - {"heat_map"} == set(
         REFUSED.get(test, ["qdisc_over_time", *_NO_MODEL] if golden(test).parent == RUNS
                     else _NO_MODEL))
     # Where there was no glitch there is no bar.
-    assert ({path.stem for path in pictures if not curves(path) and not refused(path)}
+    assert ({name for name, figure in figures.items() if not figure.curves and not figure.refused}
             - {"glitches_per_minute", "heat_map"}) == set()
+    if test in SAVED:
+        assert {name: curves(tmp_path / f"{name}.svg") for name in figures} == {
+            name: figure.curves for name, figure in figures.items()}
 
 
 @pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
-def test_every_plot_of_two_files_draws(
-        test: str, tmp_path: Path, of_one_file: Callable[[str], list[Path]],
-        draw_all: DrawAll) -> None:
+def test_every_plot_of_two_files_draws(test: str, tmp_path: Path, draw_all: DrawAll) -> None:
     """With a second file there are more curves, except in those that say less of more."""
     run = golden(test)
-    one = of_one_file(test)
-    two = draw_all([run, run], tmp_path / "two")
-    assert [path.name for path in two if not curves(path) and not refused(path)
-            and path.stem not in ("glitches_per_minute", "heat_map")] == []
-    grown = {a.stem for a, b in zip(one, two, strict=True) if curves(b) > curves(a)}
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    one = draw_all([run], tmp_path / "one", False)
+    two = draw_all([run, run], tmp_path / "two", False)
+    assert [name for name, figure in two.items() if not figure.curves and not figure.refused
+            and name not in ("glitches_per_minute", "heat_map")] == []
+    grown = {name for name in one if two[name].curves > one[name].curves}
     assert {"totals", "throughput", "ping", "ping_cdf", "ping_cdf_log", "box_totals",
             "tcp_rtt", "all"} <= grown
 
