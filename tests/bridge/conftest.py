@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from ..warm_flent import run_flent
+
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "flent-aqm"
 PACKED = ("LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg", "batches",
@@ -81,14 +83,26 @@ class Env:
         environ: Mapping[str, str] | None = None,
     ) -> Ended:
         """Run a program of the environment in a folder (default: the environment's)."""
-        kept = {key: os.environ[key] for key in ("PATH", "LANG", "DISPLAY") if key in os.environ}
         argv = [str(self.path / "bin" / words[0]), *map(str, words[1:])]
         done = subprocess.run(
             argv, cwd=cwd or self.path, capture_output=True, text=True, check=False,
-            timeout=timeout_s, stdin=subprocess.DEVNULL,
-            env={**kept, "HOME": str(self.path), "MPLBACKEND": "agg",
-                 **(environ or {})})
+            timeout=timeout_s, stdin=subprocess.DEVNULL, env=self.environ(environ or {}))
         return Ended(done.returncode, done.stdout, done.stderr)
+
+    def flent(
+        self, *words: str | Path, cwd: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Run the environment's Flent, which is not to change any more, as run() does, without
+        starting it anew."""
+        done = run_flent(*words, cwd=cwd or self.path, python=self.python,
+                         env=self.environ(environ or {}))
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def environ(self, more: Mapping[str, str]) -> dict[str, str]:
+        """The variables that its programs get."""
+        kept = {key: os.environ[key] for key in ("PATH", "LANG", "DISPLAY") if key in os.environ}
+        return {**kept, "HOME": str(self.path), "MPLBACKEND": "agg", **more}
 
     def code(self, code: str, environ: Mapping[str, str] | None = None) -> str:
         """Run Python code; gives what it printed. It must end well and without warnings."""

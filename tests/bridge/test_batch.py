@@ -45,7 +45,7 @@ STOCK = OURS.replace("testbed = virtual\n", "")
 
 
 def flent(env: Env, folder: Path, *words: str | Path) -> Ended:
-    return env.run("flent", *words, "--batch-dry-run", cwd=folder, environ=MEASURES)
+    return env.flent(*words, "--batch-dry-run", cwd=folder, environ=MEASURES)
 
 
 def write(path: Path, text: str) -> Path:
@@ -168,7 +168,7 @@ def test_essential_command_of_ours_when_failing_ends_with_one_line_and_status_1(
                         "exec = echo first; echo second; false\n\n[Batch::base]\n"
                         "commands = hook")
     file = write(tmp_path / "study.batch", text)
-    ended = installed.run("flent", "-B", file, cwd=tmp_path, environ=MEASURES)
+    ended = installed.flent("-B", file, cwd=tmp_path, environ=MEASURES)
     assert ended.status == 1
     assert len(ended.err.splitlines()) == 1, ended.err
     assert ended.err == "ERROR: first second\n"
@@ -240,8 +240,8 @@ def test_override_of_test_parameters_reaches_the_test_as_typed(
 ) -> None:
     """With equals signs and semicolons, which Flent splits at, and with keys of the batch."""
     file = write(tmp_path / "study.batch", STOCK)
-    ended = installed.run(
-        "flent", "-B", file, "--batch-dry-run", "--batch-verbose", "--batch-override",
+    ended = installed.flent(
+        "-B", file, "--batch-dry-run", "--batch-verbose", "--batch-override",
         "test_parameters=a=1;b=${length},2", cwd=tmp_path)
     assert (ended.status, ended.err) == (0, "")
     assert "test_parameters=a=1;b=1,2\n" in ended.out

@@ -15,6 +15,8 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.sweep.replay import recorded
 
+from ..warm_flent import run_flent
+
 FLENT = Path(sys.executable).with_name("flent")
 BATCH = """\
 [Arg::slow]
@@ -40,8 +42,7 @@ def dry_run(folder: Path, *words: str, **parts: str) -> subprocess.CompletedProc
     empty = {"arg": "", "command": "", "batch": ""}
     (folder / "mine.batch").write_text(BATCH % {**empty, **parts})
     (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
-    return subprocess.run([FLENT, "-B", "mine.batch", "--batch-dry-run", *words], cwd=folder,
-                          capture_output=True, text=True, check=False, timeout=100)
+    return run_flent("-B", "mine.batch", "--batch-dry-run", *words, cwd=folder)
 
 
 def test_batch_with_a_key_of_its_own_that_it_uses_is_taken(tmp_path: Path) -> None:
@@ -86,8 +87,7 @@ def test_batch_of_others_may_have_any_key(tmp_path: Path) -> None:
     """Without `testbed` it is Flent's business alone."""
     (tmp_path / "a.batch").write_text("[Batch::a]\ntest_name = ping\nhosts = localhost\n"
                                       "xyzzy = 1\n")
-    ended = subprocess.run([FLENT, "-B", "a.batch", "--batch-dry-run"], cwd=tmp_path,
-                           capture_output=True, text=True, check=False, timeout=100)
+    ended = run_flent("-B", "a.batch", "--batch-dry-run", cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
@@ -95,17 +95,14 @@ def test_batch_of_others_may_have_any_key(tmp_path: Path) -> None:
                                          if path.name not in ("base.batch",)))
 def test_batches_of_ours_have_no_such_keys(name: str, tmp_path: Path) -> None:
     """All of them expand."""
-    ended = subprocess.run(
-        [FLENT, "-B", resource_dir("batches") / name, "--batch-dry-run"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    ended = run_flent("-B", resource_dir("batches") / name, "--batch-dry-run", cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_parameter_of_a_single_run_is_refused_as_well(tmp_path: Path) -> None:
     """Of our tests; Flent's own read some that nobody lists."""
-    ended = subprocess.run(
-        [FLENT, "iperf3_upload", "-H", "127.0.0.1", "--test-parameter", "steams=4"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
+    ended = run_flent("iperf3_upload", "-H", "127.0.0.1", "--test-parameter", "steams=4",
+                      cwd=tmp_path)
     assert ended.returncode == 1
     assert ended.stderr.count("unknown test parameter 'steams'; did you mean 'streams'?") == 1
     assert os.listdir(tmp_path) == []

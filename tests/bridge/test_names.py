@@ -26,7 +26,7 @@ def listed(out: str) -> set[str]:
 
 def measure(env: Env, folder: Path, *words: str) -> Path:
     """Run our probe test by plain name; gives its data file."""
-    ended = env.run("flent", "aqm_probe", *RUN, *words, cwd=folder)
+    ended = env.flent("aqm_probe", *RUN, *words, cwd=folder)
     assert (ended.status, ended.err) == (0, "")
     return next(folder.glob("*.flent.gz"))
 
@@ -93,14 +93,14 @@ def test_our_test_when_named_in_batch_runs(installed: Env, tmp_path: Path) -> No
     batch = tmp_path / "some.batch"
     batch.write_text("[Batch::some]\ntest_name = aqm_probe\nhosts = localhost\n"
                      "length = 1\ndelay = 0\n")
-    ended = installed.run("flent", "-B", batch, "-b", "some", cwd=tmp_path)
+    ended = installed.flent("-B", batch, "-b", "some", cwd=tmp_path)
     assert (ended.status, ended.err) == (0, "")
     assert len(list(tmp_path.glob("batch-some-*.flent.gz"))) == 1
 
 
 def test_stock_name_when_ours_is_equal_stays_stock(installed: Env) -> None:
     """A file of ours named like a stock test (here one that raises) is never looked at."""
-    ended = installed.run("flent", "ping", "--list-plots")
+    ended = installed.flent("ping", "--list-plots")
     assert (ended.status, ended.err) == (0, "")
     assert "ping_cdf" in ended.out
 
@@ -108,13 +108,13 @@ def test_stock_name_when_ours_is_equal_stays_stock(installed: Env) -> None:
 def test_two_test_names_when_given_are_refused(installed: Env) -> None:
     """Ours and a stock name at once: Flent's message, with both names."""
     for words in (("rrul", "aqm_probe"), ("aqm_probe", "rrul")):
-        ended = installed.run("flent", *words, "--list-plots")
+        ended = installed.flent(*words, "--list-plots")
         assert "ERROR: Multiple test names specified" in ended.err
 
 
 def test_unknown_word_when_given_is_a_host(installed: Env) -> None:
     """A word that names no test is still taken for a host's name."""
-    ended = installed.run("flent", "aqm_probe", "localhost", "-l", "1", "-d", "0", "--list-plots")
+    ended = installed.flent("aqm_probe", "localhost", "-l", "1", "-d", "0", "--list-plots")
     assert "probe" in ended.out
     assert ended.err == ""
 
@@ -124,7 +124,7 @@ def test_unknown_name_when_in_data_file_is_reported_as_by_flent(
 ) -> None:
     """A data file of a test that nobody has gives Flent's own message."""
     data = write_data(tmp_path / "x.flent.gz", NAME="no_such_test")
-    ours, theirs = (env.run("flent", data, "-f", "summary", cwd=tmp_path)
+    ours, theirs = (env.flent(data, "-f", "summary", cwd=tmp_path)
                     for env in (installed, stock))
     assert "Error loading test 'no_such_test'" in ours.err
     assert ours.status == theirs.status
@@ -175,10 +175,10 @@ def test_hostile_output_when_in_data_file_writes_nothing(
     """Metadata can't choose the file that a command writes (stock Flent lets it)."""
     target = tmp_path / "written"
     data = write_data(tmp_path / "x.flent.gz", NAME="ping", OUTPUT=str(target))
-    ended = installed.run("flent", data, "-f", "csv", cwd=tmp_path)
+    ended = installed.flent(data, "-f", "csv", cwd=tmp_path)
     assert not target.exists()
     assert ended.status == 0
-    stock.run("flent", data, "-f", "csv", cwd=tmp_path)
+    stock.flent(data, "-f", "csv", cwd=tmp_path)
     assert target.exists()
 
 
@@ -203,7 +203,7 @@ def test_data_file_when_written_with_us_loads_in_stock_flent(
             f"r.new(s).dump_dir({str(tmp_path)!r})")
     installed.code(code)
     data = next(tmp_path.glob("*.flent.gz"))
-    ended = stock.run("flent", data, "-f", "metadata", cwd=tmp_path)
+    ended = stock.flent(data, "-f", "metadata", cwd=tmp_path)
     assert (ended.status, ended.err) == (0, "")
     assert '"DELAY": 5' in ended.out
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+
+from ..warm_flent import run_flent
 
 FLENT = Path(sys.executable).with_name("flent")
 BATCH = """\
@@ -39,8 +40,7 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     (folder / "mine.batch").write_text(BATCH.format(
         **{"arg": "", "command": "", "parent": "", "batch": "", **parts}))
     (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
-    ended = subprocess.run([FLENT, "-B", "mine.batch", "-b", "mine", *words], cwd=folder,
-                           capture_output=True, text=True, check=False, timeout=100)
+    ended = run_flent("-B", "mine.batch", "-b", "mine", *words, cwd=folder)
     assert ended.returncode == 1, ended.stdout
     assert len(ended.stderr.splitlines()) == 1, ended.stderr
     assert not list(folder.glob("**/*.log"))

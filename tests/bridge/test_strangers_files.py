@@ -7,12 +7,13 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ..warm_flent import run_flent
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 ICMP = "Ping (ms) ICMP"
@@ -27,9 +28,7 @@ def flent(folder: Path, change: Change, *words: str, before: str = "", after: st
     change(whole)
     path = folder / "strange.flent.gz"
     path.write_bytes(gzip.compress(json.dumps(whole).replace(before, after, 1).encode()))
-    return subprocess.run(
-        [sys.executable, "-m", "flent", *words, str(path)], cwd=folder, check=False,
-        capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "agg"})
+    return run_flent(*words, path, cwd=folder, env={**os.environ, "MPLBACKEND": "agg"})
 
 
 @pytest.mark.parametrize(("change", "cause"), [

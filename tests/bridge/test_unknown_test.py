@@ -14,6 +14,8 @@ import pytest
 
 from flent_aqm.bridge.unknown_test import plots
 
+from ..warm_flent import run_flent
+
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 FLENT = Path(sys.executable).with_name("flent")
 
@@ -33,8 +35,7 @@ def private(tmp_path: Path, golden: str, **changes: Any) -> Path:
 
 def flent(*words: object) -> subprocess.CompletedProcess[str]:
     """Flent with this package."""
-    return subprocess.run([FLENT, *map(str, words)], capture_output=True, text=True, check=False,
-                          timeout=300)
+    return run_flent(*map(str, words), cwd=Path.cwd())
 
 
 @pytest.mark.parametrize(("golden", "plot"), [

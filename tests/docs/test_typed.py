@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from flent import settings
 
 from flent_aqm.asked.keys import BATCH_KEYS, PARAMETER_PREFIXES, SCENARIO_KEYS, SWEEP_KEYS
 from flent_aqm.commands.table import COMMANDS, fill
+
+from ..warm_flent import run_flent
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -142,10 +145,14 @@ def run(desk: Path, words: str) -> str:
     """Run a line in a shell; returns what it printed."""
     for name, meant in _NAMES.items():
         words = words.replace(name, meant)
-    done = subprocess.run(["bash", "-c", words], cwd=desk, capture_output=True, text=True,
-                          check=False, input="exit\n", env={
-                              **os.environ, "MPLBACKEND": "Agg",
-                              "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
+    env = {**os.environ, "MPLBACKEND": "Agg",
+           "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    shell = partial(subprocess.run, cwd=desk, capture_output=True, text=True, check=False, env=env)
+    if re.match(r"flent [^|&;<>]*$", words):
+        expanded = shell(["bash", "-c", f"printf '%s\\0' {words}"]).stdout.split("\0")
+        done = run_flent(*expanded[1:-1], cwd=desk, env=env)
+    else:
+        done = shell(["bash", "-c", words], input="exit\n")
     # 1: a condition doesn't hold on these files
     assert done.returncode in ((0, 1) if " assert " in words else (0,)), done.stderr[-2000:]
     return done.stdout + done.stderr

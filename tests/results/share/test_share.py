@@ -65,12 +65,12 @@ def test_shared_file_opens_in_stock_flent_with_a_plot(
     """Stock Flent refuses the file as it was; it draws the shared one."""
     file = golden(test)
     plot = tmp_path / "plot.png"
-    before = stock.run("flent", "-f", "summary", file)
+    before = stock.flent("-f", "summary", file)
     assert "Error loading test" in before.err
-    ended = stock.run("flent", "-f", "plot", "-o", plot, shared / file.name)
+    ended = stock.flent("-f", "plot", "-o", plot, shared / file.name)
     assert (ended.status, "ERROR" in ended.err, "Traceback" in ended.err) == (0, False, False)
     assert plot.stat().st_size > 10_000
-    shown = stock.run("flent", "-f", "summary", shared / file.name).out
+    shown = stock.flent("-f", "summary", shared / file.name).out
     assert "TCP" in shown or test == "speedtest_idle"
     assert "Ping" in shown
     assert ended.err.count("\n") <= 1  # that Flent starts

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of Flent by forks of one that has its modules loaded already.
+
+Loading them takes half a second of processor time, most runs of Flent in tests much less. A fork
+does all else that a start does: it reads its arguments, its settings, its files, and ends with
+its status.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+# A line of input has the words of a command, the folder to run it in, and files for what it
+# prints; a line of output has its status.
+_SERVER = """\
+import contextlib, gc, json, os, sys
+import flent, flent.batch, flent.formatters, flent.plotters
+import matplotlib.pyplot
+with contextlib.suppress(ImportError):  # stock Flent
+    import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
+    import flent_aqm.bridge.cells, flent_aqm.sweep.sweep
+gc.freeze()
+for line in sys.stdin:
+    words, folder, *outputs = json.loads(line)
+    child = os.fork()
+    if not child:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+os.chdir(folder)
+for number, path in enumerate([os.devnull, *outputs]):
+    os.dup2(os.open(path, os.O_RDWR), number)
+sys.stdin = open(0)
+sys.argv = words
+sys.exit(flent.run_flent())
+"""
+
+
+def run_flent(
+    *words: str | Path, cwd: Path, python: Path | str = sys.executable,
+    env: Mapping[str, str] | None = None, timeout_s: float = 100,
+) -> subprocess.CompletedProcess[str]:
+    """Run `flent` with these words in a folder; gives its status and what it printed.
+
+    python: of the environment whose Flent is meant; env: its variables (default: ours).
+    """
+    flent = str(Path(python).with_name("flent"))
+    # pytest changes this one with each test.
+    kept = {key: value for key, value in (os.environ if env is None else env).items()
+            if key != "PYTEST_CURRENT_TEST"}
+    server = _server(str(python), frozenset(kept.items()))
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with tempfile.TemporaryDirectory() as folder:
+        printed = [Path(folder, name) for name in ("stdout", "stderr")]
+        for path in printed:
+            path.touch()
+        argv = [flent, *map(str, words)]
+        server.stdin.write(json.dumps([argv, str(cwd), *map(str, printed)]) + "\n")
+        server.stdin.flush()
+        if not select.select([server.stdout], [], [], timeout_s)[0]:
+            server.kill()
+            raise subprocess.TimeoutExpired(argv, timeout_s)
+        status = int(server.stdout.readline())
+        return subprocess.CompletedProcess(argv, status, *(path.read_text() for path in printed))
+
+
+@cache
+def _server(python: str, env: frozenset[tuple[str, str]]) -> subprocess.Popen[str]:
+    server = subprocess.Popen([python, "-c", _SERVER], text=True, env=dict(env), cwd="/",
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(server.kill)
+    return server
