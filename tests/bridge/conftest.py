@@ -8,13 +8,14 @@ with a test definition, a runner and two batch files of these tests in it.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -155,10 +156,32 @@ def new_env(path: Path) -> Env:
     return env
 
 
+def made_once(
+    factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]
+) -> Path:
+    """Return a new folder that make(folder) has filled; of the workers of pytest-xdist, the
+    first that asks makes it for all."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder, made = base / f"once-{name}", base / f"once-{name}.made"
+    with Path(f"{folder}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            folder.mkdir()
+            make(folder)
+            made.touch()
+    return folder
+
+
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout with a definition and a runner of these tests. Not to be changed."""
-    target = tmp_path_factory.mktemp("copy") / "checkout"
+    return made_once(tmp_path_factory, "copy", _copy_checkout) / "checkout"
+
+
+def _copy_checkout(folder: Path) -> None:
+    target = folder / "checkout"
     target.mkdir()
     for name in PACKED:
         source = ROOT / name
@@ -175,7 +198,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (runners / "all_runners.py").write_text(
         "from flent_aqm.measure.runners.aqm_probe import AqmProbeRunner\n\n"
         "RUNNERS = {'aqm_probe': AqmProbeRunner}\n")
-    return target
 
 
 @pytest.fixture
@@ -187,32 +209,31 @@ def own_checkout(checkout: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel of it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    builder = new_env(tmp_path_factory.mktemp("builder") / "env")
-    builder.pip("wheel", "--no-deps", "--no-build-isolation", "-w", folder, checkout)
-    return next(folder.glob("*.whl"))
+    def make(folder: Path) -> None:
+        new_env(folder / "builder").pip(
+            "wheel", "--no-deps", "--no-build-isolation", "-w", folder, checkout)
+
+    return next(made_once(tmp_path_factory, "wheel", make).glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Env:
     """An environment with stock Flent. Not to be changed."""
-    return new_env(tmp_path_factory.mktemp("stock") / "env")
+    return Env(made_once(tmp_path_factory, "stock", lambda folder: new_env(folder / "env")) / "env")
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Env:
     """An environment with this package's wheel installed. Not to be changed."""
-    env = new_env(tmp_path_factory.mktemp("installed") / "env")
-    env.install(wheel)
-    return env
+    return Env(made_once(tmp_path_factory, "installed",
+                         lambda folder: new_env(folder / "env").install(wheel)) / "env")
 
 
 @pytest.fixture(scope="session")
 def editable(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Env:
     """An environment with the checkout installed by `pip install -e`. Not to be changed."""
-    env = new_env(tmp_path_factory.mktemp("editable") / "env")
-    env.install(checkout, "-e")
-    return env
+    return Env(made_once(tmp_path_factory, "editable",
+                         lambda folder: new_env(folder / "env").install(checkout, "-e")) / "env")
 
 
 @pytest.fixture(params=["installed", "editable"])
