@@ -20,6 +20,7 @@ from flent_aqm.asked.wifi.phy import PHYS, ack_us, on_air_bytes
 from flent_aqm.base import defaults
 from flent_aqm.testbed.virtual import Lab
 
+pytestmark = pytest.mark.lab
 HOSTS = ("client", "client2", "client3")
 RATES = {"client": 144.4, "client2": 144.4, "client3": 7.2}
 PHY = PHYS["n"]

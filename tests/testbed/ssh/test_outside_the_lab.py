@@ -15,6 +15,7 @@ from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.tools import tool_dirs
 
+pytestmark = pytest.mark.netns
 IRTT = shutil.which("irtt", path=os.pathsep.join([*map(str, tool_dirs()), os.defpath])) or ""
 OUTSIDE = Path(__file__).with_name("outside.sh")
 
