@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What parsers make of output, number by number: units, limits, what is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import ParseError
+from flent_aqm.measure.parsers import iperf2, iperf3, ndt7
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def test_iperf3_interval_and_totals_have_the_documented_units() -> None:
+    """Milliseconds and Mbit/s, of microseconds and bit/s."""
+    report = iperf3.parse_iperf3((GOLDEN / "iperf3" / "upload-3.12.json").read_text())
+    assert report.intervals[0] == iperf3.Interval("upload", 0, 0.200106, (
+        iperf3.Stream(5, 1970728, 0, 205616, 33.421, 0.442),))
+    assert report.mss_bytes == 1448
+    total = report.totals["upload"]
+    assert total.sent_mbps == pytest.approx(50.62296157272744, rel=1e-9)
+    assert total.received_mbps == pytest.approx(47.873287584057935, rel=1e-9)
+
+
+def test_iperf3_interval_of_a_hundredth_of_a_second_is_the_shortest() -> None:
+    """Shorter ones at any time of the test are none."""
+    def interval(start_s: float, end_s: float) -> dict[str, Any]:
+        return {"streams": [{"socket": 5, "bytes": 1, "sender": True, "start": start_s,
+                             "end": end_s}]}
+
+    report = iperf3.parse_iperf3(json.dumps({"start": {}, "intervals": [
+        interval(0, 0.01), interval(0, 0.009), interval(5, 5.009), interval(5, 6)]}))
+    assert [(one.start_s, one.end_s) for one in report.intervals] == [(0, 0.01), (5, 6)]
+
+
+@pytest.mark.parametrize("text", ['{"some": "thing"}', "[1, 2]", '["start"]'])
+def test_iperf3_json_of_something_else_is_told_by_what_it_lacks(text: str) -> None:
+    """A list is none either, whatever is in it."""
+    with pytest.raises(ParseError, match=r"has no 'start'"):
+        iperf3.parse_iperf3(text)
+
+
+LINE = "[  1] {start}-{end} sec  2.63 MBytes  {mbps} Mbits/sec  21/0          0"
+BOUNCE = ("[  1] {start}-{end} sec  0.006 MBytes  0.011 Mbits/sec    "
+          "34=105.6/20.1/255.0/70.7 ms    0   14K/190233 us    9.5 rps")
+
+
+def test_iperf2_needs_an_interval_and_the_whole() -> None:
+    """No less; the last line is of the whole, and no interval."""
+    lines = [LINE.format(start="0.0000", end="1.0000", mbps="22.0"),
+             LINE.format(start="0.0000", end="1.2000", mbps="19.0")]
+    assert iperf2.parse_load("\n".join(lines)) == iperf2.Load(
+        (iperf2.Interval(0, 1, 22),), iperf2.Interval(0, 1.2, 19))
+    bounces = [BOUNCE.format(start="0.0000", end=end) for end in ("5.0000", "5.5000")]
+    found = iperf2.parse_bounceback("\n".join(bounces))
+    assert (found.intervals, found.whole) == (
+        (iperf2.Bounces(5, 34, 105.6, 255, 9.5),), iperf2.Bounces(5.5, 34, 105.6, 255, 9.5))
+    for parse, one in ((iperf2.parse_load, lines[1]), (iperf2.parse_bounceback, bounces[1])):
+        with pytest.raises(ParseError, match="iperf 2 printed no"):
+            parse(one)
+
+
+def message(test: str, **more: Any) -> str:
+    """A measurement of the crate's client, as a line."""
+    return json.dumps({"Type": "Measurement", "Test": test, "Measurement": more})
+
+
+def test_ndt7_connection_is_told_once_and_kept() -> None:
+    """A later message without it takes nothing away; time of the application is in µs."""
+    report = ndt7.parse_ndt7("\n".join([
+        message("download", ConnectionInfo={"UUID": "some"}),
+        message("download", Origin="client", ConnectionInfo={},
+                AppInfo={"ElapsedTime": 0, "NumBytes": 3}),
+        message("download", Origin="client", AppInfo={"ElapsedTime": 500_000, "NumBytes": 7}),
+        message("download", Origin="client", AppInfo={"ElapsedTime": 2_000_000, "NumBytes": 9})]))
+    subtest = report.subtests["download"]
+    assert subtest.uuid == "some"
+    assert subtest.app == (ndt7.AppSample(0, 3), ndt7.AppSample(0.5, 7), ndt7.AppSample(2, 9))
+    # There is no rate before any time has passed.
+    assert subtest.progress() == [ndt7.AppSample(0.5, 7), ndt7.AppSample(2, 9)]
+
+
+def test_ndt7_upload_is_what_the_server_received_and_when() -> None:
+    """Messages without a count, or from the very start, say nothing of it."""
+    report = ndt7.parse_ndt7("\n".join([
+        message("upload", TCPInfo={"ElapsedTime": 0, "BytesReceived": 1}),
+        message("upload", TCPInfo={"ElapsedTime": 500_000, "BytesReceived": 5}),
+        message("upload", TCPInfo={"ElapsedTime": 1_500_000})]))
+    assert report.subtests["upload"].progress() == [ndt7.AppSample(0.5, 5)]
+
+
+def test_ndt7_retransmission_is_that_of_the_last_message_that_has_both_counts() -> None:
+    """One that has sent nothing, or doesn't tell what it sent again, is passed over."""
+    report = ndt7.parse_ndt7("\n".join([
+        message("download", TCPInfo={"ElapsedTime": 1, "BytesSent": 200, "BytesRetrans": 5}),
+        message("download", TCPInfo={"ElapsedTime": 2, "BytesSent": 0, "BytesRetrans": 0}),
+        message("download", TCPInfo={"ElapsedTime": 3, "BytesSent": 300})]))
+    assert report.subtests["download"].retransmission_pct == 2.5
+
+
+def test_ndt7_counts_a_hundredth_of_a_second_apart_are_an_interval() -> None:
+    """No shorter ones are."""
+    progress = [ndt7.AppSample(0.01, 100), ndt7.AppSample(0.0199, 150)]
+    (end_s, length_s, mbps), = ndt7.rates_mbps(progress)
+    assert (end_s, length_s) == (0.01, 0.01)
+    assert mbps == pytest.approx(0.08)
+
+
+def test_ndt7_line_that_is_none_is_told_by_its_number() -> None:
+    """Counted from 1."""
+    with pytest.raises(ParseError, match="line 2 of"):
+        ndt7.parse_ndt7(message("upload") + "\nnonsense")
