@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a table of scores calls its rows, and what is compared below it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.results.score.leaves import Kind, Leaf
+from flent_aqm.results.score.shown import _comparisons, _labels
+
+
+@pytest.mark.parametrize(("names", "labels"), [
+    (["batch-quick-ndt7-codel", "batch-quick-nuttcp-codel"], ["ndt7-codel", "nuttcp-codel"]),
+    # The last word stays, also where it is all that a longer name has besides.
+    (["a-b", "a-b-c"], ["b", "b-c"]),
+    (["a-b-c", "a-b"], ["b-c", "b"]),
+    (["one-x", "other-x"], ["one-x", "other-x"]),
+    (["a-b-c"], ["c"]),
+])
+def test_labels_leave_out_the_words_that_all_begin_with(
+        names: list[str], labels: list[str]) -> None:
+    """Whole words, from the left."""
+    assert _labels([Path("results", f"{name}.flent.gz") for name in names]) == labels
+
+
+def test_two_runs_each_are_enough_to_compare() -> None:
+    """One of each is not."""
+    two = _comparisons(["aqm"], {("codel",): [5.0, 6.0], ("pie",): [7.0, 8.0]})
+    assert two[0].startswith("aqm: Kruskal-Wallis H = 2.4, p = 0.12; Cliff's delta: ")
+    one = _comparisons(["aqm"], {("codel",): [5.0], ("pie",): [7.0]})
+    assert one == ["no comparison, because no two runs repeat each other"]
+
+
+def test_threshold_of_a_name_alone_is_none() -> None:
+    """0 ms: only a call gives another."""
+    assert Leaf("name", Kind.NUMBER, "function").threshold_ms == 0
