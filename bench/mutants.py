@@ -51,8 +51,29 @@ TESTS = {
 }
 # Module, line and change -> why no test can tell the defect from the code.
 _LIMIT = "a limit with room to spare, by whose name tests go"
+_EITHER_WAY = "sends more captures through the way for records of any size: the result is the same"
 _WAIT = "how long and how often is tried again: only time tells"
 EQUIVALENT = {
+    "measure/parsers/cross.py: if took_ns is not None and (fastest_ns is None or took_ns < "
+    "fastest_ns):: took_ns < fastest_ns -> took_ns <= fastest_ns": "the same number again",
+    "measure/parsers/pcap.py: PIECE_BYTES = 4 << 20: 4 -> 5": _LIMIT,
+    "measure/parsers/pcap.py: PIECE_BYTES = 4 << 20: 20 -> 21": _LIMIT,
+    "measure/parsers/pcap.py: self.cut = False: False -> True": "the end of the file sets it",
+    "measure/parsers/pcap.py: if len(data) < RECORD_HEADER_BYTES:: len(data) < "
+    "RECORD_HEADER_BYTES -> len(data) <= RECORD_HEADER_BYTES": _EITHER_WAY,
+    "measure/parsers/pcap.py: size = RECORD_HEADER_BYTES + captured: RECORD_HEADER_BYTES + "
+    "captured -> RECORD_HEADER_BYTES - captured": _EITHER_WAY,
+    "measure/parsers/pcap.py: if size < self.needed_bytes or not whole:: size < "
+    "self.needed_bytes -> size <= self.needed_bytes": _EITHER_WAY,
+    "measure/parsers/pcap.py: if size < self.needed_bytes or not whole:: not whole -> not not "
+    "whole": _EITHER_WAY,
+    "measure/parsers/pcap.py: if any(_lengths(key)[0] != captured for keys in counted.values() "
+    "for key in keys):: _lengths(key)[0] != captured -> _lengths(key)[0] == captured":
+        _EITHER_WAY,
+    "measure/parsers/pcap.py: if any(_lengths(key)[0] != captured for keys in counted.values() "
+    "for key in keys):: 0 -> 1": _EITHER_WAY,
+    "measure/parsers/pcap.py: if payload > segment:: payload > segment -> payload >= segment":
+        "a single segment is as long as what was on the wire",
     "results/status.py: MAX_BYTES = 8 << 20: 8 -> 9": _LIMIT,
     "results/status.py: MAX_BYTES = 8 << 20: 20 -> 21": _LIMIT,
     'results/status.py: "ended_s": status.ended_s, "failed": dict(status.failed)}, indent=1) + '

@@ -159,7 +159,10 @@ class _Records:
             counted, used = self._same_size(data) or self._any_size(data)
             rest = data[used:]
             yield from counted.items()
-        self.cut = bool(rest)
+        # What is shorter than the first record may still be a whole one.
+        counted, used = self._any_size(rest)
+        yield from counted.items()
+        self.cut = used < len(rest)
 
     def _step_at(self, data: bytes, at: int) -> int:
         seconds, ticks = struct.unpack_from("=II", data, at)

@@ -174,3 +174,40 @@ def test_tcpdump_counts_what_it_dropped() -> None:
     told = parse_tcpdump_counts("1 packet captured\n7 packets received by filter\n"
                                 "3 packets dropped by kernel\n")
     assert (told.captured, told.dropped) == (1, 3)
+
+
+def test_nanoseconds_of_today_are_exact() -> None:
+    """Ticks of one second make the next step no earlier."""
+    found = capture((1_790_000_000.0, packet(1)), (1_790_000_000.099, packet(2)), magic=NANO)
+    assert found.start_s == pytest.approx(1_790_000_000)
+    assert payloads(found) == [{"test upload": 3}]
+
+
+def test_record_without_a_byte_at_the_end_is_a_packet_that_can_not_be_read() -> None:
+    """The file is whole."""
+    found = capture((1, packet(1)), (1, (b"", 60)))
+    assert (found.packets, found.foreign, found.cut) == (2, 1, False)
+
+
+def test_last_packet_may_be_shorter_than_the_others() -> None:
+    """It is counted as they are."""
+    found = capture((1, packet(1)), (1, packet(2)), (1, packet(4, protocol=UDP)))
+    assert payloads(found) == [{"test upload": 7}]
+    assert (found.packets, found.cut) == (3, False)
+
+
+def test_capture_without_packets_has_no_steps() -> None:
+    """And none that begins before the first."""
+    found = capture()
+    assert (found.steps, found.packets, found.cut) == ((), 0, False)
+
+
+def test_datagram_without_payload_has_none() -> None:
+    """However little of it was on the wire."""
+    [step] = capture((1, packet(0, protocol=UDP))).steps
+    assert step["test", "upload"].payload_bytes == 0
+
+
+def test_segment_is_ethernets_if_nothing_else_is_said() -> None:
+    """1500 bytes without the headers of IPv4 and TCP."""
+    assert FlowClasses({}).segment_bytes == 1460

@@ -11,6 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.parsers import iperf2, iperf3, ndt7
+from flent_aqm.measure.parsers.proc_stat import Ticks, parse_cpus
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -114,3 +115,24 @@ def test_ndt7_line_that_is_none_is_told_by_its_number() -> None:
     """Counted from 1."""
     with pytest.raises(ParseError, match="line 2 of"):
         ndt7.parse_ndt7(message("upload") + "\nnonsense")
+
+
+def test_processors_are_busy_with_all_but_idling_and_waiting() -> None:
+    """The fourth and fifth count; guests' time, after the seventh, is in others already."""
+    assert parse_cpus("cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 4 8 16 32 64 128 256\n"
+                      "cpu1 1 1 1 1 1 1 1\nintr 5\ncpus 1 1 1 1 1 1 1\n") == {
+        "cpu0": Ticks(busy=103, total=127), "cpu1": Ticks(busy=5, total=7)}
+
+
+@pytest.mark.parametrize("text", ["", "intr 5\n", "cpu 1 2 3 4 5 6 7\n"])
+def test_no_processor_is_told(text: str) -> None:
+    """The line of them all is none."""
+    with pytest.raises(ParseError, match="tells of no processor"):
+        parse_cpus(text)
+
+
+@pytest.mark.parametrize("line", ["cpu0 1 2 3 4", "cpu0 1 2 x 4 5 6 7"])
+def test_processor_with_too_little_is_quoted(line: str) -> None:
+    """And what was expected."""
+    with pytest.raises(ParseError, match=f"/proc/stat has '{line}'; expected 7 counts"):
+        parse_cpus(line)
