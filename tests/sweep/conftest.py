@@ -18,6 +18,8 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 
+from ..warm_flent import run_flent
+
 FLENT = Path(sys.executable).with_name("flent")
 
 
@@ -35,9 +37,8 @@ class Bench:
     def flent(self, *words: str, name: str = "try", env: Mapping[str, str] | None = None
               ) -> subprocess.CompletedProcess[str]:
         """Run `flent -B NAME.batch WORDS`."""
-        return subprocess.run(
-            [FLENT, "-B", f"{name}.batch", *words], cwd=self.folder, timeout=1200, check=False,
-            env={**os.environ, **(env or {})}, capture_output=True, text=True)
+        return run_flent("-B", f"{name}.batch", *words, cwd=self.folder, timeout_s=1200,
+                         env={**os.environ, **(env or {})})
 
     def files(self) -> list[Path]:
         """The data files that came out."""
