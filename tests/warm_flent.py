@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of Flent by forks of one that has its modules loaded already.
+"""Runs of flent and flent-aqm by forks of a process that has their modules loaded already.
 
-Loading them takes half a second of processor time, most runs of Flent in tests much less. A fork
-does all else that a start does: it reads its arguments, its settings, its files, and ends with
-its status.
+Loading them takes half a second of processor time, most runs in tests much less. A fork does all
+else that a start does: it reads its arguments, its settings, its files, and ends with its status.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +26,8 @@ import flent, flent.batch, flent.formatters, flent.plotters
 import matplotlib.pyplot
 with contextlib.suppress(ImportError):  # stock Flent
     import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
-    import flent_aqm.bridge.cells, flent_aqm.sweep.sweep
+    import flent_aqm.bridge.cells, flent_aqm.commands.lab, flent_aqm.sweep.sweep
+    from flent_aqm.cli import main
 gc.freeze()
 for line in sys.stdin:
     words, folder, *outputs = json.loads(line)
@@ -42,7 +42,7 @@ for number, path in enumerate([os.devnull, *outputs]):
     os.dup2(os.open(path, os.O_RDWR), number)
 sys.stdin = open(0)
 sys.argv = words
-sys.exit(flent.run_flent())
+sys.exit((main if words[0].endswith("/flent-aqm") else flent.run_flent)())
 """
 
 
@@ -54,18 +54,27 @@ def run_flent(
 
     python: of the environment whose Flent is meant; env: its variables (default: ours).
     """
-    flent = str(Path(python).with_name("flent"))
+    return _run("flent", words, cwd, str(python), os.environ if env is None else env, timeout_s)
+
+
+def run_flent_aqm(*words: str | Path, cwd: Path, timeout_s: float = 300
+                  ) -> subprocess.CompletedProcess[str]:
+    """Run `flent-aqm` with these words in a folder; gives its status and what it printed."""
+    return _run("flent-aqm", words, cwd, sys.executable, os.environ, timeout_s)
+
+
+def _run(program: str, words: Sequence[str | Path], cwd: Path, python: str,
+         env: Mapping[str, str], timeout_s: float) -> subprocess.CompletedProcess[str]:
     # pytest changes this one with each test.
-    kept = {key: value for key, value in (os.environ if env is None else env).items()
-            if key != "PYTEST_CURRENT_TEST"}
-    server = _server(str(python), frozenset(kept.items()))
+    kept = {key: value for key, value in env.items() if key != "PYTEST_CURRENT_TEST"}
+    server = _server(python, frozenset(kept.items()))
     assert server.stdin is not None
     assert server.stdout is not None
     with tempfile.TemporaryDirectory() as folder:
         printed = [Path(folder, name) for name in ("stdout", "stderr")]
         for path in printed:
             path.touch()
-        argv = [flent, *map(str, words)]
+        argv = [str(Path(python).with_name(program)), *map(str, words)]
         server.stdin.write(json.dumps([argv, str(cwd), *map(str, printed)]) + "\n")
         server.stdin.flush()
         if not select.select([server.stdout], [], [], timeout_s)[0]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from flent_aqm.base.paths import resource_dir
 
 from ..warm_flent import run_flent
 
-FLENT = Path(sys.executable).with_name("flent")
 BATCH = """\
 [Arg::one]
 aqm = codel

@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from flent_aqm.bridge.unknown_test import plots
 from ..warm_flent import run_flent
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
-FLENT = Path(sys.executable).with_name("flent")
 
 
 def private(tmp_path: Path, golden: str, **changes: Any) -> Path:

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,6 @@ import pytest
 from flent_aqm.base.paths import resource_dir
 
 from ..warm_flent import run_flent
-
-FLENT = Path(sys.executable).with_name("flent")
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 
-FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
+from ..warm_flent import run_flent_aqm
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,11 @@ class Here:
 
     def run(self, code: str) -> str:
         """Run shell code as root in a new lab; gives both of its outputs together."""
-        done = subprocess.run(
-            [FLENT_AQM, "lab", "--", "sh", "-c", f"exec 2>&1\n{code}"], cwd=self.folder,
-            timeout=900, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert "Traceback" not in done.stdout
-        return done.stdout
+        done = run_flent_aqm("lab", "--", "sh", "-c", f"exec 2>&1\n{code}", cwd=self.folder,
+                             timeout_s=900)
+        said = done.stdout + done.stderr
+        assert "Traceback" not in said
+        return said
 
     def data(self) -> dict[str, Any]:
         """What the data files hold, by the part of their names after the time."""

@@ -21,10 +21,11 @@ import pytest
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.table import METRICS
 
+from ...warm_flent import run_flent
+
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE.parents[1] / "golden" / "runs"
 SCRIPT = HERE / "recompute.py"
-FLENT = Path(sys.executable).with_name("flent")
 FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 
 # Name -> what the cell asks for; all keep their capture.
@@ -133,8 +134,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text += [f"[Batch::{name}]", "inherits = cells",
                  *(f"{key} = {value}" for key, value in keys.items())]
     (folder / "cells.batch").write_text("\n".join(text) + "\n")
-    done = subprocess.run([FLENT, "-B", "cells.batch", "-b", "ALL"], cwd=folder,
-                          capture_output=True, text=True, check=False)
+    done = run_flent("-B", "cells.batch", "-b", "ALL", cwd=folder, timeout_s=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "results"
 

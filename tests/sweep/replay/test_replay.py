@@ -8,7 +8,6 @@ import gzip
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ import pytest
 from flent_aqm.asked.flent_settings import TEST_PARAMETERS
 from flent_aqm.base.paths import resource_dir
 
+from ...warm_flent import run_flent_aqm
 from ..conftest import new_bench
 
 pytestmark = pytest.mark.lab
 
-FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def replay(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run `flent-aqm replay WORDS`."""
-    return subprocess.run([FLENT_AQM, "replay", *words], capture_output=True, text=True,
-                          check=False, timeout=300)
+    return run_flent_aqm("replay", *words, cwd=Path.cwd())
 
 
 def written(made: Path, folder: Path, change: Callable[[Any], object]) -> Path:

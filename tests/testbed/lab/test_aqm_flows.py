@@ -8,8 +8,6 @@ import json
 import re
 import shutil
 import statistics
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 
-FLENT = Path(sys.executable).with_name("flent")
+from ...warm_flent import run_flent
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +35,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "length = 9\ndelay = 1\nrate_mbps = 10\nbase_delay_ms = 10\naqm = fq_codel\n"
         "test_parameters = cross_traffic=0; flows=2xreno+1xudp8@3-6+1xudp0.5~60@6-9; "
         "rates_mbps=10,5,10; rate_step_s=3; start_jitter_ms=0\n")
-    done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
-                          check=False)
+    done = run_flent("-B", "try.batch", cwd=folder, timeout_s=600)
     assert done.returncode == 0, done.stderr
     file, = folder.glob("results/*.flent.gz")
     content: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))

@@ -6,8 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,10 @@ from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
 
+from ...warm_flent import run_flent
+
 pytestmark = pytest.mark.lab
 
-FLENT = Path(sys.executable).with_name("flent")
 BATCH = """[Batch::try]
 inherits = base
 output_path = results
@@ -41,8 +40,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     folder = tmp_path_factory.mktemp("cross")
     shutil.copy(resource_dir("batches") / "base.batch", folder)
     (folder / "try.batch").write_text(BATCH)
-    done = subprocess.run([FLENT, "-B", "try.batch"], cwd=folder, capture_output=True, text=True,
-                          check=False)
+    done = run_flent("-B", "try.batch", cwd=folder, timeout_s=600)
     assert done.returncode == 0, done.stderr
     return {kind: sorted(folder.glob(f"results/*-{kind}-*.flent.gz")) for kind in KINDS}
 

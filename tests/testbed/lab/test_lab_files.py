@@ -18,6 +18,8 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import LabError
 from flent_aqm.testbed.virtual import Lab
 
+from ...warm_flent import run_flent_aqm
+
 pytestmark = pytest.mark.lab
 
 FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
@@ -25,8 +27,7 @@ FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 
 def lab(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run `flent-aqm lab WORDS` in a folder."""
-    return subprocess.run([FLENT_AQM, "lab", *words], cwd=cwd, capture_output=True, text=True,
-                          check=False, timeout=300, stdin=subprocess.DEVNULL)
+    return run_flent_aqm("lab", *words, cwd=cwd)
 
 
 def shell(code: str, cwd: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:

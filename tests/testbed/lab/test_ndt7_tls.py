@@ -14,6 +14,8 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 
+from ...warm_flent import run_flent
+
 pytestmark = pytest.mark.lab
 
 BIN = Path(sys.executable).parent
@@ -40,8 +42,7 @@ def test_sweep_through_tls_repeats(tmp_path: Path) -> None:
         "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = ndt7_upload\n"
         "delay = 1\nrate_mbps = 5\nseed = 1\nrepetitions = 2\n"
         "test_parameters = cross_traffic=0; ndt7_tls=yes\n")
-    done = subprocess.run([BIN / "flent", "-B", "try.batch"], cwd=tmp_path, capture_output=True,
-                          text=True, check=False, timeout=600)
+    done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=600)
     assert done.returncode == 0, done.stderr
     first, second = (json.loads(gzip.decompress(path.read_bytes()))["raw_values"]
                      for path in sorted(tmp_path.glob("results/*.flent.gz")))

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +12,10 @@ from flent_aqm.measure.parsers.lab_cards import parse_cards
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.delay_parts import delay_parts
 
+from ...warm_flent import run_flent_aqm
+
 pytestmark = pytest.mark.lab
 
-FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 CARDS = "ip netns exec router cat /sys/module/lab_router/parameters/card"
 LOAD = (f"irtt client -Q -i 10ms -d 3s -o irtt.json server:2112 >/dev/null & "
         f"iperf3 -J -c server -t 3 >iperf3.json; wait; {CARDS} >cards; tail -n 1 cards")
@@ -25,8 +24,7 @@ LOAD = (f"irtt client -Q -i 10ms -d 3s -o irtt.json server:2112 >/dev/null & "
 def lab(folder: Path, *words: str, command: str = LOAD) -> str:
     """What the command printed in a lab with these options."""
     folder.mkdir()
-    done = subprocess.run([FLENT_AQM, "lab", *words, "--", "sh", "-c", command], cwd=folder,
-                          capture_output=True, text=True, check=False, timeout=600)
+    done = run_flent_aqm("lab", *words, "--", "sh", "-c", command, cwd=folder, timeout_s=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -20,6 +20,8 @@ from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.setup.tools import can_start
 
+from ...warm_flent import run_flent
+
 pytestmark = pytest.mark.lab
 
 BIN = Path(sys.executable).parent
@@ -60,8 +62,7 @@ test_name = librespeed
 [Arg::responsiveness]
 test_name = responsiveness
 """)
-    done = subprocess.run([BIN / "flent", "-B", "try.batch"], cwd=folder, timeout=900,
-                          capture_output=True, text=True, check=False)
+    done = run_flent("-B", "try.batch", cwd=folder, timeout_s=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "results"
 
@@ -101,8 +102,7 @@ def test_default_plot_is_drawn(sweep: Path, tmp_path: Path) -> None:
     """It has no panel of what the clients don't tell."""
     for name in ("librespeed", "responsiveness"):
         file, = sweep.glob(f"*{name}-fq_codel.flent.gz")
-        done = subprocess.run([BIN / "flent", "-p", "all", "-o", tmp_path / f"{name}.png", file],
-                              timeout=200, capture_output=True, text=True, check=False)
+        done = run_flent("-p", "all", "-o", tmp_path / f"{name}.png", file, cwd=tmp_path)
         assert "ERROR" not in done.stdout + done.stderr
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 

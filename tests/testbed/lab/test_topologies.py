@@ -7,8 +7,6 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,8 @@ from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed.virtual import Lab, VirtualTestbed
 
-FLENT = Path(sys.executable).with_name("flent")
+from ...warm_flent import run_flent
+
 RunBatch = Callable[[str], tuple[Path, dict[str, Any]]]
 
 
@@ -154,8 +153,7 @@ def test_hosts_that_a_topology_lacks_are_refused_by_the_batch(tmp_path: Path) ->
                         "flows: column 1: 'client7:1xcubic'")):
         (tmp_path / "try.batch").write_text(
             f"[Batch::try]\ninherits = base\ntest_name = aqm_flows\ntopology = clients:2\n{keys}\n")
-        done = subprocess.run([FLENT, "-B", "try.batch", "--batch-dry-run"], cwd=tmp_path,
-                              check=False, capture_output=True, text=True)
+        done = run_flent("-B", "try.batch", "--batch-dry-run", cwd=tmp_path)
         assert done.returncode == 1
         assert said in done.stderr
         assert "Traceback" not in done.stderr
@@ -179,8 +177,7 @@ def run_batch(tmp_path: Path) -> RunBatch:
         (tmp_path / "try.batch").write_text(
             "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = aqm_flows\n"
             f"length = 6\ndelay = 1\nbase_delay_ms = 10\n{keys}\n")
-        done = subprocess.run([FLENT, "-B", "try.batch"], cwd=tmp_path, capture_output=True,
-                              text=True, check=False)
+        done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=600)
         assert done.returncode == 0, done.stderr
         file, = tmp_path.glob("results/*.flent.gz")
         content: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))

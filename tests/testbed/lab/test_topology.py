@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,8 @@ from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed.real_time import refuse_network_of_ours
 from flent_aqm.testbed.virtual import Lab
+
+from ...warm_flent import run_flent
 
 
 def test_topology_defaults_leave_seeds_as_they_were() -> None:
@@ -79,9 +79,7 @@ def test_topology_hosts_that_nobody_is_are_refused(
     shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
     (tmp_path / "try.batch").write_text(
         f"[Batch::try]\ninherits = base\ntest_name = ping_exp\n{keys}\n")
-    done = subprocess.run(
-        [Path(sys.executable).with_name("flent"), "-B", "try.batch", "--batch-dry-run"],
-        cwd=tmp_path, check=False, capture_output=True, text=True)
+    done = run_flent("-B", "try.batch", "--batch-dry-run", cwd=tmp_path)
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
