@@ -29,12 +29,12 @@ def measure(folder: Path, repetitions: int) -> None:
     the machine idle. Raises ConfigError, ToolMissing, CommandFailed."""
     cores = sorted(os.sched_getaffinity(0))
     if os.geteuid() or len(cores) < 2:
-        raise ConfigError("the router in qemu takes root, for namespaces, and two cores, one for "
-                          f"itself; here are {len(cores)}, and the user's id is {os.geteuid()}")
+        raise ConfigError("the router in qemu needs root, for namespaces, and two cores; here are "
+                          f"{len(cores)} cores and user id {os.geteuid()}")
     irtt = find_tool("irtt")
     missing = [name for name in _NEEDED if find_program(name) is None]
     if missing or irtt is None:
-        raise ToolMissing(f"{', '.join(missing) or 'irtt'} is not installed; of Debian: apt-get "
+        raise ToolMissing(f"{', '.join(missing) or 'irtt'} is not installed; on Debian: apt-get "
                           "install qemu-system-x86 busybox dropbear-bin openssh-client ethtool "
                           "iproute2 iperf3; irtt comes with `make setup`")
     machine = cache_to_write() / "slow-router"
