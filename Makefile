@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Each target first does the set-up that is still missing; see README.md.
+# Each target first completes the set-up if parts are missing; see README.md.
 
-# The interpreter that .venv is made with; needs 3.11 or newer.
+# The Python for .venv, 3.11 or newer.
 PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
@@ -11,14 +11,14 @@ NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
 help:
 	@echo 'make setup         install and build what is missing (make packages: only the system packages)'
-	@echo 'make demo          make eight runs and a picture, in about a minute'
+	@echo 'make demo          make eight runs and a picture in about a minute'
 	@echo 'make sweep         run the default batch, 96 runs, and write a report'
 	@echo 'make test          run lint and all tests'
 	@echo 'make lint          run ruff, mypy and shellcheck'
 	@echo 'make bench         measure the speed of the lab'
 	@echo 'make validate      compare the lab with theory; writes docs/validation.md'
-	@echo 'make docs          make validate, and renew all other numbers in docs/'
-	@echo 'make identical     prove that runs repeat to the byte; takes long'
+	@echo 'make docs          run make validate, and renew all other numbers in docs/'
+	@echo 'make identical     prove that runs repeat byte by byte; takes long'
 	@echo 'make mutants       insert small defects, and list those that the tests miss; takes long'
 	@echo 'make kills         prove that a sweep survives kill -9 at any moment'
 	@echo 'make dist          build wheels with and without the ready-made lab, and the source archive'
@@ -37,7 +37,7 @@ venv: packages
 setup: venv
 	@$(BIN)/flent-aqm setup
 
-# The report is written also when some of the runs have failed: it says why.
+# The report is written even if some runs have failed: it says why.
 sweep: setup
 	@$(BIN)/flent -B batches/aqm_sweep.batch; status=$$?; $(BIN)/flent-aqm report && exit $$status
 
@@ -45,8 +45,8 @@ demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
 	@$(BIN)/flent-aqm demo-picture
 
-# Three files at a time: most tests keep one core busy, or wait. The longest files come first,
-# as tests/conftest.py lists them.
+# Three files at a time: most tests keep one core busy, or wait. The slowest files, listed in
+# tests/conftest.py, come first.
 test: setup lint
 	@$(MAKE) --no-print-directory site SITE_ARGUMENTS=--no-gallery
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
@@ -54,7 +54,7 @@ test: setup lint
 lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@# by name, and by first line: programs have no .sh, and parts to source no first line
+	@# find scripts by .sh, and by their first line: programs lack .sh, sourced files lack the line
 	{ find . $(NOT_OURS) -o -name '*.sh' -print; \
 	  find . $(NOT_OURS) -o -type f -exec awk 'FNR == 1 && /^#!\/bin\/sh/ { print FILENAME } \
 	      { nextfile }' {} +; } | sort -u | xargs shellcheck -x -P SCRIPTDIR
@@ -62,7 +62,7 @@ lint: venv
 bench: setup
 	$(BIN)/python -m bench.run $(BENCH_ARGUMENTS)
 
-# In a folder without write access: --output DIR.
+# If the source tree is read-only: VALIDATE_ARGUMENTS='--output DIR'.
 validate: setup
 	$(BIN)/python -m validation.run $(VALIDATE_ARGUMENTS)
 
@@ -80,9 +80,9 @@ kills: setup
 mutants: venv
 	$(BIN)/python -m bench.mutants $(MUTANTS_ARGUMENTS)
 
-# Two wheels and the source archive; the same sources and parts give the same bytes.
+# Both wheels and the source archive; the same sources and parts give the same bytes.
 dist: setup
-	@# dist/deb is that of deb-check
+	@# keep dist/deb, which belongs to deb-check
 	@rm -f dist/*.whl dist/*.tar.gz dist/SHA256SUMS
 	@mkdir -p build dist
 	PYTHONPATH=build_backend $(BIN)/python -W ignore -c "import flent_aqm_backend as backend; \
@@ -90,21 +90,21 @@ dist: setup
 	$(BIN)/python -m build_backend.lab_wheel dist
 	@cd dist && sha256sum *.whl *.tar.gz >SHA256SUMS && ls -l
 
-# Both wheels in a Debian without compiler, as nobody, from pip install to the demo's picture.
+# Both wheels in a Debian without a compiler, as user nobody, from pip install to the demo's picture.
 # Needs root and mmdebstrap.
 dist-check: dist
 	bench/dist_check.sh $(DIST_CHECK_ARGUMENTS)
 
-# The Debian packages, built without a network in a Debian 13, installed and used in another.
+# The Debian packages, built without network in one Debian 13, installed and used in another.
 # Needs root, mmdebstrap, dpkg-dev and cargo; compiles the lab's kernel.
 deb-check: venv
 	bench/deb_check.sh $(DEB_CHECK_ARGUMENTS)
 
-# Mistakes made on purpose, and every queue, on a kernel that checks itself; compiles a kernel.
+# Deliberate defects, and every queue, on a kernel with KASAN and lockdep, which it compiles.
 debug-check: setup
 	$(BIN)/python -m bench.debug_kernel $(DEBUG_CHECK_ARGUMENTS)
 
-# The site, to be opened from build/site/index.html or served as it is.
+# The site: open build/site/index.html, or serve the folder.
 site: venv
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet \
 	    --disable-pip-version-check -c constraints.txt mkdocs-material mkdocstrings-python

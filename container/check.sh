@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Builds the image with buildah on a Debian that mmdebstrap makes, as registries of images may be
-# out of reach, and runs the demo in it as its user without rights. Needs root, both programs,
-# and dist/ (make dist). Leaves the picture as build/image-demo.png.
+# Builds the image with buildah on a Debian from mmdebstrap, as image registries may be
+# unreachable, and runs the demo in it as the image's unprivileged user. Needs root, both
+# programs, and dist/ (make dist). Writes the picture to build/image-demo.png.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -23,7 +23,7 @@ mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$work/b
 {
     base=$(buildah $store from scratch)
     buildah $store add -q "$base" "$work/base.tar" /
-    # the certificates that this machine trusts, if it has more than Debian's
+    # the certificates that this machine trusts, which may be more than Debian's
     buildah $store add -q "$base" /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
     buildah $store commit -q "$base" localhost/debian:12 >/dev/null
     buildah $store build -q --pull=never --build-arg BASE=localhost/debian:12 -t flent-aqm . \

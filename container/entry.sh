@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The image's first program: "demo" is eight runs and their picture, other words are flent-aqm's.
+# The image's entry point: "demo" makes eight runs and a picture; other arguments go to flent-aqm.
 set -eu
 if [ "${1-}" != demo ]; then
     exec flent-aqm "$@"

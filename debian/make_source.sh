@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Makes the Debian source package in the folder $1: the source archive of flent-aqm, and
+# Makes the Debian source package in the folder $1, from the source archive of flent-aqm and
 # ndt7-client with its crates, which cargo fetches unless $1 has them. Needs .venv and dpkg-dev.
 set -eu
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }

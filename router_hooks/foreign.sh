@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# A queue that no scheme is for, of a kernel that the user built: its options, words with commas
-# between, are passed as given.
+# A queue without a scheme, from a kernel that the user built. Its options, words separated by
+# commas, go to tc unchanged.
 
 foreign=yes
 

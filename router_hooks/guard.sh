@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Before router.sh, on routers behind ssh: a hook changes the router only for the sweep
-# that holds it and whose watchdog knows the way back (session.sh). The first argument
-# is the sweep's token; the others are router.sh's.
+# Runs before router.sh on routers behind ssh. Only the sweep that holds the router, and
+# has stored a plan to restore it (session.sh), may change it. The first argument is the
+# sweep's token; the others are for router.sh.
 
 held_by=
 [ ! -r "${state_folder}/token" ] || read -r held_by < "${state_folder}/token"

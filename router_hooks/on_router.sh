@@ -1,31 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs a router hook where the router is. Called on the client:
+# Runs a router hook on the router. Called on the client:
 #
 #   on_router.sh apply     testbed=T aqm=NAME rate_down_mbps=R rate_up_mbps=R [burst_shaping=yes] …
 #   on_router.sh read-back testbed=T [dev_down=D] [dev_up=D]
 #   on_router.sh undo      testbed=T [dev_down=D] [dev_up=D]
 #   on_router.sh help      lists the AQMs and their parameters; needs no router
 #
-# Where the upload has another queue: up_aqm=NAME, with up_aqm_PARAMETER=VALUE. Where several
-# namespaces are routers: routers=router,router2, or the one that is meant.
+# If the upload has another queue: up_aqm=NAME, with up_aqm_PARAMETER=VALUE. If several
+# namespaces are routers: routers=router,router2, or one of them.
 #
-# What runs there is defaults.sh, the scheme of the AQM, and router.sh with its parts settings.sh,
-# queues.sh and read_back.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: it failed.
+# The router's shell reads defaults.sh, the scheme of the AQM, settings.sh, queues.sh,
+# read_back.sh and router.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: failed.
 #
 # For routers behind ssh, testbed=ssh://[USER@]HOST[:PORT]:
 #
-#   on_router.sh probe testbed=T …    what it is and can do; see probe.sh (netns: this machine)
+#   on_router.sh probe testbed=T …    prints what the router is and supports; see probe.sh
+#                             (netns: this machine)
 #   on_router.sh begin | survey | plan | clear | end | restore | status testbed=T …    see session.sh
 #   on_router.sh start | delay testbed=T TOKEN …    on a server; see server.sh
-#   on_router.sh connect testbed=T    opens a connection for the others and prints `ready`;
-#                             ends with its input, of which each line is the token of
-#                             a sweep, to say that it lives
+#   on_router.sh connect testbed=T    opens a connection that the others share, and prints
+#                             `ready`; each line of input is the token of a sweep that
+#                             is alive; ends at the end of input
 #
 # and these variables, which a sweep sets:
 #   FLENT_AQM_SSH_CONTROL   socket of the connection
-#   FLENT_AQM_SSH_TOKEN     the sweep's hold on the router; apply, read-back and undo need it
-#   FLENT_AQM_DEV_DOWN, FLENT_AQM_DEV_UP   its devices, where the arguments name none
+#   FLENT_AQM_SSH_TOKEN     the sweep's token; apply, read-back and undo need it
+#   FLENT_AQM_DEV_DOWN, FLENT_AQM_DEV_UP   the router's devices, if the arguments name none
 set -u
 
 hooks=${FLENT_AQM_HOOKS:-}
@@ -36,7 +37,7 @@ if [ -z "${hooks}" ]; then
     esac
 fi
 commands='apply, read-back, undo, help'
-# What a router may say at most, in bytes. A read-back of all queues has 20,000.
+# Longest accepted answer of a router in bytes. A read-back of all queues has 20,000.
 answer_limit_bytes=1000000
 
 die() {
@@ -58,14 +59,14 @@ help() {
         name=${file##*/}
         printf 'aqm=%s: ' "${name%.sh}"
         (
-            # shellcheck source=/dev/null # each scheme in turn, apart from the others
+            # shellcheck source=/dev/null # each scheme in turn, in its own subshell
             . "${file}"
             scheme_help
         )
     done
 }
 
-# quoted TEXT: prints it as one word for a shell.
+# quoted TEXT: prints it quoted, as one word for a shell.
 quoted() {
     rest=$1
     printf " '"
@@ -81,10 +82,10 @@ quoted() {
     printf "%s'" "${rest}"
 }
 
-# script ARGUMENT…: prints ${files} as one script that the arguments are set for. In
-# braces, as a shell runs nothing of a group before it has read all of it: so a
-# connection that breaks meanwhile leaves nothing half-done. The arguments stand in the
-# script, as dropbear takes no command line above 9,000 bytes.
+# script ARGUMENT…: prints ${files} as one script with these arguments. It is in braces,
+# because a shell reads a whole group before it runs any of it: a connection that breaks
+# meanwhile leaves nothing half-done. The arguments are part of the script, as dropbear
+# refuses command lines above 9,000 bytes.
 script() {
     printf '{\nset --'
     for argument in "$@"; do
@@ -100,7 +101,7 @@ script() {
     printf '\n}\n'
 }
 
-# run_ssh COMMAND: runs it on the router, by the open connection if there is one.
+# run_ssh COMMAND: runs it on the router, over the open connection if there is one.
 run_ssh() {
     address=${testbed#ssh://}
     port=
@@ -112,21 +113,21 @@ run_ssh() {
         *) ;;
     esac
     address=${address%":${port}"}
-    case ${address} in # ssh itself has no brackets around IPv6 addresses
+    case ${address} in # ssh wants IPv6 addresses without brackets
         *\[*\]) address=${address%%\[*}$(printf '%s' "${address#*\[}" | tr -d ']') ;;
         *) ;;
     esac
     master=no
     [ "${command}" != connect ] || master=yes
-    # BatchMode: nobody is there to type a password.
+    # BatchMode: never ask for a password.
     ${run:-} ssh -T -x -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 \
         ${FLENT_AQM_SSH_CONTROL:+-o "ControlMaster=${master}" -o ControlPersist=no \
             -o "ControlPath=${FLENT_AQM_SSH_CONTROL}"} \
         ${port:+-p "${port}"} -- "${address}" "$1"
 }
 
-# over_ssh ARGUMENT…: runs ${files} on the router and ends with their status. Whatever it
-# answers is cut at a length and has no control characters in it, which a terminal obeys.
+# over_ssh ARGUMENT…: runs ${files} on the router and exits with their status. Cuts the
+# answer to answer_limit_bytes, and removes control characters, which a terminal would obey.
 over_ssh() {
     exec 4>&1
     status=$(
@@ -142,18 +143,18 @@ over_ssh() {
         } 3>&1
     )
     case ${status} in
-        255) exit 1 ;; # ssh has said why
+        255) exit 1 ;; # ssh has printed the reason
         141 | '') die "testbed=${testbed}: the router's answer is longer than ${answer_limit_bytes} bytes" ;;
         *) exit "${status}" ;;
     esac
 }
 
-# on_router SCHEME_FILE COMMAND SETTING…: runs the files on the router, and ends
+# on_router SCHEME_FILE COMMAND SETTING…: runs the files on the router, and exits
 # with their status.
 on_router() {
     case ${testbed} in
         virtual | netns)
-            # A namespace has our files; reading them there saves the pipe that ssh needs.
+            # A namespace sees these files, so its shell reads them without a pipe.
             # shellcheck disable=SC2016 # expanded by the router's shell
             exec ip netns exec "${router}" \
                 sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/settings.sh" &&
@@ -193,7 +194,7 @@ case ${command} in
     *) die "unknown command '${command}'; known: ${commands}" ;;
 esac
 
-# Takes testbed=… out of the arguments; the others are the router's.
+# Removes testbed=… and routers=… from the arguments; the others are for the router.
 testbed=
 aqm=
 up_aqm=
@@ -249,7 +250,7 @@ case ${command} in
     *) ;;
 esac
 
-# scheme_of NAME SETTING…: sets scheme to the file of an AQM. One that has none needs the
+# scheme_of NAME SETTING…: sets scheme to the AQM's file. An AQM without one needs the
 # setting aqm_options.
 scheme_of() {
     scheme=${hooks}/schemes/$1.sh
@@ -269,13 +270,13 @@ scheme_of() {
     fi
 }
 
-# apply_queues SETTING…: on ${router}; ends with the status of that.
+# apply_queues SETTING…: puts the queues on ${router}, and exits with that status.
 apply_queues() {
     scheme_of "${aqm}" "$@"
     [ -n "${up_aqm}" ] || on_router "${scheme}" apply "$@"
 
-    # Two queues: one apply for each, as a scheme's file is for one. Each takes out what is the
-    # other's; the first ends in a shell of its own.
+    # Two queues: one apply for each direction, as each reads a single scheme. Each drops the
+    # settings of the other; the first runs in a subshell, as on_router exits.
     (
         for setting in "$@"; do
             shift

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What a router is and can do, as lines `name value` to be read by probe.py. Changes
-# nothing: queues are tried in a network namespace that ends with the command (the kernel
-# may load their modules). Read by the router's shell after defaults.sh and state.sh:
+# Prints what a router is and supports, as lines `name value` for probe.py. Changes
+# nothing: queues are tried in a temporary network namespace (the kernel may load their
+# modules). Read by the router's shell after defaults.sh and state.sh:
 #
-#   route=ADDRESS …   tells the device behind which an address is
-#   kind=KIND …       tells whether kernel and tc have this qdisc; or u32 or flow, the filters,
-#                     or ifb, the device with what it takes to send packets through it
+#   route=ADDRESS …   tells the device through which the router reaches the address
+#   kind=KIND …       tells whether kernel and tc support this qdisc; or u32 or flow, the
+#                     filters; or ifb, the device and the redirection to it
 
-# value_after WORD TEXT: sets value to the word that follows, if there is one.
+# value_after WORD TEXT: sets value to the word after WORD in TEXT, else to nothing.
 value_after() {
     value=
     case " $2 " in
@@ -21,10 +21,10 @@ value_after() {
     esac
 }
 
-# tell_route NAME ADDRESS
+# tell_route NAME ADDRESS: prints the device, if there is a route.
 tell_route() {
     case $2 in
-        *%*) value=${2#*%} ;; # link-local IPv6 has its device at its end
+        *%*) value=${2#*%} ;; # link-local IPv6 ends with its device
         *)
             route=$(ip route get "$2" 2> /dev/null)
             value_after dev "${route}"
@@ -33,7 +33,7 @@ tell_route() {
     [ -z "${value}" ] || printf 'route %s %s\n' "$1" "${value}"
 }
 
-# Words that tc wants besides the kind, where it wants any.
+# words_of KIND: sets words to the options that tc requires for it, if any.
 words_of() {
     case $1 in
         tbf) words='rate 1mbit burst 5kb latency 70ms' ;;
@@ -42,7 +42,7 @@ words_of() {
     esac
 }
 
-# in_namespace COMMAND…: runs it where it can't do any harm; 125 where there is no way.
+# in_namespace COMMAND…: runs it in a network namespace; 125 if none can be made.
 in_namespace() {
     if unshare -n true 2> /dev/null; then
         unshare -n "$@"
@@ -56,17 +56,17 @@ in_namespace() {
     fi
 }
 
-# has_module NAME: true if the kernel has it, loaded or not, as far as files tell.
+# has_module NAME: true if files show that the kernel has it, loaded or not.
 has_module() {
     [ -d "/sys/module/$1" ] && return
     grep -q "/$1\\.ko" "/lib/modules/${kernel}/modules.builtin" "/lib/modules/${kernel}/modules.dep" 2> /dev/null && return
-    for file in "/lib/modules/${kernel}/$1.ko"*; do # OpenWrt has no folders in there
+    for file in "/lib/modules/${kernel}/$1.ko"*; do # OpenWrt's has no subfolders
         [ ! -e "${file}" ] || return 0
     done
     return 1
 }
 
-# answer KIND STATUS MODULE: `kind KIND yes`, or `no` and the reason, which said has.
+# answer KIND STATUS MODULE: prints `kind KIND yes`, or `no` and the reason in ${said}.
 answer() {
     if [ "$2" -eq 0 ]; then
         printf 'kind %s yes\n' "$1"
@@ -79,7 +79,7 @@ answer() {
     fi
 }
 
-# tell_part KIND: of a filter or the IFB device.
+# tell_part KIND: tries a filter or the IFB device.
 tell_part() {
     module=cls_$1
     case $1 in
@@ -88,8 +88,8 @@ tell_part() {
         *)
             module=$1
             trial='tc qdisc add dev lo handle ffff: ingress && tc filter add dev lo parent ffff: protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev lo'
-            # Loading its module makes two such devices that would stay. Where it is loaded or
-            # built in, or isn't there at all, a trial makes none.
+            # Loading its module adds two devices that would stay. So try to add one only if
+            # the module is loaded, built in, or missing.
             found=
             for path in /sys/class/net/ifb* /sys/module/ifb; do
                 [ ! -d "${path}" ] || found=yes
@@ -101,10 +101,10 @@ tell_part() {
     answer "$1" "$?" "${module}"
 }
 
-# tell_kind KIND
+# tell_kind KIND: tries a qdisc.
 tell_kind() {
     words_of "$1"
-    # tc reads its arguments before it asks the kernel.
+    # tc parses its arguments before it asks the kernel.
     case $(tc qdisc add dev lo root "$1" help 2>&1) in
         *'Unknown qdisc'*)
             printf 'kind %s no its tc does not know this queue\n' "$1"
@@ -112,7 +112,7 @@ tell_kind() {
             ;;
         *) ;;
     esac
-    if [ "$1" = cake_mq ]; then # of CAKE's module, and not for devices with one queue
+    if [ "$1" = cake_mq ]; then # from CAKE's module; needs several queues
         said=$(in_namespace sh -c 'ip link add dev flent-probe numtxqueues 2 type dummy &&
             tc qdisc add dev flent-probe root cake_mq' 2>&1)
         answer "$1" "$?" sch_cake
@@ -123,7 +123,7 @@ tell_kind() {
     answer "$1" "$?" "sch_$1"
 }
 
-# tell_link NAME: its lower devices (of a bridge, its ports), state, driver, queues.
+# tell_link NAME: its state, queue length, driver, BQL, and lower devices (a bridge's ports).
 tell_link() {
     path=/sys/class/net/$1
     lower=
@@ -166,7 +166,7 @@ command -v ethtool > /dev/null && ethtool=yes || ethtool=no
 printf 'format 1\nuid %s\nkernel %s\npsched %s\ntc %s\njson %s\nethtool %s\nfree_kb %s\nsqm %s\n' \
     "${uid}" "${kernel}" "${psched}" "${version}" "${json}" "${ethtool}" "${free_kb}" "${sqm}"
 printf 'model %s\nsystem %s\nholder %s\n' "${model}" "${system}" "${holder:-}"
-# The device that carries this very connection.
+# The device that carries this ssh connection.
 ssh=${SSH_CONNECTION:-}
 tell_route management "${ssh%% *}"
 for path in /sys/class/net/*; do

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# The queues put in place and taken away. Read by the router's shell before router.sh, which
-# draws them and calls apply and undo.
+# Puts the queues on the devices and removes them. Read by the router's shell before
+# router.sh, which has a drawing of them and calls apply and undo.
 
-# One tc runs all that was noted; what undoes it is noted beside it, last first.
+# Lines that one tc runs later, and the lines that undo them, in reverse order.
 todo=
 toundo=
 do_tc() { todo="${todo}$*${newline}"; }
 undo_tc() { toundo="$*${newline}${toundo}"; }
 
-# run_tc LINES: sets said to tc's messages on one line.
+# run_tc LINES: runs them, and sets said to tc's messages on one line.
 run_tc() {
     said=$(
         tc -batch - 2>&1 << END
@@ -35,14 +35,14 @@ undo_all() {
     run_tc "${todo_again}"
 }
 
-# empty_root DEVICE: no qdisc of ours or others is left below a new root. Kernels refuse
-# to delete a default root and to change HTB's, so a pfifo takes the place first.
+# empty_root DEVICE: removes all qdiscs before a new root comes. Kernels refuse to delete
+# a default root and to change HTB's, so a pfifo replaces it first.
 empty_root() {
     do_tc "qdisc replace dev $1 root pfifo"
     undo_tc "qdisc del dev $1 root"
 }
 
-# leaf_at DEVICE PLACE HANDLE: the AQM in that place (root, or parent and a class).
+# leaf_at DEVICE PLACE HANDLE: puts the AQM at PLACE (root, or parent and a class).
 leaf_at() {
     do_tc "qdisc replace dev $1 $2 handle $3: ${leaf_words}"
     scheme_below "$1" "$3"
@@ -66,8 +66,8 @@ one_tier() {
     leaf_at "$1" 'parent 1:1' 10
 }
 
-# three_tiers DEVICE BIT_S: EF never gets more than its part. Background gets its part when
-# all want the rate, as the rest goes first with what is left; else it may have it all.
+# three_tiers DEVICE BIT_S: EF never exceeds its share. Background gets its share when all
+# tiers are busy, as the rest borrows first; otherwise it may use the whole rate.
 three_tiers() {
     # shellcheck disable=SC2017 # in this order it fits into 32 bits
     ef_bit_s=$(($2 / 100 * ef_percent))
@@ -89,16 +89,16 @@ three_tiers() {
     done
 }
 
-# classify DEVICE DSCP CLASS: by the byte in the header of IPv4 and of IPv6.
+# classify DEVICE DSCP CLASS: matches the byte in the IPv4 and the IPv6 header.
 classify() {
     do_tc "filter add dev $1 parent 1: protocol ip prio 1 u32 match ip dsfield 0x$2 0xfc flowid $3"
     do_tc "filter add dev $1 parent 1: protocol ipv6 prio 2 u32 match ip6 priority 0x$2 0xfc flowid $3"
 }
 
-# many_subscribers DEVICE BIT_S: HTB with a class for each, whose queue is its own. Each may have
-# an equal part of the rate when all want it, and up to its plan otherwise. One filter finds the
-# class in the last 16 bits of an address (flent_aqm/asked/topology/subscribers.py); what no
-# class is for goes to the first. Digits are written one by one, as printf would take a process.
+# many_subscribers DEVICE BIT_S: HTB with a class and a queue for each subscriber, who gets an
+# equal share of the rate when all are busy, and up to the plan otherwise. One filter derives the
+# class from the last 16 bits of the address (flent_aqm/asked/topology/subscribers.py); other
+# packets go to the first class. Loops count the hex digits, as $(printf) would start a process.
 many_subscribers() {
     case $1 in
         "${dev_up}")
@@ -130,7 +130,7 @@ many_subscribers() {
     do_tc "filter add dev $1 parent 1: protocol ipv6 prio 2 handle 1 flow map key ${key} and 0xffff xor 0xdb8 addend -1 baseclass 1:1"
 }
 
-# token_bucket DEVICE BIT_S: TBF. Its limit is that of a queue that the AQM replaces.
+# token_bucket DEVICE BIT_S: TBF. The AQM replaces the queue that its limit is for.
 token_bucket() {
     # shellcheck disable=SC2017 # in this order it fits into 32 bits
     burst=$(($2 / 1000 * tbf_burst_us / 8000))
@@ -139,9 +139,9 @@ token_bucket() {
     leaf_at "$1" 'parent 1:1' 10
 }
 
-# shape DEVICE BIT_S: the shaper at that rate with the AQM below it.
+# shape DEVICE BIT_S: adds the shaper at that rate with the AQM below it.
 shape() {
-    # What is written here stays when something later fails; so it is noted, too.
+    # tc doesn't undo a queue length, so keep the old one.
     if [ -n "${txqueuelen}" ]; then
         before=${ifb_txqueuelen}
         [ "$1" = "${dev_ifb}" ] || read -r before < "/sys/class/net/$1/tx_queue_len"
@@ -150,7 +150,7 @@ shape() {
     leaf_bit_s=$2
     cake_bandwidth=unlimited
     [ "${shaper}" != cake ] || cake_bandwidth="bandwidth $2bit"
-    # shellcheck disable=SC2086 # one word each; take_settings let no other characters in
+    # shellcheck disable=SC2086 # one word each; take_settings refuses other characters
     leaf_words=$(scheme_qdisc ${overrides}) || exit
     empty_root "$1"
     case ${shaper}${tiers}${subscribers:+subscribers} in
@@ -188,7 +188,7 @@ check_settings() {
         *) ;;
     esac
     case ${txqueuelen} in
-        *[!0-9]* | ????????*) die "txqueuelen: '${txqueuelen}' is not a number of packets" ;;
+        *[!0-9]* | ????????*) die "txqueuelen: '${txqueuelen}' is not a number of packets; expected 0 to 9999999" ;;
         *) ;;
     esac
 }
@@ -215,13 +215,13 @@ check_subscribers() {
     fi
 }
 
-# try_out WORDS: puts the AQM onto a device of its own that is gone again afterwards, so
-# that what kernel or tc lack is told before anything changes. A router that can make
-# neither kind of device goes without, and undoes all when tc is refused later.
+# try_out WORDS: tries the AQM on a temporary device, to find what kernel or tc lack before
+# anything changes. A router that can make no such device skips this; if tc fails later,
+# all is undone.
 try_out() {
     probe=flent-probe
     case $1 in
-        cake_mq*) probe_queues='numtxqueues 2' ;; # it refuses devices with one
+        cake_mq*) probe_queues='numtxqueues 2' ;; # it refuses devices with one queue
         *) probe_queues= ;;
     esac
     trap 'ip link del dev "${probe}"; exit 1' HUP INT TERM
@@ -236,7 +236,7 @@ try_out() {
         die "the router can't do ${aqm}, which needs ${requires}; nothing was changed: ${said}" 1
     }
     [ "${foreign}" != yes ] || return 0
-    # Old versions of tc hand on a name that they don't know, if nothing follows it.
+    # Old versions of tc pass an unknown name to the kernel if nothing follows it.
     case $(tc qdisc add dev lo root "${1%% *}" help 2>&1) in
         *[Uu]nknown*)
             requires=$(scheme_requires)
@@ -246,7 +246,7 @@ try_out() {
     esac
 }
 
-# redirect: what arrives at dev_up goes through dev_ifb, where it can be shaped.
+# redirect: sends packets that arrive at dev_up through dev_ifb, where they can be shaped.
 redirect() {
     ip link add dev "${dev_ifb}" type ifb || die "ingress=ifb: the router can't make an IFB device (CONFIG_IFB)" 1
     ip link set dev "${dev_ifb}" txqueuelen "${ifb_txqueuelen}" up
@@ -254,14 +254,14 @@ redirect() {
     do_tc "filter add dev ${dev_up} parent ffff: protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ${dev_ifb}"
 }
 
-# no_redirect: removes what redirect made, from an earlier run, too.
+# no_redirect: removes the redirection, also that of an earlier run.
 no_redirect() {
     [ -d "/sys/class/net/${dev_ifb}" ] || return 0
     tc qdisc del dev "${dev_up}" ingress 2> /dev/null
     ip link del dev "${dev_ifb}" || die "the router could not delete its device ${dev_ifb}" 1
 }
 
-# set_lengths: of the devices in lengths, to txqueuelen; or back to what they had.
+# set_lengths [PACKETS]: sets the queue lengths of the devices in lengths, or restores them.
 set_lengths() {
     rest=${lengths}
     while [ -n "${rest}" ]; do

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What the kernel reports, for flent_aqm/router/tc/read_back.py. Read by the router's shell before
-# router.sh, which calls read_back.
+# Prints what the kernel reports, for flent_aqm/router/tc/read_back.py. Read by the router's
+# shell before router.sh, which calls read_back.
 
-# offload NAME: sets state to NAME's in features, the text of ethtool -k.
+# offload NAME: sets state to NAME's state in ${features}, the output of ethtool -k.
 offload() {
     case ${features} in
         *"$1: on"*) state=on ;;
@@ -12,9 +12,9 @@ offload() {
     esac
 }
 
-# device_facts DEVICE: offloads let a queue see several packets as one; byte queue limits
-# bound what the driver takes out of the queue. How many queues it has is told where there are
-# several.
+# device_facts DEVICE: prints what affects its queue. With offloads, a queue sees several
+# packets as one; byte queue limits bound what the driver takes out of the queue. The number
+# of queues is printed if there are several.
 device_facts() {
     read -r length < "/sys/class/net/$1/tx_queue_len"
     read -r mtu < "/sys/class/net/$1/mtu"
@@ -35,7 +35,7 @@ device_facts() {
     [ "$#" -eq 1 ] || printf '@queues %s\n' "$#"
 }
 
-# has_qdisc NAME HANDLE: whether qdiscs, JSON or text, have it.
+# has_qdisc NAME HANDLE: true if ${qdiscs}, JSON or text, have it.
 has_qdisc() {
     case ${qdiscs} in
         *"\"kind\":\"$1\",\"handle\":\"$2\""* | *"qdisc $1 $2 "*) return 0 ;;
@@ -43,8 +43,8 @@ has_qdisc() {
     esac
 }
 
-# json_of DEVICE DEVICE: sets json_down and json_up to their qdiscs. One tc asks for both and
-# answers each on a line; what it answers otherwise is not taken.
+# json_of DEVICE DEVICE: sets json_down and json_up to their qdiscs. One tc prints both, one
+# line each; any other output is ignored.
 json_of() {
     json_down=
     json_up=
@@ -65,9 +65,9 @@ END
     esac
 }
 
-# report ROLE DEVICE JSON. Classes are read as text: tc writes them as JSON only since iproute2
-# 6.2, and only -r tells bursts exactly, in ticks. Asked for by their parents, as sfq and
-# fq_codel show flows as classes, up to a thousand. A tc without JSON knows no -j.
+# report ROLE DEVICE JSON: prints one device. Classes are read as text: tc prints them as JSON
+# only since iproute2 6.2, and only -r shows exact bursts, in ticks. They are listed by parent,
+# as sfq and fq_codel show up to a thousand flows as classes. Old versions of tc have no -j.
 report() {
     printf '@device %s %s\n' "$1" "$2"
     device_facts "$2"
@@ -90,8 +90,8 @@ report() {
     printf '@qdiscs\n%s\n@classes\n%s\n' "${qdiscs}" "${shown}"
 }
 
-# report_many ROLE DEVICE: of a thousand queues tc has megabytes, which no shell looks through in
-# time; so they are passed on as they come.
+# report_many ROLE DEVICE: for a thousand queues tc prints megabytes, too much for a shell to
+# search; so its output is passed through.
 report_many() {
     printf '@device %s %s\n' "$1" "$2"
     device_facts "$2"
@@ -108,12 +108,12 @@ filter show dev $2 parent 1:
 END
 }
 
-# read_back: lines that begin with @ tell what comes; the others are tc's own.
+# read_back: lines that begin with @ are headings and facts; the others come from tc.
 read_back() {
     read -r kernel < /proc/sys/kernel/osrelease
     read -r psched < /proc/net/psched
     tc_version=$(tc -V)
-    # Named by a date, iproute2 is older than 5.10, and its JSON broken or not whole.
+    # Versions named by a date are older than 5.10; their JSON is broken or incomplete.
     case ${tc_version} in
         *iproute2-ss[0-9]*) tc_json=no ;;
         *) ;;

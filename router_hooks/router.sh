@@ -1,23 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Puts the queue under test on the router, reads it back, takes it away. on_router.sh
-# has the router's shell read it after defaults.sh, schemes/NAME.sh, settings.sh, queues.sh and
-# read_back.sh:
+# Puts the queue under test on the router, reads it back, removes it. The router's shell
+# reads it after defaults.sh, schemes/NAME.sh, settings.sh, queues.sh and read_back.sh
+# (see on_router.sh):
 #
 #   apply name=value…   the settings below, and aqm_PARAMETER for a parameter of the AQM
 #   read-back           prints what the kernel reports; see read_back for the form
-#   undo                gives both devices their default queue
+#   undo                restores the default queue of both devices
 #
 #   aqm, rate_down_mbps, rate_up_mbps, burst_shaping=yes|no, dev_down, dev_up
 #   shaper=htb|tbf|cake|none     none: the AQM alone, for a slower link behind it
 #   tiers=1|3                    with HTB: one queue, or one for EF, the rest, background
-#   ingress=lan|ifb              where the download is shaped: on what leaves dev_down, or
-#                                on what arrives at dev_up, redirected through dev_ifb
-#   only=both|down|up            what is shaped; on_router.sh gives it where the upload has
+#   ingress=lan|ifb              where the download is shaped: as it leaves dev_down, or
+#                                as it arrives at dev_up, redirected through dev_ifb
+#   only=both|down|up            directions to shape; on_router.sh sets it if the upload has
 #                                another queue (up_aqm), down before up
-#   subscribers=N                with HTB: a class and a queue for each of N addresses, who may
-#                                have plan_down_mbps and plan_up_mbps of the rate at most
-#   txqueuelen=PACKETS           of both shaped devices; before their queues, which copy it
+#   subscribers=N                with HTB: a class and a queue for each of N addresses, which
+#                                get at most plan_down_mbps and plan_up_mbps
+#   txqueuelen=PACKETS           of both shaped devices; set before the queues, which copy it
 #
 #   client ── down [router] up ── server
 #
@@ -29,7 +29,7 @@
 #   subscribers:     htb 1: ── 1:1 rate ─┬─ 1:1001 the client ── AQM 1001:
 #                                        └─ 1:1002 and on     ── AQM 1002: and on
 #
-# Plain POSIX sh, for BusyBox's ash too; few processes, as each costs the lab 5 ms.
+# Plain POSIX sh, as BusyBox's ash runs it too. Few processes: each costs the lab 5 ms.
 set -u
 
 # Over ssh, PATH often lacks the folders of tc and ethtool.

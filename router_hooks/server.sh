@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Makes a server behind ssh ready for a run. Read by its shell after defaults.sh, guard.sh
+# Prepares a server behind ssh for a run. Read by its shell after defaults.sh, guard.sh
 # (which takes the first argument, the sweep's token), state.sh and files.sh:
 #
-#   start KIND PORT…            a server of the kind; it ends with the sweep
-#   delay DEVICE MICROSECONDS   on what leaves the device and on what arrives; 0 for none
+#   start KIND PORT…            starts a server of this kind until the sweep ends
+#   delay DEVICE MICROSECONDS   delays packets by this much in each direction; 0 for none
 #
-# ${state_folder}/processes has the servers, for session.sh to end them.
+# ${state_folder}/processes lists the servers that session.sh ends.
 
 # launch COMMAND…: runs it until the sweep ends.
 launch() {
@@ -26,7 +26,7 @@ start() {
     launched=
     case ${kind} in
         iperf3 | iperf3-flows)
-            # A server in JSON mode hands its side of each interval to the client, too.
+            # In JSON mode the client also gets the server's side of each interval.
             for port in "$@"; do
                 launch iperf3 --server --json --interval 0.2 --port "${port}"
             done
@@ -48,9 +48,8 @@ start() {
     done
 }
 
-# Half of the delay on what leaves, half on what arrives; netem can hold only what leaves
-# a device, so arriving packets go through an IFB device. The limit holds 10 Gbit/s for a
-# second.
+# Delays packets in each direction. netem can delay only packets that leave a device, so
+# arriving ones go through an IFB device. The limit is enough for one second at 10 Gbit/s.
 delay() {
     found=$(cat "${state_folder}/found")
     put_back "${state_folder}/plan" "${found}"

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# A sweep's hold on a router: the lock, the state to come back to, and the watchdog that
-# comes back to it when nobody is there any more. Read by the router's shell after
-# defaults.sh, state.sh and files.sh:
+# A sweep's session on a router: the lock, the state to restore, and the watchdog that
+# restores it when the sweep is gone. Read by the router's shell after defaults.sh, state.sh
+# and files.sh:
 #
 #   begin   token=T holder=WHO devices='D …'   takes the lock, starts the watchdog, stops sqm
-#   survey  token=T      prints the state and keeps it
-#   plan    token=T line=L …   keeps how to come back; from now on hooks may change things
-#   clear   token=T      takes away what is on the devices, somebody's or an earlier run's, lest
-#                        it is measured, and gives them the length that was found
-#   end     token=T      comes back, lets go
+#   survey  token=T      prints the state and stores it
+#   plan    token=T LINE…   stores how to restore it; from now on hooks may change the router
+#   clear   token=T      removes the qdiscs that were on the devices, so that none is measured,
+#                        and resets the queue lengths
+#   end     token=T      restores the router and releases the lock
 #   restore              the same by hand, whoever holds the router
-#   status               tells who holds it; changes nothing
+#   status               tells who holds the router; changes nothing
 #
 # ${state_folder} exists as long as the router is held (mkdir is atomic), and has:
 #   token, holder, began, devices   of the session; began in seconds of uptime
-#   owner      the process that makes the folder; `begun` exists when it was done
-#   watchdog   the process that watches
-#   beat.TOKEN a number that grows as long as the sweep lives; gone: it has ended
-#   sqm        there if sqm-scripts were stopped
-#   found      the state; plan: how to come back to it
+#   owner      the process that runs begin; `begun` exists once it is done
+#   watchdog   the watchdog's process
+#   beat.TOKEN a number that grows while the sweep is alive; gone: exists once it has ended
+#   sqm        exists if sqm-scripts were stopped
+#   found      the original state; plan: how to restore it
 #   processes  servers that server.sh has started
-#   restoring/ there while somebody comes back; its file owner tells which process
+#   restoring/ exists while a process restores the router; its file owner names the process
 
 command=${1:-}
 [ "$#" -eq 0 ] || shift
@@ -71,7 +71,7 @@ begin() {
     check_devices
     if ! mkdir -m 700 "${state_folder}" 2> /dev/null; then
         [ -d "${state_folder}" ] || die "can't make ${state_folder}; is it full, or read-only?"
-        # Cut off before it had a watchdog, a session has changed nothing.
+        # A session that ended before it had a watchdog has changed nothing.
         if [ -e "${state_folder}/watchdog" ] || [ -e "${state_folder}/restoring" ] || alive owner; then
             refuse_held
         fi
@@ -86,14 +86,14 @@ begin() {
         rm -rf "${state_folder}"
         die "no room for files in ${state_folder}; nothing was changed"
     fi
-    # The state itself has to fit, too: more of it than was ever seen, for a try.
+    # The state must fit, too: try with more than was ever seen.
     if ! dd if=/dev/zero of="${state_folder}/room" bs=1024 count=256 2> /dev/null; then
         rm -rf "${state_folder}"
         die "no room for 256 KB in ${state_folder}; nothing was changed"
     fi
     rm -f "${state_folder}/room"
-    # With redirections beside the function's name, a shell keeps the old ones open, and
-    # with them the ssh session.
+    # `watch > /dev/null` would keep the shell's old descriptors open, and with them the
+    # ssh session.
     (
         exec < /dev/null > /dev/null 2>&1
         watch
@@ -114,8 +114,8 @@ begin() {
 
 # ---- watchdog ----------------------------------------------------------------
 
-# Comes back when the beat hasn't changed for the time, or the feeder has seen the end of
-# its input. Counts its own naps, so that no clock is needed.
+# Restores the router if the beat hasn't changed for watchdog_patience_s, or if `connect`
+# has seen the end of its input. Counts its own naps, so it needs no clock.
 watch() {
     trap '' HUP PIPE
     last=
@@ -135,20 +135,20 @@ watch() {
             if come_back; then
                 logger -t flent-aqm 'the sweep is gone: restored the router'
             else
-                logger -t flent-aqm "the sweep is gone: restored the router, but ${difference:-another process was at it}"
+                logger -t flent-aqm "the sweep is gone: restored the router, but ${difference:-another process was restoring it}"
             fi
             exit
         fi
     done
 }
 
-# ---- coming back -------------------------------------------------------------
+# ---- restoring ---------------------------------------------------------------
 
-# come_back: status 0 if the state is the one that was found; else difference says how it
-# differs. Only one process does it; 2 if another is at it.
+# come_back: restores the router. Status 0 if its state is the one that was found, else
+# ${difference} tells how it differs. Status 2 if another process is restoring it.
 come_back() {
     difference=
-    # A full disk must not keep us from it.
+    # Go on even if the disk is full.
     if ! mkdir "${state_folder}/restoring" 2> /dev/null; then
         [ -d "${state_folder}" ] || return 0
         ! alive restoring/owner || return 2
@@ -176,7 +176,7 @@ come_back() {
     [ -z "${difference}" ]
 }
 
-# differing OLD NEW: the first line of OLD that NEW lacks, and the other way round.
+# differing OLD NEW: prints the first line of each that the other lacks.
 differing() {
     first_missing "$1" "$2"
     printf 'was: %s; ' "${missing:-nothing else}"
@@ -202,7 +202,7 @@ finish() {
     case $? in
         0) ;;
         2)
-            # Whoever is at it needs some seconds at most, with sqm.
+            # The other process needs a few seconds at most, even with sqm.
             tries=0
             while [ -d "${state_folder}" ] && [ "${tries}" -lt "${watchdog_limit_s}" ]; do
                 sleep 1
@@ -227,7 +227,7 @@ restore() {
         return
     fi
     get watchdog
-    # First, lest it does the same at the same time.
+    # Stop it first, so that it doesn't restore at the same time.
     ! alive watchdog || kill "${known%% *}"
     trap '' HUP PIPE
     finish
@@ -272,7 +272,7 @@ case ${command} in
         for device in ${devices}; do
             clear_device "${device}"
         done
-        : # where there was nothing, tc says so by its status
+        : # tc fails if there was nothing to remove
         ;;
     end)
         need_session

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# The settings of a hook, read and checked. Read by the router's shell before router.sh, which
+# Reads and checks the settings of a hook. Read by the router's shell before router.sh, which
 # lists them and calls these functions.
 
-# unfilled TEXT: true when the batch left a ${variable} unfilled in it.
+# unfilled TEXT: true if the batch left a ${variable} in it.
 unfilled() {
     case $1 in
         *\$\{*) return 0 ;;
@@ -48,7 +48,7 @@ check_device() {
     esac
 }
 
-# take_flag NAME VALUE: sets flag to yes or no. Flent turns a batch's yes into True.
+# take_flag NAME VALUE: sets flag to yes or no. Flent turns `yes` in a batch into True.
 take_flag() {
     case $2 in
         [Yy][Ee][Ss] | [Tt][Rr][Uu][Ee] | [Oo][Nn] | 1) flag=yes ;;
@@ -58,7 +58,7 @@ take_flag() {
 }
 
 # take_rate NAME MBPS: sets rate_bit_s. Shifts the decimal point in the text, as
-# tc's floating point makes 95999 bytes/s of some rates that are 96000.
+# tc's floating point turns some rates of 96000 bytes/s into 95999.
 take_rate() {
     case $2 in
         '') die "$1 is missing; give it in Mbit/s" ;;
@@ -77,7 +77,7 @@ take_rate() {
             *) break ;;
         esac
     done
-    # By length first: a number of 20 digits would wrap around in the shell.
+    # Compare lengths first: 20 digits would overflow the shell's integers.
     if [ "${#rate_bit_s}" -gt "${#max_rate_bit_s}" ] ||
         [ "${rate_bit_s}" -gt "${max_rate_bit_s}" ] || [ "${rate_bit_s}" -lt "${min_rate_bit_s}" ]; then
         die "$1: '$2' Mbit/s is out of range; expected 0.064 to 40000"
@@ -92,7 +92,7 @@ one_of() {
     esac
 }
 
-# given NAME name=value…: whether NAME is among them.
+# given NAME name=value…: true if NAME is among them.
 given() {
     wanted=$1
     shift
@@ -102,9 +102,9 @@ given() {
     return 1
 }
 
-# leaf KIND KNOWN name=value…: what a scheme prints, tc's words for the leaf qdisc. KNOWN
-# tells what becomes of a parameter: `name` of "name value", `name=*` of the value alone,
-# `name=yes/no` of a switch.
+# leaf KIND KNOWN name=value…: prints tc's words for the leaf qdisc. KNOWN lists the
+# parameters and what each becomes: `name` becomes "name value", `name=*` the value alone,
+# `name=WORD/WORD` the first word for yes, the second for no.
 leaf() {
     words=$1
     known=$2

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What the hooks may change on a router: told as text, and put back from a plan. Read by
-# the router's shell before survey.sh and session.sh; wants `devices`, the names of the
-# devices that are measured, separated by blanks.
+# Prints the state that hooks may change on a router, and restores it from a plan. Read by
+# the router's shell before probe.sh, session.sh and server.sh. Needs ${devices}, the names
+# of the measured devices, separated by blanks.
 
 set -u
 # Over ssh, PATH often lacks the folders of tc and ethtool.
@@ -15,7 +15,7 @@ die() {
     exit 1
 }
 
-# check_devices: ends with a message unless all of `devices` are there.
+# check_devices: dies unless the router has all of ${devices}.
 check_devices() {
     for device in ${devices}; do
         case ${device} in
@@ -25,21 +25,21 @@ check_devices() {
     done
 }
 
-# All devices, so that those which a hook adds are known by being new.
+# Lists all devices, so that devices which a hook adds can be recognised.
 show_links() {
     for path in /sys/class/net/*; do
         printf '@link %s\n' "${path##*/}"
     done
 }
 
-# What stays the same as long as nothing was changed: counters and the numbers that the
-# kernel gives out are left out.
+# Prints what stays the same while nobody changes it: without counters and without numbers
+# that the kernel assigns.
 show_tc() {
     tc "$@" 2> /dev/null | sed -e 's/ refcnt [0-9]*//' -e 's/ direct_packets_stat [0-9]*//' \
         -e 's/[[:space:]]index [0-9]* ref [0-9]* bind [0-9]*//' -e 's/[[:space:]]*$//'
 }
 
-# Filters hang on qdiscs and on classes, and tc lists those of one parent at a time.
+# Filters belong to qdiscs and classes, and tc lists those of one parent at a time.
 show_filters() {
     {
         tc qdisc show dev "$1" | while read -r _ kind handle _; do
@@ -60,8 +60,8 @@ show_filters() {
     done
 }
 
-# show_state: prints the state of all devices, to be read by router_state.py and to be
-# compared with later. The order of tc's lines is not part of it.
+# show_state: prints the state of all devices, for flent_aqm/router/restore/ and to be
+# compared later. Lines of tc are sorted, as their order may change.
 show_state() {
     read -r psched < /proc/net/psched
     version=$(tc -V)
@@ -73,8 +73,8 @@ show_state() {
         printf '@txqueuelen %s\n@qdisc\n' "${length}"
         show_tc -d qdisc show dev "${device}" | sort
         printf '@class\n'
-        # Those of queues by flow come and go with the packets. -r: bursts in ticks, too, as
-        # bytes are rounded.
+        # Without classes that stand for flows, which come and go. -r: bursts also in ticks,
+        # as bytes are rounded.
         show_tc -d -r class show dev "${device}" | sed -e 's/buffer \[\([0-9a-f]*\)\]/buffer \1/g' -e '/^class cake /d' -e '/^class fq_codel /d' \
             -e '/^class sfq /d' -e '/^class fq_pie /d' | sort
         show_filters "${device}"
@@ -86,10 +86,10 @@ show_state() {
     done
 }
 
-# ---- putting back ------------------------------------------------------------
+# ---- restoring ---------------------------------------------------------------
 
-# clear_device DEVICE: no qdisc but the kernel's default is left. Kernels refuse to delete
-# a default root, so a pfifo takes the place first.
+# clear_device DEVICE: leaves only the kernel's default qdisc. Kernels refuse to delete a
+# default root, so a pfifo replaces it first.
 clear_device() {
     tc qdisc replace dev "$1" root pfifo 2> /dev/null
     tc qdisc del dev "$1" root 2> /dev/null
@@ -97,8 +97,8 @@ clear_device() {
     tc qdisc del dev "$1" ingress 2> /dev/null
 }
 
-# remove_new_ifbs LINKS: IFB devices that LINKS, the lines of show_links, doesn't list. A
-# kernel that loads the module makes ifb0 and ifb1.
+# remove_new_ifbs LINKS: removes IFB devices that LINKS, the lines of show_links, don't
+# list. A kernel that loads the module adds ifb0 and ifb1.
 remove_new_ifbs() {
     for path in /sys/class/net/ifb* /sys/class/net/flent-*; do
         name=${path##*/}
@@ -110,7 +110,7 @@ remove_new_ifbs() {
     done
 }
 
-# put_lengths PLAN: of the transmit queues.
+# put_lengths PLAN: sets the lengths of the transmit queues.
 put_lengths() {
     while read -r verb device length _; do
         [ "${verb}" != txqueuelen ] ||
@@ -118,10 +118,10 @@ put_lengths() {
     done < "$1"
 }
 
-# put_back PLAN LINKS: carries out the plan, a file of lines as restore_plan.py writes
-# them. Goes on after an error; what it couldn't do shows when states are compared.
+# put_back PLAN LINKS: executes the plan, a file that flent_aqm/router/restore/ has written.
+# Goes on after an error; the comparison of states will show it.
 put_back() {
-    # Lengths and offloads first, as a new queue may take over the length.
+    # Lengths and offloads first, as a new queue may copy the length.
     put_lengths "$1"
     while read -r verb device name value; do
         [ "${verb}" != offload ] || ethtool -K "${device}" "${name}" "${value}" > /dev/null

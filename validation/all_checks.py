@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All checks, in the page's order."""
+"""All checks, in the order of the page."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
     .venv/bin/flent -B batches/bbr.batch
     .venv/bin/python -m validation.bbr results/bbr-… [-o docs]
 
-What the draft's test cases want, as far as it shows from outside: in what the receiver gets,
-what a probe waits, what the queue drops. Prints the table and, with -o, writes it between its
-two marks there.
+Checks the draft's test cases as far as they are visible from outside: in the receiver's
+throughput, the probes' latency and the queue's drops. Prints the table and, with -o, writes it
+between its marks on the page in that folder.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from validation import from_runs
 
 PAGE, PART = "bbr.md", "cases"
 WAY = "upload"
-# Of batches/bbr.batch: when the rate changes, and when a flow has found its rate.
+# In batches/bbr.batch: when the rate changes, and when a flow has found the rate.
 STEP_S, FOUND_S = 10.0, 3.0
-# BBR.LossThresh of the draft.
+# BBR.LossThresh in the draft.
 LOSS_PCT = 2.0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was seen, as words, and whether it is what the draft wants."""
+    """A result in words, and whether it is what the draft wants."""
 
     seen: str
     holds: bool
@@ -42,7 +42,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Case:
-    """A row. check: of the batch; wanted: of the draft's sections, from outside."""
+    """A row of the table.
+
+    check: the run's title in the batch; sections: of the draft; wanted: what these sections want,
+    as seen from outside.
+    """
 
     check: str
     sections: str
@@ -81,7 +85,7 @@ def _grows(run: Run) -> Outcome:
         return Outcome("never", False)
     took_s = float(there[0]) - STEP_S
     trips = took_s / _delay_s(run)
-    # O(log(BDP)); a factor of ten for each of the doublings is generous.
+    # The draft wants O(log(BDP)); ten round trips for each doubling are generous.
     product = 100e6 / 8 * _delay_s(run) / 1514
     return Outcome(f"after {took_s:.2f} s, {trips:.0f} round trips",
                    trips <= 10 * float(numpy.log2(product)))
@@ -128,7 +132,7 @@ CASES = (
 
 
 def _window(run: Run, start_s: float, end_s: float | None) -> Window:
-    """From and to so many seconds after the load began."""
+    """Return the window between two times, in s since the load began."""
     whole = told_window(run.way(WAY)[0])
     return Window(whole.start_s + start_s,
                   whole.end_s if end_s is None else whole.start_s + end_s)
@@ -139,7 +143,7 @@ def _rate(run: Run, start_s: float, end_s: float | None) -> float:
 
 
 def _share(run: Run, start_s: float, end_s: float | None) -> float:
-    """Of what TCP can carry at the run's rate."""
+    """Return throughput as a share of what TCP can carry at the run's rate."""
     return _rate(run, start_s, end_s) / _payload_mbps(run)
 
 
@@ -152,7 +156,7 @@ def _delay_s(run: Run) -> float:
 
 
 def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
-    """The median of what irtt's probes took beyond the path's delay."""
+    """Return the median of irtt's round-trip times, less the path's delay."""
     window = _window(run, start_s, end_s)
     sent_s = run.probe.sent_s
     inside = (sent_s >= window.start_s) & (sent_s <= window.end_s)
@@ -160,7 +164,7 @@ def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """A row for each case."""
+    """Yield a row for each case that has a run."""
     yield "| section of the draft | what it wants, from outside | seen | holds |"
     yield "|" + " --- |" * 4
     found = {str(run.settings.get("title")).partition(":")[0]: run for run in runs}

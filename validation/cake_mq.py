@@ -4,7 +4,7 @@
     .venv/bin/flent -B batches/cake_mq.batch
     .venv/bin/python -m validation.cake_mq results/cake_mq-… [-o docs]
 
-Prints the table and, with -o, writes it between its two marks there.
+Prints the table and, with -o, writes it between its marks on the page in that folder.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from validation import from_runs
 
 PAGE, PART = "cake-mq.md", "two shares"
 WAY = "upload"
-# Of 10 s of load: what the flows need to fill the rate is left out.
+# Seconds left out of 10 s of load, in which the flows reach the rate.
 SETTLED_S = 2.0
-# Queue -> Mbit/s of the two groups of a report from a router, in this order.
+# Queue -> Mbit/s of the two groups, as reported for a router.
 REPORTED: Mapping[str, tuple[float, float]] = {"cake": (550, 1669), "cake_mq": (135, 2072)}
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """A row for each queue."""
+    """Yield a row for each queue."""
     yield ("| queue | EF, Mbit/s | the 16 others, Mbit/s | reported, Mbit/s | EF's part of all | "
            "runs |")
     yield "|" + " --- |" * 6
@@ -44,7 +44,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def rates(run: Run) -> tuple[float, float]:
-    """Return Mbit/s of the marked flow and of all others together, once they have settled."""
+    """Return Mbit/s of the marked flow and of all other flows together, once they are stable."""
     flows = {flow.name.rpartition("::")[2]: flow for flow in run.way(WAY)}
     marked = flows.pop("1")
     window = Window(float(marked.at_s.min()) + SETTLED_S, float(marked.at_s.max()))

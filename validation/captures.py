@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packets of a capture as arrays, and the time that each one spent in the router.
+"""Reads packets of a capture into arrays, and computes how long each one was in the router.
 
-For captures that guest.sh made: heads of 54 bytes, all of one length.
+Reads only captures made by guest.sh, whose records all have 54 bytes.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Seconds = NDArray[numpy.float64]
 
 @dataclass(frozen=True)
 class Passage:
-    """Packets on their way through the router, in the order in which they came.
+    """Packets that pass the router, in the order of arrival.
 
-    entered_s, left_s: seconds since the first one came; left_s is NaN for those that were
-    dropped. packets: as they came.
+    entered_s, left_s: seconds since the first one arrived; left_s is NaN for dropped packets.
+    packets: those that arrived.
     """
 
     packets: Packets
@@ -45,7 +45,7 @@ class Passage:
 
     @property
     def sojourn_ms(self) -> Seconds:
-        """Time in the router; NaN for dropped packets."""
+        """Return the time in the router; NaN for dropped packets."""
         result: Seconds = (self.left_s - self.entered_s) * 1e3
         return result
 
@@ -55,8 +55,8 @@ class Passage:
         return result
 
     def drop_times_s(self) -> Seconds:
-        """When a FIFO queue that drops at its head dropped each packet that did not leave:
-        as the next one left that did. Packets dropped after the last one left are left out."""
+        """Return when a FIFO queue with head drop dropped each packet: at the time when the next
+        remaining packet left. Packets dropped after the last one left are omitted."""
         next_left = self.left_s.copy()
         for i in range(next_left.size - 2, -1, -1):
             if numpy.isnan(next_left[i]):
@@ -66,7 +66,7 @@ class Passage:
 
 
 def read_packets(path: Path) -> Packets:
-    """All packets of a capture. Raises ParseError when it isn't one of ours."""
+    """Return all packets of a capture. Raises ParseError if guest.sh didn't make it."""
     data = path.read_bytes()
     body = memoryview(data)[_FILE_HEADER_BYTES:]
     if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
@@ -79,17 +79,17 @@ def read_packets(path: Path) -> Packets:
 
 
 def times_ns(packets: Packets) -> NDArray[numpy.int64]:
-    """When each packet was seen, in ns of the epoch."""
+    """Return when each packet was seen, in ns since the epoch."""
     result: NDArray[numpy.int64] = (packets["s"].astype(numpy.int64) * 10**9 + packets["ns"])
     return result
 
 
 def passage(entering: Path, leaving: Path) -> Passage:
-    """Match the packets of two captures: those that came, and those of them that left.
+    """Match the packets of two captures: those that arrived, and those that left.
 
-    A packet is known by addresses, ports, IP identification and the 8 bytes after the ports:
-    TCP's sequence numbers, or the number that flood.py gives. Should these come again, the
-    latest one is meant.
+    A packet is identified by addresses, ports, IP identification and the 8 bytes after the ports:
+    TCP's sequence numbers, or the number from flood.py. If these repeat, the latest packet is
+    taken.
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:
@@ -110,7 +110,7 @@ def passage(entering: Path, leaving: Path) -> Passage:
 
 
 def _key(packets: Packets) -> NDArray[numpy.uint64]:
-    """One number per packet that tells it from the others."""
+    """Return a number for each packet that identifies it."""
     number = packets["ip_id"].astype(numpy.uint64)
     for field in ("source", "destination", "source_port", "destination_port", "sequence",
                   "acknowledged"):
@@ -119,7 +119,8 @@ def _key(packets: Packets) -> NDArray[numpy.uint64]:
 
 
 def shares(packets: Packets, field: str, from_s: float, to_s: float) -> dict[int, float]:
-    """Share of all bytes between two times since the first packet, by a field's value."""
+    """Return the share of all bytes between two times since the first packet, for each value of a
+    field."""
     seen_s = (times_ns(packets) - times_ns(packets)[0]) / 1e9
     inside = packets[(seen_s >= from_s) & (seen_s < to_s)]
     values, numbered = numpy.unique(inside[field], return_inverse=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a check is, and what comes out of one."""
+"""The types of a check and of its results."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """One number beside what it should be.
+    """A measured number, and what it should be.
 
-    lowest, highest: the measured values that pass, both included; theory: the exact value,
-    or None where theory gives a bound alone.
+    lowest, highest: the values that pass, inclusive; theory: the exact value, or None if theory
+    gives only a bound.
     """
 
     what: str
@@ -29,31 +29,32 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether the measured value is one that passes; NaN never is."""
+        """Return whether the measured value passes; NaN never does."""
         return self.lowest <= self.measured <= self.highest
 
 
 def close_to(what: str, unit: str, theory: float, measured: float, *, percent: float = 0.0,
              absolute: float = 0.0) -> Finding:
-    """Passes within percent of theory, or within absolute (in unit), whichever is wider."""
+    """Return a finding that passes within percent of theory or within absolute (in unit), whichever
+    is wider."""
     margin = max(abs(theory) * percent / 100, absolute)
     return Finding(what, unit, measured, theory - margin, theory + margin, theory)
 
 
 def at_most(what: str, unit: str, bound: float, measured: float) -> Finding:
-    """Passes up to the bound."""
+    """Return a finding that passes up to the bound."""
     return Finding(what, unit, measured, highest=bound)
 
 
 def at_least(what: str, unit: str, bound: float, measured: float) -> Finding:
-    """Passes from the bound on."""
+    """Return a finding that passes from the bound on."""
     return Finding(what, unit, measured, lowest=bound)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check measured. draw: fills the check's picture; remarks: sentences for the
-    page that follow from the numbers."""
+    """The results of a check. draw: draws the check's picture; remarks: sentences for the page that
+    depend on the numbers."""
 
     findings: tuple[Finding, ...]
     draw: Callable[[Figure], None]
@@ -65,12 +66,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Check:
-    """A measurement with a known outcome.
+    """A measurement with a known result.
 
-    name: also the picture's file name; theory: the formula and what it says (Markdown);
-    source: where it comes from; set_up: what is measured, and how (Markdown); tolerance:
-    what is allowed, and why; discussion: what was learned where theory and kernel differ
-    (Markdown); caption: what the picture shows; size: of the picture in inches.
+    name: also the name of the picture; theory: the formula and its meaning (Markdown); source:
+    where it comes from; set_up: what is measured, and how (Markdown); tolerance: the allowed
+    deviation, and why; discussion: what explains differences between theory and kernel (Markdown);
+    caption: what the picture shows; size: of the picture in inches.
     """
 
     name: str

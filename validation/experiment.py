@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a shell script on the client of a lab, and hands out the files it left."""
+"""Runs a shell script on the client of a lab, and returns the files that it wrote."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _DROPPED = re.compile(r"^(\d+) packets? dropped by kernel", re.MULTILINE)
 
 @contextlib.contextmanager
 def experiment(script: str, **settings: object) -> Iterator[Path]:
-    """The folder with what script wrote; it is gone with the context.
+    """Provide the folder with the script's files; the context's end removes it.
 
-    settings: those of the scenario. The router's queue is in place before the script runs.
-    Raises BadResult when the script fails, or a capture isn't whole.
+    settings: of the scenario. The router's queue is in place before the script starts. Raises
+    BadResult if the script fails or a capture is incomplete.
     """
     scenario = Scenario.from_settings(settings)
     whole = f'cd "$RESULTS"; . "$VALIDATION/guest.sh"; {script}'
@@ -42,8 +42,8 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
 
 
 def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
-    """What iperf3's receiver counted: start, end (s) and bytes per interval, of a JSON output
-    with --get-server-output."""
+    """Return start, end (s) and bytes of each interval at iperf3's receiver, from JSON output with
+    --get-server-output."""
     data = json.loads(path.read_text())
     if "error" in data:
         raise BadResult(f"iperf3: {data['error']}")
@@ -51,9 +51,9 @@ def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
 
 
 def iperf3_goodput_mbps(path: Path, from_s: float) -> float:
-    """The receiver's mean rate of payload over the intervals that begin at from_s or later."""
+    """Return the receiver's mean payload rate over the intervals that begin at from_s or later."""
     counted = [one for one in iperf3_intervals(path) if one["start"] >= from_s - 1e-6]
-    # The last interval ends when the sender stops, or is the queue's rest.
+    # The last interval is shorter, or has only what was left in the queue.
     counted = counted[:-1]
     if not counted:
         raise BadResult(f"{path.name}: no intervals after {from_s:g} s")

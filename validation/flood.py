@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends UDP at a steady rate, whatever becomes of it. Runs in the lab, where fq is the
-client's qdisc and spaces the packets; so there is no clock to read here.
+"""Sends UDP at a steady rate, without regard to losses. Runs in the lab, where the client's
+qdisc fq paces the packets, so this program reads no clock.
 
     python flood.py ADDRESS MBPS SECONDS [SOURCE_ADDRESS]
 
 Frames have 1514 bytes; MBPS is the rate of frames. Each packet's payload begins with its
-number, which tells it from all others in a capture. Nobody needs to listen.
+number, which identifies it in a capture. No program needs to listen.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _PORT = 9  # discard
 
 
 def main() -> None:
-    """Send, and end when the last packet has been handed to the kernel."""
+    """Send, and return when the kernel has accepted the last packet."""
     address, mbps, seconds, *rest = sys.argv[1:]
     bytes_per_s = float(mbps) * 1e6 / 8
     padding = bytes(_PAYLOAD_BYTES - 4)
-    # Unconnected, so that the server's `port unreachable` is nobody's error.
+    # Unconnected, so that the server's `port unreachable` raises no error.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, round(bytes_per_s))
         if rest:

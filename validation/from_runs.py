@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A table of a page in docs/ from runs that are there already: what the programs share that make
-one from a batch's results."""
+"""Common parts of the programs that make a table in docs/ from a batch's existing results."""
 
 from __future__ import annotations
 
@@ -19,14 +18,14 @@ Lines = Callable[[Sequence[Run]], Iterable[str]]
 
 
 def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
-    """Results, and where the page is."""
+    """Add the arguments for the results and for the page's folder."""
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS", help=f"the folder of {page}")
 
 
 def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
-    """Print the table, and write it into its part of the page where that is asked for; return the
-    exit status."""
+    """Print the table, write it into its part of the page if requested, and return the exit
+    status."""
     try:
         text = "\n".join(lines([as_run(read_data_file(path))
                                 for path in find_files(args.results)]))
@@ -40,7 +39,7 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
 
 
 def main(text: str | None, page: str, part: str, lines: Lines) -> int:
-    """A program with nothing else to ask for, whose first line of text says what it makes; return
+    """Run a program without other arguments, whose description is the first line of text; return
     the exit status."""
     parser = argparse.ArgumentParser(description=(text or "").splitlines()[0])
     add_arguments(parser, page)

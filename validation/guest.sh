@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What the checks do on the client of a lab; experiment.py puts it before their scripts.
-# Files that are left in the current folder come out.
+# Functions for the checks' scripts, which run on the client of a lab; experiment.py reads this
+# file before them, and returns the files in the current folder.
 
 set -eu
 
 captures=
 
-# capture FILE DEVICE in|out FILTER…: the heads of IPv4 packets that enter or leave one of
-# the router's devices. A packet that leaves is seen when the queue has let it go. Frames
-# too short for all fields of captures.py are left out.
+# capture FILE DEVICE in|out FILTER…: captures headers of IPv4 packets that enter or leave one
+# of the router's devices. A leaving packet is captured after the queue. Frames too short for
+# all fields of captures.py are left out.
 capture() {
     _capture "ip netns exec router" "$@"
 }
@@ -29,7 +29,7 @@ _capture() {
     sleep 0.1
 }
 
-# The kernel hands over its last buffer of packets after a second.
+# Ends all captures. tcpdump gets the kernel's last buffer of packets after a second.
 capture_end() {
     sleep 2
     # shellcheck disable=SC2086 # one word for each process
@@ -39,19 +39,19 @@ capture_end() {
     captures=
 }
 
-# poisson PACKETS_PER_S SECONDS SEED [SOURCE_PORT]: UDP in frames of 114 bytes.
+# poisson PACKETS_PER_S SECONDS SEED [SOURCE_PORT]: sends UDP in frames of 114 bytes.
 poisson() {
     "$PYTHON" "$VALIDATION/poisson.py" "${to:-server}" "$@"
 }
 
-# cards FILE: the counters of the router's cards and processor, as they are now.
+# cards FILE: writes the current counters of the router's cards and processor.
 cards() {
     ip netns exec router cat /sys/module/lab_router/parameters/card >"$1"
 }
 
-# flood MBPS SECONDS [SOURCE_ADDRESS]: UDP in frames of 1514 bytes, evenly spaced by fq. fq hands out
-# a quantum at a time, so that must be one frame. Several floods may go side by side;
-# each ends when fq has sent all. $to: another address to send to.
+# flood MBPS SECONDS [SOURCE_ADDRESS]: sends UDP in frames of 1514 bytes, evenly spaced by fq.
+# fq sends one quantum at a time, so the quantum is one frame. Several floods may run at the
+# same time; each ends when fq has sent everything. $to: another destination address.
 flood() {
     tc qdisc replace dev eth0 root fq quantum 1514 initial_quantum 1514 timer_slack 1ns
     "$PYTHON" "$VALIDATION/flood.py" "${to:-server}" "$@"

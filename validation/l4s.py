@@ -6,7 +6,7 @@
     .venv/bin/flent -B batches/papers.batch -b l4s_links
     .venv/bin/python -m validation.l4s --links results/l4s_links-… [-o docs]
 
-Prints the table and, with -o, writes it between its two marks there.
+Prints the table and, with -o, writes it between its marks on the page in that folder.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from validation import from_runs
 
 PAGE, PART, LINKS = "l4s.md", "scenario 6", "links"
 WAY = "upload"
-# Of 60 s of load: what both need to find their shares is left out.
+# Seconds left out of 60 s of load, in which both flows find their shares.
 SETTLED_S = 20.0
 CLASSIC = ("cubic", "reno")
-# Queue of the batch, as its parameters tell it -> its name here and how many times the rate of
-# the classic flow Prague had, where both have ECN. Source: s6_steady_state.md of
+# The batch's queue, identified by its parameters -> its name here, and the published ratio of
+# Prague's rate to the classic flow's, both with ECN. Source: s6_steady_state.md of
 # github.com/heistp/l4s-tests, commit e9713f6.
 PUBLISHED: Mapping[tuple[str, str], tuple[str, Mapping[str, float]]] = {
     ("fq_codel", ""): ("fq_codel, one queue", {"cubic": 24, "reno": 42}),
@@ -41,12 +41,12 @@ PUBLISHED: Mapping[tuple[str, str], tuple[str, Mapping[str, float]]] = {
     ("red", "400000"): ("red, 400000 bytes", {"cubic": 22, "reno": 26}),
     ("dualpi2", ""): ("dualpi2", {}),
 }
-# What tells queues of one kind apart.
+# Parameters by which queues of one kind differ.
 TOLD_BY = {"fq_codel": "target", "pie": "target", "red": "limit"}
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """A row for each pair of flows in each queue, in the order of PUBLISHED."""
+    """Yield a row for each pair of flows in each queue, in the order of PUBLISHED."""
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + " --- |" * 7
@@ -65,7 +65,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
-    """A row for each pair of flows by queue, link and ECN."""
+    """Yield a row for each pair of flows by queue, link and ECN."""
     yield ("| queue | link | ECN | scalable, Mbit/s | classic, Mbit/s | ratio | probe under load, "
            "median, ms | probes lost, % |")
     yield "|" + " --- |" * 8
@@ -89,37 +89,37 @@ def _ecn(run: Run) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return it as 23:1."""
+    """Return the ratio as text, like 23:1."""
     return f"{value:.0f}:1" if value >= 1.5 else f"{value:.1f}:1"
 
 
 def _queue(run: Run) -> tuple[str, str]:
-    """Its place in PUBLISHED."""
+    """Return the queue's index in PUBLISHED."""
     aqm = str(run.settings.get("aqm"))
     told = run.settings.get(f"aqm_{TOLD_BY[aqm]}") if aqm in TOLD_BY else None
     return aqm, "" if told is None else str(told)
 
 
 def _flows(run: Run) -> tuple[Flow, Flow]:
-    """The scalable one and the classic one."""
+    """Return the scalable flow and the classic one."""
     one, other = run.way(WAY)
     return (other, one) if _control(one) in CLASSIC else (one, other)
 
 
 def _control(flow: Flow) -> str:
-    """Its congestion control, of a name such as "TCP upload 1xcubic"."""
+    """Return the congestion control from a name such as "TCP upload 1xcubic"."""
     return flow.name.rpartition("x")[2]
 
 
 def _rates(run: Run) -> tuple[float, float]:
-    """Mbit/s of the scalable flow and the classic one, once they have settled."""
+    """Return Mbit/s of the scalable flow and of the classic one, once they are stable."""
     scalable, classic = _flows(run)
     window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
     return mean_mbps(scalable, window), mean_mbps(classic, window)
 
 
 def main() -> int:
-    """Return the exit status."""
+    """Print and write the table; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     from_runs.add_arguments(parser, PAGE)
     parser.add_argument("--links", action="store_true", help="the table of links and ECN")

@@ -9,7 +9,7 @@ from pathlib import Path
 def replace(page: Path, part: str, text: str) -> None:
     """Put text between the page's lines `<!-- PART: … -->` and `<!-- end of PART -->`.
 
-    Raises ValueError where the page lacks one of them.
+    Raises ValueError if the page lacks one of them.
     """
     lines = page.read_text(encoding="utf-8").splitlines()
     first = next((number for number, line in enumerate(lines)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the numbers that stand in docs/, and writes them into their pages.
+"""Measures the numbers in docs/ and writes them into their pages.
 
     make docs                                              all of them, and docs/validation.md
     .venv/bin/python -m validation.numbers --only scores   one part
-    .venv/bin/python -m validation.numbers --from DIR      of runs that are there, in DIR/PART
+    .venv/bin/python -m validation.numbers --from DIR      from existing runs in DIR/PART
 
-A part is a table between two comments of a page. Below it stands what it was made with: the
-package, the kernel and its hash, and how many runs.
+A part is a table between two comments on a page. A line below it names the package, the kernel
+with its hash, and the number of runs.
 """
 
 from __future__ import annotations
@@ -46,8 +46,11 @@ Lines = Iterator[str]
 
 @dataclass(frozen=True)
 class Part:
-    """page: in docs/; command: the words that make its runs, "{folder}" being where they go;
-    lines: of its table; picture: writes the one that belongs to it, into the folder of pages."""
+    """A table on a page.
+
+    page: in docs/; command: the words that make its runs, where "{folder}" is their folder; lines:
+    yields the table; picture: writes the table's picture into the folder of pages.
+    """
 
     page: str
     command: tuple[str, ...]
@@ -60,7 +63,7 @@ def _batch(name: str) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Run, render, write; exit status 1 where a run fails."""
+    """Run, render, write; return exit status 1 if a run fails."""
     parser = argparse.ArgumentParser(prog="python -m validation.numbers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))
@@ -86,7 +89,7 @@ def main() -> int:
 
 
 def make(part: Part, folder: Path) -> None:
-    """Make a part's runs anew. Raises ConfigError where that fails."""
+    """Make a part's runs again. Raises ConfigError if that fails."""
     for old in folder.glob(f"*{SUFFIX}"):
         old.unlink()
     program, *words = (word.format(folder=folder) for word in part.command)
@@ -96,7 +99,8 @@ def make(part: Part, folder: Path) -> None:
 
 
 def load(folder: Path) -> list[Run]:
-    """The runs in a folder, by name. Raises ConfigError without any, BadResult."""
+    """Return the runs in a folder, sorted by name. Raises ConfigError if there are none,
+    BadResult."""
     found = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not found:
         raise ConfigError(f"{folder}: no data files there")
@@ -104,13 +108,14 @@ def load(folder: Path) -> list[Run]:
 
 
 def text(part: Part, runs: Sequence[Run]) -> str:
-    """A part as it stands in its page: the table, and what it was made with."""
+    """Return a part as it appears on its page: the table, and what it was made with."""
     return "\n".join([*part.lines(runs), "", made_with(runs)])
 
 
 def made_with(runs: Sequence[Run]) -> str:
-    """Versions that decide the numbers; of the package's sources, which change more often,
-    there may be several. Raises ConfigError for runs of different kernels or tools."""
+    """Return the versions that affect the numbers. There may be several versions of the package's
+    sources, which change more often. Raises ConfigError if the runs have different kernels or
+    tools."""
     stories = {_story(run.aqm) for run in runs}
     if len(stories) > 1:
         raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
@@ -129,10 +134,10 @@ def _story(aqm: Mapping[str, object]) -> str:
                       *(f"{name} {tools[name]}" for name in TOOLS if tools.get(name))])
 
 
-# Of all tools that a file names, those that decide the numbers.
+# The tools in a data file that affect the numbers.
 TOOLS = ("iperf3", "irtt", "ndt7-client", "tc")
 
-# What is told of a run, and the metrics that tell it.
+# Columns of a run, and their metrics.
 SCORES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("NDT7: download, upload", ("ndt7_throughput_download_mbps", "ndt7_throughput_upload_mbps")),
     ("NDT7: latency of the download, upload", (
@@ -160,7 +165,7 @@ _SCORE_COLUMNS = {"no_aqm": "pfifo", "fq_codel": "fq_codel"}
 
 
 def scores(runs: Sequence[Run]) -> Lines:
-    """A column for each of the two queues."""
+    """Yield a column for each of the two queues."""
     by_queue = {str(run.settings["aqm"]): run for run in runs}
     yield f"| | {' | '.join(_SCORE_COLUMNS.values())} |"
     yield "| --- | --- | --- |"
@@ -171,7 +176,7 @@ def scores(runs: Sequence[Run]) -> Lines:
 
 
 def _score(run: Run, name: str) -> str:
-    """A number, or the word alone where there is one: a grade says what its number means."""
+    """Return a number, or only its word if it has one, as a grade is clearer than its number."""
     metric = METRICS[name]
     value = metric.of(run)
     known = ranked(value)
@@ -192,7 +197,7 @@ PING_LOADS = ("empty", "upload", "download", "both")
 
 
 def ping_exp(runs: Sequence[Run]) -> Lines:
-    """A line for each load and configuration; a lost ping is slower than any."""
+    """Yield a row for each load and configuration; a lost ping counts as slower than any other."""
     found = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
@@ -224,7 +229,7 @@ SQM_COLUMNS = {
 
 
 def sqm(runs: Sequence[Run]) -> Lines:
-    """A line for each run, in the order of the runs."""
+    """Yield a row for each run, in the order of the runs."""
     yield f"| setting | {' | '.join(SQM_COLUMNS)} |"
     yield "|" + " --- |" * (len(SQM_COLUMNS) + 1)
     for run in sorted(runs, key=lambda run: (int(run.title.split("-")[0]), run.title)):
@@ -237,7 +242,7 @@ SPREAD = ("throughput_{way}_mbps", "latency_loaded_median_ms", "latency_loaded_p
 
 
 def spread(runs: Sequence[Run]) -> Lines:
-    """A line for each test and queue: median, and lowest to highest of its seeds."""
+    """Yield a row for each test and queue: the median, and the lowest and highest of its seeds."""
     yield ("| test | queue | throughput, Mbit/s | loaded RTT, median ms | p99, ms | "
            "packets dropped |")
     yield "| --- | --- | --- | --- | --- | --- |"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of all checks, in Markdown. No times and no host: the same numbers, the same page."""
+"""The page of all checks, in Markdown. Without times and host names: equal numbers, equal page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from validation.check import Check, Finding, Outcome
 
-PICTURES = Path("img") / "validation"  # below the page's folder
+PICTURES = Path("img") / "validation"  # relative to the page's folder
 
 _HEAD = (
     "# Validation\n\n"
@@ -22,14 +22,15 @@ _HEAD = (
 
 
 def page(results: Sequence[tuple[Check, Outcome | str]], versions: Mapping[str, str]) -> str:
-    """The page's text. An outcome that is text says why the check could not run."""
+    """Return the page's text. An outcome that is a string says why the check could not run."""
     parts = [_HEAD, _summary(results, versions)]
     parts += [_section(check, outcome) for check, outcome in results]
     return "\n".join(parts)
 
 
 def counts(results: Sequence[tuple[Check, Outcome | str]]) -> tuple[int, int, int, int]:
-    """Checks that passed, all checks, numbers that passed, all numbers."""
+    """Return the numbers of passed checks, of all checks, of passed findings, and of all
+    findings."""
     outcomes = [outcome for _, outcome in results if isinstance(outcome, Outcome)]
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     return (sum(outcome.passed for outcome in outcomes), len(results),
@@ -75,7 +76,7 @@ def _row(finding: Finding) -> str:
 
 
 def allowed(finding: Finding) -> str:
-    """The values that pass, as words."""
+    """Return the values that pass, in words."""
     low, high = finding.lowest, finding.highest
     if math.isinf(low):
         return f"at most {number(high)}"
@@ -85,7 +86,7 @@ def allowed(finding: Finding) -> str:
 
 
 def number(value: float) -> str:
-    """Five digits, and no exponent for numbers that people read."""
+    """Format with five digits, and without an exponent for common magnitudes."""
     if not math.isfinite(value):
         return str(value)
     if value == 0:
@@ -102,6 +103,6 @@ def _verdict(outcome: Outcome | str) -> str:
 
 
 def _anchor(title: str) -> str:
-    """The anchor that Markdown's renderers make of a heading."""
+    """Return the anchor that Markdown renderers make for a heading."""
     kept = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_")
     return kept.replace(" ", "-")

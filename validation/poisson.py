@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends UDP as a Poisson process, whatever becomes of it. Runs in the lab, where a process
-sleeps to the nanosecond and sending takes no time.
+"""Sends UDP as a Poisson process, without regard to losses. Runs in the lab, where sleeping is
+exact to the nanosecond and sending takes no time.
 
     python poisson.py ADDRESS PACKETS_PER_S SECONDS SEED [SOURCE_PORT]
 
@@ -22,7 +22,7 @@ _PR_SET_TIMERSLACK = 29
 
 
 def main() -> None:
-    """Send, and end with the last packet."""
+    """Send, and return after the last packet."""
     address, per_s, seconds, seed, *port = sys.argv[1:]
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1)
     drawn = random.Random(int(seed))
@@ -32,7 +32,7 @@ def main() -> None:
             sender.bind(("", int(port[0])))
         begin = due = time.monotonic()
         number = 0
-        # A look at the clock moves it, so there is one for each packet and no more.
+        # Reading the clock advances it, so read it only once per packet.
         while due < begin + float(seconds):
             due += drawn.expovariate(float(per_s))
             left = due - time.monotonic()

@@ -26,15 +26,18 @@ PICTURE = Path("img") / "rfc7928.png"
 AQMS = ("no_aqm", "codel", "fq_codel", "pie")
 NAMES = {"no_aqm": "drop-tail"}
 WAY = "upload"
-# Scenarios that load the link with TCP for all of the time, and keep its rate.
+# Scenarios with TCP load all the time and a constant rate.
 IN_PICTURE = re.compile(r"5\.1|5\.2|8\.2\.[2-5]")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One run. flows: Mbit/s of each group while it ran, by what was asked for; goodput_mbps:
-    of all, over the whole load; waits in ms, beyond the path's own delay, infinite where they
-    are those of a lost probe. None where the run has no such number."""
+    """One run.
+
+    flows: Mbit/s of each group while it ran, by the requested flows; goodput_mbps: of all flows,
+    over the whole load; waits in ms beyond the path's delay, infinite for a lost probe. None if the
+    run has no such number.
+    """
 
     scenario: str
     aqm: str
@@ -46,7 +49,7 @@ class Row:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """The table. Raises BadResult for a run of another test."""
+    """Yield the table. Raises BadResult for a run of another test."""
     yield from table(rows_of(runs))
 
 
@@ -58,12 +61,12 @@ def picture(runs: Sequence[Run], docs: Path) -> None:
 
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
-    """All runs, scenario by scenario, queue by queue."""
+    """Return all runs, sorted by scenario and queue."""
     return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
 
 
 def row_of(run: Run) -> Row:
-    """What the table says of a run. Raises BadResult in a file of another test."""
+    """Return the row of a run. Raises BadResult for a file of another test."""
     asked = run.title.split(" ")
     flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
     load = run.load_window
@@ -75,7 +78,7 @@ def row_of(run: Run) -> Row:
 
 
 def _wait_ms(run: Run, statistic: str) -> float:
-    # The median of what was before: a second of idle probes has no 99th percentile.
+    # Subtract the idle median: a second of idle probes has no 99th percentile.
     return loaded_ms(run, statistic) - idle_ms(run, "median")
 
 
@@ -89,7 +92,7 @@ def _known(number: Callable[[], float]) -> float | None:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of Markdown: all queues of a scenario below each other."""
+    """Yield lines of Markdown, with the queues of a scenario below each other."""
     yield "| scenario | queue | goodput by group, Mbit/s | wait, median ms | p99 ms | dropped % |"
     yield "| --- | --- | --- | --- | --- | --- |"
     last = ""
@@ -102,7 +105,7 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
-    """Delay to the right, goodput upwards: the best place is the upper left corner."""
+    """Draw goodput over delay: the upper left corner is best."""
     axis = figure.subplots()
     for aqm in AQMS:
         points = [(row.median_ms, row.goodput_mbps) for row in rows

@@ -2,7 +2,7 @@
 """Runs the checks and writes docs/validation.md with its pictures.
 
     make validate                                       all of them
-    .venv/bin/python -m validation.run --only goodput   one, numbers on the terminal alone
+    .venv/bin/python -m validation.run --only goodput   one; prints numbers, writes no page
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from validation.page import PICTURES, allowed, counts, number, page
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _BY_NAME = {check.name: check for check in CHECKS}
-# Of all versions that are known, those that decide the numbers.
+# The versions that affect the numbers.
 _VERSIONS = ("lab kernel", "iperf3", "irtt", "tc")
 
 
 def main() -> int:
-    """Run, print, write; 0 when all checks passed."""
+    """Run, print, write; return 0 if all checks passed."""
     parser = argparse.ArgumentParser(prog="python -m validation.run",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(_BY_NAME),
@@ -52,7 +52,7 @@ def main() -> int:
     results = [(check, outcomes[check.name]) for check in chosen]
     if output:
         known = tool_versions()
-        # The same version with other options or patches is another kernel.
+        # The hash tells apart kernels of one version with other options or patches.
         versions = {"flent-aqm": f"{__version__} ({package_hash()})",
                     **{name: known[name] for name in _VERSIONS if known.get(name)},
                     "kernel's hash": find_kernel().hash or "unknown"}
@@ -71,14 +71,14 @@ def main() -> int:
 
 
 def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
-    """Each check on a core of its own; prints numbers as they come."""
+    """Run each check on its own core; print numbers as they come."""
     outcomes: dict[str, Outcome | str] = {}
     cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
     for some in cores_for(jobs, sorted(os.sched_getaffinity(0))):
         cores.put(some)
 
     def keep_to_core() -> None:
-        os.sched_setaffinity(0, cores.get())  # of this thread, and of the labs it starts
+        os.sched_setaffinity(0, cores.get())  # for this thread and the labs that it starts
 
     with ThreadPoolExecutor(jobs, initializer=keep_to_core) as threads:
         pending = {threads.submit(_timed, check): check for check in checks}
@@ -87,7 +87,7 @@ def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
                 check = pending[future]
                 outcomes[check.name], wall_s = future.result()
                 _show(check, outcomes[check.name], wall_s)
-        except BaseException:  # ^C, or a defect in a check
+        except BaseException:  # ^C, or an error in a check
             threads.shutdown(wait=False, cancel_futures=True)
             kill_all()
             raise
@@ -114,12 +114,12 @@ def _show(check: Check, outcome: Outcome | str, wall_s: float) -> None:
 
 
 def _picture(check: Check, outcome: Outcome, folder: Path) -> None:
-    # Without pyplot: no window system is asked for.
+    # Without pyplot, which would look for a window system.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=check.size, layout="constrained")
     outcome.draw(figure)
-    # Without the version of Matplotlib, which would be all that differs elsewhere.
+    # Without Matplotlib's version, so that pictures are equal on other machines.
     figure.savefig(folder / f"{check.name}.png", dpi=100, metadata={"Software": None})
 
 

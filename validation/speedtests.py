@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/speedtests.md, from runs of batches/speedtests.batch and its kin.
+"""Tables of docs/speedtests.md, from runs of the batches in batches/speedtests.batch.
 
     .venv/bin/python -m validation.speedtests estimates results/speedtests-all-… [-o docs]
     .venv/bin/python -m validation.speedtests parameters results/speedtests-parameters-… [-o docs]
     .venv/bin/python -m validation.speedtests real_time results/speedtests-real-… [-o docs]
 
-estimates: each score that is computed of NDT7's run, beside the live client's on the same cells;
-parameters: what the responsiveness drafts debate, and how well each choice tells queues apart;
-real_time: each client in the lab beside itself in network namespaces. Prints the table and, with
--o, writes it between its two marks there.
+estimates: scores computed from NDT7's runs, compared with the live clients' on the same cells;
+parameters: values that the responsiveness drafts discuss, and how well each distinguishes queues;
+real_time: each client in the lab, compared with the same in network namespaces. Prints the table
+and, with -o, writes it between its marks on the page in that folder.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from validation import marked
 
 Lines = Iterator[str]
 PAGE = "speedtests.md"
-# A cell, but for its test.
+# The settings of a cell, without its test.
 CELL = ("aqm", "rate_down_mbps", "base_delay_ms", "cross_traffic")
 FULL_QUEUE = "no_aqm"
 
-# Label, metric of NDT7's run, the live client's test and metric.
+# Label, metric of NDT7's run, live client's test and metric.
 ESTIMATES = (
     ("RPM, the draft's", "rpm_ietf_estimate", "responsiveness", "responsiveness_rpm"),
     ("its foreign part", "rpm_foreign_estimate", "responsiveness",
@@ -62,8 +62,9 @@ AIM = ("streaming", "gaming", "rtc")
 
 
 def estimates(files: Sequence[DataFile]) -> Lines:
-    """The estimate as a share of the live value: median, quartiles and range over all cells, and
-    medians apart for the full queue and the others. Below, classes of AIM."""
+    """Yield each estimate as a share of the live value: median, quartiles and range over all cells,
+    and separate medians for the full queue and the others. A second table compares AIM's
+    classes."""
     cells = collect([as_run(file) for file in files], lambda run: tuple(
         run.settings.get(name) for name in CELL))
     by_test = {cell: {run.test: run for run in runs} for cell, runs in cells.items()}
@@ -97,7 +98,7 @@ def estimates(files: Sequence[DataFile]) -> Lines:
         yield f"| {experience} | " + " | ".join(map(str, counts)) + " |"
 
 
-# How the times of probes become one: a name, and the share of the fastest that is kept; None
+# How to reduce the probes' times to one: a name, and the share of the fastest to average, or None
 # for the 90th percentile.
 TRIMMINGS: tuple[tuple[str, float | None], ...] = (
     ("all", 1.0), ("fastest 95 %", 0.95), ("fastest 50 %", 0.5), ("fastest 5 %", 0.05),
@@ -105,8 +106,9 @@ TRIMMINGS: tuple[tuple[str, float | None], ...] = (
 
 
 def parameters(files: Sequence[DataFile]) -> Lines:
-    """A line for each interval and number of connections; RPM by each trimming: the worst of the
-    managed queues over the full one. The larger, the better a user can tell them apart."""
+    """Yield a row for each interval and number of connections: for each trimming, the lowest RPM of
+    the managed queues divided by that of the full queue. The larger the ratio, the better users can
+    distinguish them."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
     yield "|" + " --- |" * (5 + len(TRIMMINGS))
@@ -131,8 +133,8 @@ def _parameter(file: DataFile, name: str) -> str:
 
 
 def _rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
-    """The draft's RPM of the probes that came back in the last so many seconds. Raises
-    BadResult without any."""
+    """Return the draft's RPM from the probes that returned in the last last_s seconds. Raises
+    BadResult if there are none."""
     samples = file.raw_values.get(f"TCP {way}", [])
     found = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
              for name in ("foreign_tcp_ms", "foreign_http_ms", "self_http_ms")}
@@ -153,9 +155,9 @@ def _trimmed(times_ms: Sequence[float], kept: float | None) -> float:
 
 
 def real_time(files: Sequence[DataFile]) -> Lines:
-    """A line for each client: its throughput in the lab, median of the seeds, and in namespaces,
-    all runs; the difference is that to the best of them, as what disturbs a run in real time
-    makes it slower."""
+    """Yield a row for each client: its throughput in the lab, as the median of the seeds, and in
+    namespaces, for all runs. The difference compares with the best of these, as disturbances in
+    real time only slow a run down."""
     yield ("| client | download, Mbit/s: lab | namespaces | difference | upload: lab | namespaces |"
            " difference |")
     yield "|" + " --- |" * 7
@@ -184,7 +186,7 @@ def _of(run: Run | None, name: str) -> float | None:
 
 def _word(run: Run | None, name: str) -> str | None:
     value, word = _of(run, name), METRICS[name].word
-    # A word may stand in front of its number.
+    # The text may have a number beside the word.
     return None if value is None or word is None else next(
         one for one in WORDS if one in word(value).split())
 
@@ -194,7 +196,7 @@ PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
 
 
 def made_with(files: Sequence[DataFile]) -> str:
-    """Versions, and how many runs."""
+    """Return versions and the number of runs."""
     about = [as_run(file).aqm for file in files]
     kernels = sorted({f"{kernel.get('version')} ({kernel.get('hash') or 'real time'})"
                       for one in about if isinstance(kernel := one.get("kernel"), dict)})
@@ -204,7 +206,7 @@ def made_with(files: Sequence[DataFile]) -> str:
 
 
 def main() -> int:
-    """Read, print, write; exit status 1 for files that don't do."""
+    """Read, compute, write; return exit status 1 for unsuitable files."""
     parser = argparse.ArgumentParser(prog="python -m validation.speedtests",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=sorted(PARTS))

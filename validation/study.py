@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The study's findings beside what the lab measures: the table of docs/study-again.md.
+"""Compares the study's findings with the lab's: the table of docs/study-again.md.
 
     .venv/bin/python -m validation.study results/paper-… results/more-… [-o docs]
 
-Takes the runs of test `ndt7` with one router model from the folders, prints the table
-and, with -o, writes it between the two marks of study-again.md there. A disagreement is a
-finding, not a failure; the exit status tells whether the runs sufficed.
+Reads the runs of test `ndt7` with one router model from the folders, prints the table and,
+with -o, writes it between the marks of study-again.md in that folder. A disagreement is a
+result, not a failure; exit status 1 means that runs are missing.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ WAYS = ("download", "upload")
 
 AGREES, DISAGREES, CANT_TELL = "agrees", "**disagrees**", "can't tell"
 
-# The share by which throughput in steps of 100 ms may vary and still be called stable, and
-# above which it is called varying; between the two nothing is said.
+# Variation of throughput in steps of 100 ms: up to the first share it counts as stable, from the
+# second one on as varying; in between there is no verdict.
 STABLE, VARYING = 0.05, 0.15
-# Slow start, and the end of the transfer, in steps of 100 ms.
+# Steps of 100 ms to omit for slow start, and at the end of the transfer.
 EDGE_STEPS = 10
-# Beyond this many the deviation of repetitions can be told.
+# Fewest repetitions from which a deviation is computed.
 FEWEST = 5
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement of the study. judge: runs -> what the lab measured, and the verdict."""
+    """A statement of the study. judge: takes runs, returns what the lab measured and the
+    verdict."""
 
     statement: str
     judge: Callable[[Sequence[FigureRow]], tuple[str, str]]
 
 
 def main() -> int:
-    """Read, judge, write; exit status 1 when cells are missing."""
+    """Read, judge, write; return exit status 1 if cells are missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
@@ -77,12 +78,12 @@ def main() -> int:
 
 
 class MissingRuns(Exception):
-    """No run has the settings in its text."""
+    """No run has the settings in the message."""
 
 
 def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float = 0.0,
          **settings: str | float) -> list[FigureRow]:
-    """The runs of a cell. Raises MissingRuns where there are none."""
+    """Return the runs of a cell. Raises MissingRuns if there are none."""
     found = [row for row in rows
              if row.has(burst_shaping=burst, cross_traffic=cross, base_delay_ms=delay_ms,
                         **settings)]
@@ -94,32 +95,33 @@ def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float
 
 
 def throughputs(rows: Sequence[FigureRow]) -> list[float]:
-    """What NDT7 reports, both directions of each run, in Mbit/s."""
+    """Return what NDT7 reports for both directions of each run, in Mbit/s."""
     return [row.mbps[way] for row in rows for way in WAYS if way in row.mbps]
 
 
 def variation(row: FigureRow) -> float:
-    """Standard deviation of the upload's throughput in steps of 100 ms, as a share of its mean."""
+    """Return the standard deviation of the upload's throughput in steps of 100 ms, divided by its
+    mean."""
     mbps = row.curves["upload"].mbps[EDGE_STEPS:-EDGE_STEPS]
     return float(mbps.std(dtype=float) / mbps.mean(dtype=float))
 
 
 def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Less than 700 of 800 Mbit/s without burst shaping."""
+    """Judge: less than 700 of 800 Mbit/s without burst shaping."""
     found = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
     return _span(found, "Mbit/s"), AGREES if max(found) < 700 else DISAGREES
 
 
 def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Close to 800 Mbit/s with burst shaping; 765 is all that TCP can carry."""
+    """Judge: close to 800 Mbit/s with burst shaping; TCP can carry at most 765."""
     found = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
     return _span(found, "Mbit/s"), AGREES if min(found) > 0.95 * 800 * 1448 / 1514 else DISAGREES
 
 
 def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """The loss is one of the higher rates."""
+    """Judge: without burst shaping, only high rates are underused."""
     shares = {}
     for rate in range(100, 1001, 100):
         found = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
@@ -133,7 +135,7 @@ def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def deviation(burst: bool, cross: bool, study_mbps: float
               ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
-    """Standard deviation over repetitions of fq_codel at 900 Mbit/s, by direction."""
+    """Return a judge of the standard deviation over repetitions of fq_codel at 900 Mbit/s."""
     def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
         found = cell(rows, aqm="fq_codel", rate_mbps=900.0, burst=burst, cross=cross)
         if len(found) < FEWEST:
@@ -147,7 +149,7 @@ def deviation(burst: bool, cross: bool, study_mbps: float
 
 
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Throughput over repetitions and queues varies more with cross traffic than without."""
+    """Judge: throughput varies more over queues and directions with cross traffic."""
     def spread(cross: bool) -> float:
         shares = []
         for rate in range(100, 1001, 100):
@@ -163,7 +165,7 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Throughput is far lower with cross traffic, for every queue."""
+    """Judge: cross traffic lowers throughput much, with every queue."""
     ratios = {}
     for aqm in AQMS:
         pairs = [[float(numpy.mean(throughputs(cell(
@@ -176,7 +178,7 @@ def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Latency as NDT7 tells it (the least RTT) is far higher with cross traffic."""
+    """Judge: cross traffic raises NDT7's latency (MinRTT) much."""
     texts, raised = [], []
     for aqm in AQMS:
         medians = [_own_ms([
@@ -191,7 +193,8 @@ def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
            varying: Sequence[str]) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
-    """Upload throughput over time: which queues keep it stable and which let it vary."""
+    """Return a judge of upload throughput over time: which queues keep it stable, and which
+    don't."""
     def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
         found = {aqm: float(numpy.median([variation(row) for row in cell(
             rows, aqm=aqm, rate_mbps=rate_mbps, burst=burst, cross=cross)])) for aqm in AQMS}
@@ -207,7 +210,7 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
 
 
 def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Added latency shifts the latencies that NDT7 reports by a constant."""
+    """Judge: added delay raises NDT7's latencies by a constant."""
     own, probes, right = [], [], []
     for aqm in AQMS:
         without, with_delay = (
@@ -222,7 +225,7 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def _own_ms(rows: Sequence[FigureRow]) -> float:
-    """NDT7's latency, the least RTT: median of runs and directions."""
+    """Return NDT7's latency (MinRTT), as the median over runs and directions."""
     return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
 
 

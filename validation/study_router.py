@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/study-again.md: the study's cells with parts of the router's model switched."""
+"""Tables of docs/study-again.md: the study's cells with parts of the router model on and off."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ WAYS = ("download", "upload")
 
 @dataclass(frozen=True)
 class Seen:
-    """A run: what the figures need of it, and packets that found no place in a receive ring."""
+    """A run: the figures' row, and the number of packets that the receive rings dropped."""
 
     row: FigureRow
     ring_drops: float
 
     def setting(self, name: str) -> str:
-        """A setting, as text."""
+        """Return a setting as text."""
         return str(self.row.settings.get(name, ""))
 
     @property
     def router(self) -> tuple[str, str]:
-        """A key of ROUTERS."""
+        """Return a key of ROUTERS."""
         hosts = "ideal" if self.setting("client_model") == "ideal" else "busy"
         return self.setting("router_model"), hosts
 
 
 @dataclass(frozen=True)
 class Table:
-    """batches: whose runs are in it; by: a setting that stands in front of the router, with what
-    its values are called, in their order."""
+    """A table. batches: those whose runs it shows; by: a setting for the first column; names: its
+    values and how the table shows them, in order."""
 
     title: str
     batches: tuple[str, ...]
@@ -84,7 +84,7 @@ KNOWN = ("rates", *(batch for table in TABLES for batch in table.batches))
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """All tables. Raises ConfigError for a run that no table has."""
+    """Yield all tables. Raises ConfigError for a run that belongs to none."""
     seen = []
     for path, one in each_file([run.path for run in runs], _seen, None):
         if not isinstance(one, Seen):
@@ -148,8 +148,8 @@ def _cells(group: Sequence[Seen], ways: Sequence[str]) -> Iterator[str]:
 
 
 def deviation(mbps: Sequence[float]) -> str:
-    """The mean, the standard deviation, and its 95 % interval if values are normally distributed
-    (chi-square); of one or two values, which have no deviation to speak of, these."""
+    """Return mean and standard deviation, with the 95 % interval of the latter for normally
+    distributed values (chi-square); or the range of one or two values."""
     mean, freedom = float(numpy.mean(mbps)), len(mbps) - 1
     if freedom < 2:
         return _span(mbps, "{:.0f}")
@@ -164,7 +164,7 @@ def _digits(value: float) -> str:
 
 
 def _span(values: Sequence[float], form: str = "") -> str:
-    """Least to greatest; a dash where nothing was measured."""
+    """Return lowest to highest, or a dash without values."""
     if not values:
         return DASH
     write: Callable[[float], str] = form.format if form else _digits

@@ -4,7 +4,7 @@
     .venv/bin/flent -B batches/wifi.batch
     .venv/bin/python -m validation.wifi results/wifi-… [-o docs]
 
-Prints the table and, with -o, writes it between its two marks there.
+Prints the table and, with -o, writes it between its marks on the page in that folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from validation import from_runs
 PHY = PHYS["n"]
 WAY = "download"
 SETTLED_S = 2.0
-# IP packets to what iperf3 counts.
+# Size of IP packets relative to the payload that iperf3 counts.
 FRAME_SHARE = {"UDP": 1476 / 1448, "TCP": 1500 / 1448}
 PAGE, PART = "wifi.md", "three stations"
 ACCESS_POINTS = ("FIFO", "FQ-CoDel", "FQ-MAC", "Airtime")
@@ -38,7 +38,7 @@ HEAD = ("load", "access point", "packets in an aggregate", "airtime, %", "Mbit/s
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """A row for each load and access point."""
+    """Yield a row for each load and access point."""
     found = {run.title: run for run in runs}
     yield f"| {' | '.join(HEAD)} |"
     yield "|" + " --- |" * len(HEAD)
@@ -57,7 +57,7 @@ def _cells(run: Run, load: str) -> Iterator[str]:
                           round(one["bytes"] / one["packets"]))
                  for host, one in zip(HOSTS, down, strict=True)]
     mbps = [mbps * FRAME_SHARE[load] for mbps in _received_mbps(run)]
-    # From what arrived under load, as counters go on while queues empty.
+    # From what arrived under load: counters go on while the queues drain.
     air = [rate * PHY.data_us(one.frames, one.packet_bytes, one.rate_mbps)
            / (one.frames * one.packet_bytes)
            for rate, one in zip(mbps, receivers, strict=True)]
@@ -71,7 +71,7 @@ def _cells(run: Run, load: str) -> Iterator[str]:
 
 
 def _received_mbps(run: Run) -> list[float]:
-    """Of each station, once the flows have settled."""
+    """Return each station's Mbit/s, once the flows are stable."""
     flows = run.way(WAY)
     whole = told_window(flows[0])
     window = Window(whole.start_s + SETTLED_S, whole.end_s)

@@ -2,10 +2,10 @@
 """Builds the site: gathers its pages, draws the gallery, and runs MkDocs with --strict.
 
     python -m website.build              into build/site
-    python -m website.build --no-gallery    without drawing, to look at the words
+    python -m website.build --no-gallery    without pictures, to check the text
 
-Its pages are those of docs/ as they stand, those of website/pages, and three that are made:
-the commands by their parsers, the gallery by drawing golden runs, and the changes.
+It has the pages of docs/ and of website/pages, CHANGELOG.md and CONTRIBUTING.md, and two that are
+generated: the commands from their parsers, and the gallery from golden runs.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PAGES = ROOT / "build" / "site-pages"
 SITE = ROOT / "build" / "site"
-# Of the root: they link into docs/, which is the site's root.
+# Files of the source tree's root: their links lead into docs/, which is the site's root.
 FROM_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md")
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
 
 def main() -> int:
-    """Build the site; returns MkDocs' exit status."""
+    """Build the site; return MkDocs' exit status, or 1 if a page would ask other hosts."""
     parser = argparse.ArgumentParser(prog="website.build")
     parser.add_argument("--no-gallery", action="store_true", help="draw nothing")
     args = parser.parse_args()
@@ -53,13 +53,13 @@ def main() -> int:
 
 
 def requests_of(text: str) -> list[str]:
-    """What a page of HTML loads from other hosts by itself; links are for readers to follow."""
+    """Return the tags of an HTML page that load something from other hosts; links don't count."""
     tags = re.findall(r"<(?:script|link|img|iframe|source|video)\b[^>]*>", text)
     return [tag for tag in tags if re.search(r"""\b(?:src|href)=["']?(?:https?:)?//""", tag)]
 
 
 def gather(pages: Path) -> None:
-    """Lay all pages into a new folder; the gallery's pictures come by draw()."""
+    """Collect all pages in a new folder; draw() adds the gallery's pictures."""
     shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.bib"))
     shutil.copytree(HERE / "pages", pages, dirs_exist_ok=True)
     for name in FROM_ROOT:
@@ -72,8 +72,8 @@ def gather(pages: Path) -> None:
 
 
 def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
-    """A link as the site has it. Where the site lacks the target, which is a file of the source
-    tree, the words stay without a link."""
+    """Return a link as the site needs it. If the site lacks the target, a file of the source tree,
+    keep the words without a link."""
     opening, target, anchor, closing = link[1], link[2], link[3] or "", link[4]
     if re.match(r"[a-z]+:|gallery/", target) or (document.parent / target).exists():
         return link[0]
@@ -84,7 +84,7 @@ def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
 
 
 def _commands() -> Iterator[str]:
-    # The width of the help is the terminal's
+    # argparse wraps the help at the terminal's width
     os.environ["COLUMNS"] = "88"
     yield ("# Commands\n\n`flent-aqm` without a command says what to do next. Each section below "
            "is the output of `flent-aqm COMMAND --help`.\n")
@@ -95,7 +95,7 @@ def _commands() -> Iterator[str]:
 
 
 def draw(wanted: list[Drawing], folder: Path) -> None:
-    """Draw the gallery's pictures by the commands that its page shows."""
+    """Draw the gallery's pictures with the commands that its page shows."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for one, done in zip(wanted, pool.map(lambda one: _draw(one, folder), wanted),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gallery: which plot of which golden runs, what it shows, by which command."""
+"""The gallery: every plot, drawn from golden runs, with its description and command."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.show.plots.pictures import PICTURES, Picture
 ROOT = Path(__file__).resolve().parents[1]
 ABOUT = ("Here is every plot. The command below a plot drew it from runs in `tests/golden/` "
          "when this site was built. [Plots](plots.md) describes each plot.")
-# Which of a plot's pictures shows most of it.
+# Names of the pictures that show most of a plot, best first.
 PREFERRED = ("queues-", "both-ways-", "one-")
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture. words: the command that draws it, from the top of the source tree."""
+    """One picture. words: the command that draws it, run in the top folder of the source tree."""
 
     plot: str
     picture: str
@@ -28,7 +28,7 @@ class Drawing:
 
 
 def drawings() -> Iterator[Drawing]:
-    """Each plot once, in the order of the table that tests compare pictures by."""
+    """Yield each plot once, in the order of the table of test pictures."""
     chosen: dict[str, Picture] = {}
     for one in sorted(PICTURES, key=lambda one: _rank(one.name)):
         chosen.setdefault(one.plot, one)
@@ -45,7 +45,7 @@ def _rank(name: str) -> int:
 
 
 def page(all_of_them: Iterable[Drawing]) -> str:
-    """The gallery's page, in Markdown."""
+    """Return the gallery's page in Markdown."""
     lines = ["# Gallery", "", ABOUT, ""]
     described = _descriptions()
     for one in all_of_them:
@@ -58,12 +58,12 @@ def page(all_of_them: Iterable[Drawing]) -> str:
 
 
 def _wrapped(words: tuple[str, ...]) -> str:
-    """A line for the command, and one for each file."""
+    """Return a command with one line for its options and one for each file."""
     return " \\\n    ".join((" ".join(words[:5]), *words[5:]))
 
 
 def _descriptions() -> dict[str, str]:
-    """What docs/plots.md says of our plots, by their names; Flent's own need none."""
+    """Return the descriptions in docs/plots.md by plot name; Flent's own plots have none."""
     text = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     found = {}
     for names, words in re.findall(r"^\| (`[^|]+`) \| (.+) \|$", text, re.MULTILINE):

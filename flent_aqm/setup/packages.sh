@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Sees to the system packages of packages.txt and to a Rust compiler.
+# Installs the system packages of packages.txt and a Rust compiler.
 #
 #   packages.sh           install what is missing; without root, print the command for it
-#   packages.sh --check   only say what is missing
+#   packages.sh --check   only print what is missing
 #
-# Exit status 0: all there. 1: something is missing, or could not be installed; then
-# nothing was left half-done. Runs before any Python environment exists.
+# Exit status 0: nothing is missing. 1: something is missing or could not be installed, and
+# nothing is left half-done. Runs before any Python environment exists.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 list=$here/packages.txt
 added=/etc/apt/sources.list.d/flent-aqm  # plus .list or .sources
-# As in flent_aqm/setup/ndt7_client.py: the version, and the oldest Rust that it declares.
+# Version and oldest supported Rust, as in flent_aqm/setup/ndt7_client.py.
 client=ndt7-client-0.3.1
 rust_oldest=1.88
 LC_ALL=C
@@ -22,7 +22,7 @@ say() {
     printf 'packages: %s\n' "$1" >&2
 }
 
-# The apt source that this run has added; taken back if the run fails.
+# The apt source that this run has added; removed if the run fails.
 target=
 
 policy=/usr/sbin/policy-rc.d
@@ -36,7 +36,7 @@ fail() {
     exit 1
 }
 
-# Lines of the list of which no name is installed, as "name|name".
+# Print the lines of the list with no installed name, as "name|name".
 missing_packages() {
     dpkg-query -W -f '${db:Status-Status} ${Package}\n' | awk '
         NR == FNR { if ($1 == "installed") have[$2] = 1; next }
@@ -48,12 +48,12 @@ missing_packages() {
         }' - "$list"
 }
 
-# Whether version $1 (like 1.95.0) is at least $2.
+# True if version $1 (like 1.95.0) is at least $2.
 at_least() {
     [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
 }
 
-# What cargo is needed for may have been built already, by root for everybody.
+# True if the client, for which alone cargo is needed, is built, by this user or by root.
 client_is_built() {
     for base in /var/cache "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}"; do
         if [ -x "$base/flent-aqm/tools/$client/ndt7-client" ]; then
@@ -67,7 +67,7 @@ rust_is_there() {
     if client_is_built; then
         return 0
     fi
-    # The names that flent_aqm/setup/ndt7_client.py tries too.
+    # The same names as in flent_aqm/setup/ndt7_client.py.
     for cargo in cargo /usr/bin/cargo-1.*; do
         version=$("$cargo" --version 2>/dev/null | cut -d ' ' -f 2) || version=
         if [ -n "$version" ] && at_least "$version" "$rust_oldest"; then
@@ -77,12 +77,12 @@ rust_is_there() {
     return 1
 }
 
-# The version that apt would install of package $1; empty if none.
+# Print the version of package $1 that apt would install, or nothing.
 candidate() {
     apt-cache policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p'
 }
 
-# The first name of "a|b" that apt can install; empty if none.
+# Print the first name of "a|b" that apt can install, or nothing.
 first_available() {
     for name in $(printf '%s' "$1" | tr '|' ' '); do
         if [ -n "$(candidate "$name")" ]; then
@@ -92,8 +92,8 @@ first_available() {
     done
 }
 
-# Names of the packages with a new enough compiler; empty if there are none.
-# Debian 12 and 13 carry a newer one beside their own, for building browsers.
+# Print the packages with a new enough compiler, or nothing. Debian 12 and 13 have a newer
+# one beside their default, for building browsers.
 rust_packages() {
     for suffix in '' -web; do
         version=$(candidate "cargo$suffix")
@@ -102,15 +102,15 @@ rust_packages() {
             return 0
         fi
     done
-    # Ubuntu's way: cargo-1.89 and the like; the newest.
+    # Ubuntu names them cargo-1.89 etc.; take the newest.
     newest=$(apt-cache pkgnames cargo-1. | grep -x 'cargo-1\.[0-9]*' | sort -V | tail -n 1)
     if [ -n "$newest" ] && at_least "${newest#cargo-}" "$rust_oldest"; then
         printf '%s rustc-%s' "$newest" "${newest#cargo-}"
     fi
 }
 
-# The stanza or line through which this machine gets its release's main component,
-# with component $1 in place of main: same address, same key, so that apt sees no conflict.
+# Print the stanza or line from which this machine gets its release's main component, with
+# component $1 in place of main. Address and key stay the same, so apt sees no conflict.
 source_entry() {
     entry=$(apt-get indextargets 'Created-By: Packages' 'Component: main' "Release: $codename" |
         sed -n 's/^Sourcesentry: //p' | head -n 1)
@@ -138,8 +138,8 @@ source_entry() {
     esac
 }
 
-# Make netperf available, which some releases keep outside of main. Nothing is done
-# where it has a candidate already.
+# Add the component with netperf, which isn't in main in some releases. Do nothing if apt
+# already has a candidate.
 add_component() {
     if [ -n "$(candidate netperf)" ]; then
         return 0
@@ -194,22 +194,22 @@ install_all() {
     esac
 }
 
-# netperf and openssh-server start a server that anybody in the network can reach; the
-# lab runs its own inside. While packages come in, Debian's scripts ask this file
-# whether they may start anything; where there is one already, it stays.
+# netperf and openssh-server start servers that the whole network can reach; the lab needs
+# only its own, inside. During an installation, Debian's scripts ask policy-rc.d whether
+# they may start a service. An existing policy-rc.d stays.
 forbid_services() {
     if [ ! -e "$policy" ]; then
         trap 'rm -f "$policy"' EXIT
         trap 'exit 1' HUP INT TERM
-        printf '#!/bin/sh\n# flent-aqm: nothing starts while its packages come in\nexit 101\n' > "$policy"
+        printf '#!/bin/sh\n# flent-aqm: start no services while its packages are installed\nexit 101\n' > "$policy"
         chmod 755 "$policy"
     fi
 }
 
-# Neither now nor at the next start of the machine. Only done right after the server
-# came in through this script.
+# Stop and disable a service, now and after a reboot. Only called after this script has
+# installed it.
 disable_service() {
-    # Ubuntu starts sshd by its socket. All of it fails where there is nothing to stop.
+    # Ubuntu starts sshd by its socket. Commands fail if there is nothing to stop.
     for unit in "$1.socket" "$1.service"; do
         systemctl disable "$unit" >/dev/null 2>&1 || true
         systemctl stop "$unit" >/dev/null 2>&1 || true
@@ -242,7 +242,7 @@ if [ "$mode" = --check ]; then
 elif [ "$(id -u)" -ne 0 ]; then
     say "missing: $missing"
     say 'installing these packages needs root; nothing was changed. Run:'
-    # not by make, which may be among the missing
+    # not make, which may be missing, too
     printf "    sudo '%s/packages.sh'\n" "$here" >&2
     exit 1
 fi

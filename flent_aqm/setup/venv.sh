@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Makes or renews .venv in the source tree, when something that decides its content has
-# changed; a few milliseconds otherwise. $1: the Python to use (default: the system's).
+# Makes or renews .venv in the source tree if something that determines its content has
+# changed; otherwise takes a few milliseconds. $1: the Python to use (default: the system's).
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,7 +13,7 @@ say() {
     printf 'python: %s\n' "$1" >&2
 }
 
-# Changes of the interpreter or the folder need a new environment, others only pip.
+# A new interpreter or folder needs a new environment; other changes only need pip.
 base="$root $(readlink -f "$python")"
 inputs=$(cat constraints.txt setup.cfg pyproject.toml | sha256sum | cut -d ' ' -f 1)
 
@@ -25,8 +25,8 @@ fi
     exit 1
 }
 
-# One at a time; the loser finds the work done.
-# Nobody else may open the lock: who can read a file can hold its lock for ever.
+# Only one process at a time; the next one finds the work done. No other user may open the
+# lock file: who can read it could hold the lock for ever.
 (umask 077; : >> .venv.lock)
 exec 9>> .venv.lock
 if ! flock -n 9; then
@@ -45,11 +45,11 @@ if [ "${old% *}" != "$base" ]; then
 fi
 quiet=--quiet
 if [ -t 1 ]; then
-    quiet=  # its bars on a terminal, nothing but its warnings in a log
+    quiet=  # progress bars on a terminal, only warnings in a log
 fi
 say 'installing flent and what it needs into .venv (about a minute)'
-# Qt for flent-gui: its essential half, which is all that Flent uses, and 170 MB less than
-# PySide6 whole. The constraints hold for the build of our own package too.
+# flent-gui needs only the essential part of PySide6, which is 170 MB smaller than all of it.
+# The constraints also apply to the build of this package.
 # shellcheck disable=SC2086 # $quiet is a word or nothing
 PIP_CONSTRAINT=$root/constraints.txt .venv/bin/python -m pip install $quiet \
     --disable-pip-version-check --editable '.[test]' PySide6-Essentials qtpy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# CAKE on each queue of a device that has several. They share settings, and the rate.
+# CAKE on each queue of a device with several queues. They share settings and rate.
 
 scheme_help() {
     printf '%s\n' 'cake_mq: aqm_rtt=100ms aqm_diffserv=diffserv3|diffserv4|diffserv8|besteffort|precedence aqm_isolation=triple-isolate|dual-srchost|dual-dsthost|hosts|flows|srchost|dsthost|flowblind aqm_nat=yes|no aqm_wash=yes|no aqm_split_gso=yes|no aqm_ack_filter=yes|no aqm_overhead=BYTES aqm_mpu=BYTES aqm_memlimit=BYTES'

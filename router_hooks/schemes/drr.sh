@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Deficit round robin: flows by hash, each with a drop-tail queue of its own.
+# Deficit round robin: hashed flows, each with its own drop-tail queue.
 
 scheme_help() {
     printf '%s\n' 'drr: aqm_flows=N aqm_quantum=BYTES'
@@ -20,8 +20,8 @@ scheme_qdisc() {
     printf drr
 }
 
-# Classes can not be told in the qdisc's own words. Whatever no class takes, DRR drops, so
-# the filter is for all protocols.
+# tc can't create the classes together with the qdisc. DRR drops packets without a class,
+# so the filter is for all protocols.
 scheme_below() {
     below_flows=${drr_flows}
     below_quantum=${drr_quantum_bytes}
@@ -36,7 +36,7 @@ scheme_below() {
         '' | 0* | ?????* | *[!0-9]*) die "aqm_flows=${below_flows}: expected a whole number from 1 to 1023" ;;
         *) [ "${below_flows}" -le 1023 ] || die "aqm_flows=${below_flows}: expected 1 to 1023" ;;
     esac
-    # Classes have hexadecimal numbers, 1 and up; counted so, no printf is started for each.
+    # Class numbers are hexadecimal, from 1 on; these loops need no $(printf) for each.
     digits='0 1 2 3 4 5 6 7 8 9 a b c d e f'
     flow=0
     for high in 0 1 2 3; do

@@ -13,7 +13,7 @@ scheme_requires() {
 scheme_qdisc() {
     for parameter in "$@"; do
         shift
-        case ${parameter} in # tc wants the sign
+        case ${parameter} in # tc wants a % sign
             classic_protection=*) parameter=${parameter}% ;;
             *) ;;
         esac

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Fair queueing by flow, made for hosts, whose TCP it paces: on a router a drop-tail queue for
+# Fair queueing by flow, made for hosts, where it paces TCP. On a router: a drop-tail queue for
 # each flow, with the kernel's defaults.
 
 scheme_help() {

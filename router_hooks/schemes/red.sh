@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# RED, with thresholds that follow from the rate; see red_ in defaults.sh.
+# RED with thresholds derived from the rate; see red_* in defaults.sh.
 
 scheme_help() {
-    printf '%s\n' 'red: aqm_limit=BYTES aqm_min=BYTES aqm_max=BYTES aqm_avpkt=BYTES aqm_burst=PACKETS aqm_probability=0.02 aqm_ecn=yes|no aqm_harddrop=yes|no aqm_adaptive=yes|no; values that are not given follow from the rate and aqm_min'
+    printf '%s\n' 'red: aqm_limit=BYTES aqm_min=BYTES aqm_max=BYTES aqm_avpkt=BYTES aqm_burst=PACKETS aqm_probability=0.02 aqm_ecn=yes|no aqm_harddrop=yes|no aqm_adaptive=yes|no; values that are not given are derived from the rate and aqm_min'
 }
 
 scheme_requires() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Stochastic Fair Blue with the kernel's defaults, but for a limit that no device changes.
+# Stochastic Fair Blue with the kernel's defaults, except the limit, which would be txqueuelen.
 
 scheme_help() {
     printf '%s\n' 'sfb: aqm_limit=PACKETS aqm_max=PACKETS aqm_target=PACKETS aqm_increment=0.0005 aqm_decrement=0.00005 aqm_penalty_rate=PACKETS_PER_S aqm_penalty_burst=PACKETS aqm_rehash=MS aqm_db=MS'

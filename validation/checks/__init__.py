@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One check a file; all_checks.py lists them."""
+"""One check per file; all_checks.py lists them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""BBR's ProbeRTT: every 10 s the queue is drained, and the RTT is that of the path."""
+"""BBR's ProbeRTT: every 10 s BBR drains the queue, and the RTT falls to that of the path."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 RATE_MBPS, DELAY_MS = 50, 20
 FRAME_MS = 1514 * 8 / (RATE_MBPS * 1e3)
 LENGTH_S = 45
-# A drain is a time of this many ms with less than a fifth of the packets that fill the link.
+# Packets are counted per step of this many ms. A drain has steps with less than a fifth of the
+# packets that fill the link.
 STEP_MS = 20
 FULL_STEP = STEP_MS / FRAME_MS
 
 
 def drains_s(entered_s: Seconds) -> list[tuple[float, float]]:
-    """Start and end of each stretch of at least 100 ms in which few packets came."""
+    """Return start and end of each period of at least 100 ms with few packets."""
     counts, edges = numpy.histogram(
         entered_s, numpy.arange(1, entered_s[-1], STEP_MS / 1e3))
     few = numpy.concatenate([[False], counts < FULL_STEP / 5, [False]]).astype(int)
@@ -46,7 +47,7 @@ def measure() -> Outcome:
     found = drains_s(entered_s)
     findings: list[Finding] = [at_least("drains", "", 4, len(found))]
     for i, (start, end) in enumerate(found):
-        # Once the pipe is empty: after the first round trip.
+        # After the first round trip, when the pipe is empty.
         inside = (entered_s > start + DELAY_MS / 1e3) & (entered_s < end)
         findings.append(close_to(f"lowest delay of drain {i + 1}, path included", "ms", DELAY_MS,
                                  DELAY_MS + float(wait_ms[inside].min()), percent=1))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 RATE_MBPS = 100
 FROM_S, TO_S = 0.5, 2.5
-# Words for cake -> (share in % of the first client address, which has 4 of 5 flows; share in %
-# of the first server address, which has 2 of 5; rate in frames of 1514 bytes).
+# Options of cake -> (share in % of the first client address, which has 4 of 5 flows; share in
+# % of the first server address, which has 2 of 5; rate in frames of 1514 bytes).
 RUNS = {
     "raw besteffort flows": (80, 40, RATE_MBPS),
     "raw besteffort dual-srchost": (50, None, RATE_MBPS),

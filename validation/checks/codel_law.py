@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When CoDel drops while the delay stays too long."""
+"""The times of CoDel's drops while the delay stays above target."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ INTERVAL_S = 0.1
 TARGET_S = 0.005
 OVERLOAD = 1.03
 LENGTH_S = 5
-FROM_DROP = 5  # by then Newton's method has come close
+FROM_DROP = 5  # by then Newton's method has converged
 
 
-_UNIT_NS = 1024  # of CoDel's clock in Linux: ns >> 10
+_UNIT_NS = 1024  # tick of CoDel's clock in Linux: ns >> 10
 
 
 def law_s(drops: int) -> Seconds:
-    """Times of drops after the first one by RFC 8289: each interval / √count after the one
-    before, with count = 1 at the first."""
+    """Return the times of drops after the first one by RFC 8289: each follows the one before by
+    interval / √count, with count = 1 at the first."""
     return numpy.concatenate([[0.0], numpy.cumsum(INTERVAL_S / numpy.sqrt(range(1, drops)))])
 
 
 def linux_law_s(drops: int) -> Seconds:
-    """The same as Linux reckons it (include/net/codel_impl.h): 1/√count by one step of
-    Newton's method per drop, from the value of the drop before, kept in 16 bits."""
+    """Return the same times as Linux computes them (include/net/codel_impl.h): 1/√count by one step
+    of Newton's method per drop, from the value at the drop before, stored in 16 bits."""
     interval = int(INTERVAL_S * 1e9) // _UNIT_NS
     inverse_root, times = 0xFFFF, [0]
     for count in range(1, drops):
@@ -55,12 +55,12 @@ def measure() -> Outcome:
     with experiment(script, aqm="codel", rate_mbps=RATE_MBPS) as folder:
         way = passage(folder / "in.pcap", folder / "out.pcap")
     drops_s = way.drop_times_s()
-    drops_s = drops_s[drops_s < way.entered_s[-1]]  # the flood lasts
+    drops_s = drops_s[drops_s < way.entered_s[-1]]  # while the flood lasts
     late_s = way.sojourn_ms / 1e3 > TARGET_S
     first_above_s = way.left_s[late_s][0]
     since_s = drops_s - drops_s[0]
     theory_s, linux_s = law_s(drops_s.size), linux_law_s(drops_s.size)
-    behind_ms = numpy.round((since_s - linux_s) * 1e3, 6)  # the capture has whole ns
+    behind_ms = numpy.round((since_s - linux_s) * 1e3, 6)  # the capture's resolution is 1 ns
     last = drops_s.size - 1
     findings = (
         close_to("from the first packet above target to the first drop", "ms",

@@ -20,7 +20,7 @@ DCTCP_PORT, CUBIC_PORT = 5301, 5201
 
 
 def measure() -> Outcome:
-    # Linux's dctcp sends ECT(0), where L4S has ECT(1): the router takes either for scalable.
+    # Linux's dctcp sends ECT(0), L4S uses ECT(1): this router treats both as scalable.
     script = f"""
         ip netns exec router tc qdisc replace dev up parent 1:1 handle 10: dualpi2 any_ect
         # dctcp marks its SYN as well, which only a listener with dctcp takes for ECN.

@@ -29,7 +29,7 @@ def measure() -> Outcome:
         for flows in FLOWS:
             script = (f"iperf3 -c server -P {flows} -t {LENGTH_S} -O {SKIP_S} -i 5 -J "
                       ">iperf3.json")
-            # So many queues that no two flows meet in one but by bad luck of the hash.
+            # So many queues that two flows hardly ever share one.
             more = MANY_QUEUES.get(queue, {})
             with experiment(script, aqm=queue, rate_mbps=RATE_MBPS, base_delay_ms=DELAY_MS,
                             **more) as folder:

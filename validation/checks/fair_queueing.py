@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shares of flows of different congestion controls and of one without, in SFQ and FQ-CoDel."""
+"""Shares of flows with different congestion controls, and one without, in SFQ and FQ-CoDel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measure() -> Outcome:
     measured = {}
     servers = "; ".join(f"ip netns exec server iperf3 -s -D -p {5301 + i}"
                         for i in range(len(FLOWS) - 1))
-    # The source port tells which flow a packet is of.
+    # The source port identifies a packet's flow.
     clients = "\n".join(
         f"iperf3 -c server -p {5301 + i} -C {name} --cport {40001 + i} -t {TO_S + 1} >/dev/null &"
         for i, name in enumerate(FLOWS[:-1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sparse flow waits in FQ-CoDel beside greedy ones."""
+"""How long a sparse flow waits in FQ-CoDel beside greedy ones."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from validation.experiment import experiment, iperf3_goodput_mbps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Rate in Mbit/s -> (s of the transfer, s of it left out at its start). One packet is
-# 0.01 % of what is counted at least.
+# Rate in Mbit/s -> (length of the transfer in s, of which so many at the start are left out).
+# One packet is at most 0.01 % of what is counted.
 RUNS = {1: (160, 20), 10: (25, 5), 100: (10, 2), 1000: (4, 1), 2500: (4, 1), 10000: (3, 1)}
 PAYLOAD_SHARE = 1448 / 1514
 

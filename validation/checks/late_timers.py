@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Goodput through a router whose timers fire late: the router models."""
+"""Goodput through router models whose timers fire late."""
 
 from __future__ import annotations
 

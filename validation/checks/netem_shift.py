@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Delay added at the server: latency moves by it, throughput stays."""
+"""Delay added at the server: latency rises by it, throughput stays the same."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from validation.experiment import experiment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# (rate in Mbit/s, limit in packets); the flood brings half as much again as the link takes.
+# (rate in Mbit/s, limit in packets); the flood sends 1.5 times the link's rate.
 RUNS = ((1, 100), (10, 1000), (100, 100), (100, 1000), (1000, 1000))
 FRAME_BITS = 1514 * 8
 OVERLOAD = 1.5
-# Times that the flood would fill the queue.
+# How many times the flood would fill the queue.
 FILLINGS = 3
 
 
@@ -37,7 +37,7 @@ def measure() -> Outcome:
             capture_end"""
         with experiment(script, aqm="no_aqm", rate_mbps=rate_mbps) as folder:
             way = passage(folder / "in.pcap", folder / "out.pcap")
-        # From the first packet that found the queue full.
+        # From the first packet that was dropped at the full queue.
         first_drop_s = way.entered_s[way.dropped].min()
         full = (way.entered_s >= first_drop_s) & ~way.dropped
         delay_ms = float(numpy.median(way.sojourn_ms[full]))

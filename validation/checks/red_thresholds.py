@@ -24,10 +24,10 @@ SETTLED_S, LENGTH_S = 2, 8
 
 
 def average_bytes(overload: float) -> float:
-    """The average queue at which RED drops what the link can't take.
+    """Return the average queue at which RED drops what the link can't carry.
 
-    In byte mode off, drops are 1 to 1/p packets apart, each distance as likely: 2p/(1 + p) of
-    all packets on the average (Floyd and Jacobson 1993, section 7). Solved for p, which is
+    Without byte mode, drops are 1 to 1/p packets apart, each distance with the same probability: on
+    average 2p/(1 + p) of all packets (Floyd and Jacobson 1993, section 7). Solved for p, which is
     linear between the thresholds.
     """
     excess = 1 - 1 / overload

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Window of Reno against the share of packets lost at random."""
+"""Reno's window against the share of randomly lost packets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 DELAY_MS = 20
 MSS_BITS = 1448 * 8
-# Share of packets lost -> s: some hundred losses each.
+# Share of packets lost -> length in s, enough for a few hundred losses each.
 RUNS = {0.0005: 160, 0.002: 80, 0.008: 40}
 SKIP_S = 5
-# Mathis et al.: sqrt(3/2) with an acknowledgement for each packet, sqrt(3/4) for every second.
+# Mathis et al.: sqrt(3/2) with an acknowledgement per packet, sqrt(3/4) with one per two.
 EACH, EVERY_SECOND = math.sqrt(3 / 2), math.sqrt(3 / 4)
 
 
@@ -55,7 +55,7 @@ def measure() -> Outcome:
         axis.plot(lost, windows, "o", color="#D55E00", label="measured")
         axis.set_xscale("log")
         axis.set_yscale("log")
-        # Numbers, not powers of ten: there are two octaves.
+        # Plain numbers, not powers of ten: the axis spans only two octaves.
         axis.set_yticks([10, 20, 40, 80], ["10", "20", "40", "80"])
         axis.yaxis.set_minor_formatter("")
         axis.set_xlabel("share of packets lost, p")

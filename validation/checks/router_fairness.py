@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is left of fair queueing when packets are lost before the queue: at the ring."""
+"""How fair a queue still is if packets are lost before it, in the receive ring."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 COST_US = 50
 CAPACITY_PER_S = 1e6 / COST_US
 FRAME_BITS = 114 * 8
-# Of the capacity, by source port: 1.8 times what goes, 3 to 1.
+# Source port -> load as a share of the capacity: 1.8 in total, 3 to 1.
 OFFERED = {4001: 1.35, 4002: 0.45}
 LENGTH_S = 6
-# The shaper as the bottleneck, at half of what the processor can do; and the processor, in
-# front of a shaper that it can't fill.
+# The bottleneck is the shaper, at half of the processor's capacity; or the processor, before a
+# shaper that it can't fill.
 SHAPED_MBPS = CAPACITY_PER_S * FRAME_BITS / 1e6 / 2
 CASES = {
     "ideal router, fq_codel the bottleneck": ("ideal", SHAPED_MBPS, 50.0),

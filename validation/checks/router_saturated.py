@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Utilisation of a router's processor, and what a full receive ring loses and delays."""
+"""Utilisation of a router's processor, and loss and delay by a full receive ring."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from validation.experiment import experiment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# A processor that forwards 25,000 packets a second, and a ring of 256.
+# A processor that forwards 25,000 packets per second, and a ring with 256 places.
 RX_NS, TX_NS, RING = 30_000, 10_000, 256
 CAPACITY_PER_S = 1e9 / (RX_NS + TX_NS)
 MODEL = f"ideal+rx_packet_ns={RX_NS}+tx_packet_ns={TX_NS}+rx_ring_packets={RING}"
-OFFERED = (0.25, 0.5, 0.9, 1.25, 2.0)  # of the capacity
+OFFERED = (0.25, 0.5, 0.9, 1.25, 2.0)  # shares of the capacity
 FRAME_BITS = 1514 * 8
 LENGTH_S = 4
 
@@ -31,7 +31,7 @@ def measure() -> Outcome:
     delays = {}
     for offered in OFFERED:
         mbps = offered * CAPACITY_PER_S * FRAME_BITS / 1e6
-        # Between the two looks the load is steady.
+        # The load is steady between these two times.
         script = f"""
             capture_client in.pcap eth0 out udp
             capture out.pcap up out udp
@@ -86,7 +86,7 @@ def measure() -> Outcome:
 
 
 def _lost(first: CardSample, second: CardSample, passed_ns: int) -> float:
-    """Share of the packets that found no place, by the ring's own counters."""
+    """Return the share of packets that found the ring full, by its own counters."""
     served = (second.busy_ns - first.busy_ns) / (RX_NS + TX_NS)
     dropped = second.dropped - first.dropped
     return dropped / (served + dropped) if passed_ns else 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The standing queue that CoDel and PIE leave TCP: near their targets."""
+"""The standing queue of TCP with CoDel and PIE is near their targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RATE_MBPS, DELAY_MS, FLOWS = 50, 40, 8
 LENGTH_S, SKIP_S = 40, 15
-INTERVAL_S = 0.1  # CoDel's, in which it looks for the smallest sojourn time
+INTERVAL_S = 0.1  # CoDel's: the time over which it finds the smallest sojourn time
 TARGETS_MS = {"codel": 5.0, "pie": 15.0}
 
 

@@ -4,9 +4,9 @@
     .venv/bin/flent -B batches/papers.batch -b ware2019
     .venv/bin/python -m validation.papers ware2019 results/papers-… [-o docs]
 
-Prints what a paper says beside what the lab measured and, with -o, writes it between the
-paper's two marks on the page, and renews the list at its head. --keep writes the run that tests
-keep of this paper.
+Prints a paper's numbers beside the lab's and, with -o, writes them between the paper's marks on
+the page and renews the list at the top of the page. --keep writes the data file that the tests
+use for this paper.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAGE = "papers.md"
 
 
 def main() -> int:
-    """Return the exit status."""
+    """Print and write the tables; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m validation.papers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paper", choices=PAPERS)

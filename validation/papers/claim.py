@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a paper says, as something that a run can be held against."""
+"""Published numbers in a form that runs can be compared with."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HEAD = ("cell", "quantity", "published", "agrees from", "to", "here", "agrees")
 class Claim:
     """One published number.
 
-    cell: the title of the run that it is held against; published: the number, as the paper has
-    it or as follows from its formula; lowest, highest: what agrees, both included.
+    cell: the title of the run to compare; published: the number in the paper, or computed with its
+    formula; lowest, highest: the values that agree, inclusive.
     """
 
     cell: str
@@ -30,11 +30,11 @@ class Claim:
     digits: int = 1
 
     def row(self, run: Run) -> list[str]:
-        """The cells of its line of the table, below HEAD."""
+        """Return the cells of its table row, in the order of HEAD."""
         here = self.measure(run)
         numbers = (self.published, self.lowest, self.highest, here)
         published, lowest, highest, own = (f"{one:.{self.digits}f}" for one in numbers)
-        # By what the reader sees: a number that is rounded up to a bound has reached it.
+        # Compare as displayed: a number that rounds to a bound has reached it.
         agrees = float(lowest) <= float(own) <= float(highest)
         return [self.cell, self.quantity, published, lowest, highest, own,
                 "yes" if agrees else "**no**"]
@@ -42,8 +42,8 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    """A batch of batches/papers.batch. tolerance: why these bounds (Markdown); golden: the cell
-    of which tests keep a data file."""
+    """A batch of batches/papers.batch. tolerance: the reason for the bounds (Markdown); golden: the
+    cell whose data file the tests use."""
 
     batch: str
     tolerance: str
@@ -51,8 +51,8 @@ class Paper:
     claims: tuple[Claim, ...]
 
     def lines(self, runs: Sequence[Run]) -> Iterator[str]:
-        """Its table, the reason of the tolerance, and what the runs were made with. Raises
-        BadResult where a cell has no run."""
+        """Yield the table, the reason for the tolerance, and what the runs were made with. Raises
+        BadResult if a cell has no run."""
         found = {run.title: run for run in runs}
         lacking = sorted({claim.cell for claim in self.claims} - set(found))
         if lacking:
@@ -70,5 +70,5 @@ class Paper:
 
 
 def within(published: float, percent: float) -> tuple[float, float]:
-    """So many percent below the number to as many above it."""
+    """Return the bounds that are percent below and above the number."""
     return published * (1 - percent / 100), published * (1 + percent / 100)

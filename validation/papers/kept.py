@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Data files for tests/golden/papers: of a run, what its paper's numbers are computed from.
+"""Data files for tests/golden/papers: the part of a run that its paper's numbers need.
 
     .venv/bin/python -m validation.papers ware2019 results/papers-… --keep tests/golden/papers
 """
@@ -13,14 +13,14 @@ from typing import Any
 
 from flent_aqm.results.data_file import read_data_file
 
-# Of samples of the router's queues and of throughput; all else of a sample goes, and so do other
-# series, with the resampled form of all of them.
+# Fields kept in samples of the router's queues and of throughput. Other fields, other series, and
+# the resampled form of all series are removed.
 _FIELDS = ("t", "val", "dur", "up_backlog_bytes", "up_backlog_packets", "up_sent_bytes")
 _NEEDED = ("Queues", "TCP upload", "UDP upload")
 
 
 def keep(path: Path, target: Path) -> None:
-    """Write the part of a data file that the numbers need; the same again from the same file."""
+    """Write the part of a data file that the numbers need; equal input gives equal bytes."""
     data = read_data_file(path)
     raw = {name: [_cut(sample) for sample in samples]
            for name, samples in data.raw_values.items() if name.startswith(_NEEDED)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What papers measure, of runs of the test aqm_flows."""
+"""Measures that papers use, for runs of the test aqm_flows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Measure = Callable[[Run], float]
 
 
 def share_pct(control: str, from_s: float) -> Measure:
-    """What flows of a congestion control have of all that receivers get, from from_s of the
-    load on."""
+    """Measure the share of all throughput that the flows of a congestion control get, from from_s
+    after the start of the load."""
     def measure(run: Run) -> float:
         mbps = dict(_rates(run, from_s))
         ours = sum(value for name, value in mbps.items() if f"x{control}" in name)
@@ -29,7 +29,7 @@ def share_pct(control: str, from_s: float) -> Measure:
 
 
 def ratio(from_s: float) -> Measure:
-    """What the first of two flows gets, in times of what the second one gets."""
+    """Measure the first flow's rate divided by the second one's."""
     def measure(run: Run) -> float:
         (_, one), (_, other) = _rates(run, from_s)
         return one / other
@@ -37,13 +37,13 @@ def ratio(from_s: float) -> Measure:
 
 
 def goodput_mbps(from_s: float) -> Measure:
-    """What receivers get, from from_s of the load on."""
+    """Measure the goodput of all receivers, from from_s after the start of the load."""
     return lambda run: sum(mbps for _, mbps in _rates(run, from_s))
 
 
 def utilisation_pct(from_s: float) -> Measure:
-    """What the router let go of what its rate allows, by its own count: an iperf3 with dozens of
-    slow streams counts what is carried when its time is up, too."""
+    """Measure what the router has sent as a share of its rate, by its own counters: with dozens of
+    slow streams, iperf3 also counts data that arrives after the end."""
     def measure(run: Run) -> float:
         at_s, sent = _sampled(run, "up_sent_bytes", from_s, None)
         return 100 * float(sent[-1] - sent[0]) * 8e-6 / float(at_s[-1] - at_s[0]) / _rate_mbps(run)
@@ -51,7 +51,8 @@ def utilisation_pct(from_s: float) -> Measure:
 
 
 def window_packets(from_s: float) -> Measure:
-    """Mean window: goodput times the round trip, which nothing queues up on, in segments."""
+    """Measure the mean window in segments: goodput times the path's round-trip time, which assumes
+    an empty queue."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         return goodput_mbps(from_s)(run) * 1e6 * delay_s / (8 * PAYLOAD_BYTES)
@@ -59,12 +60,12 @@ def window_packets(from_s: float) -> Measure:
 
 
 def queue_packets(percentile: float, from_s: float) -> Measure:
-    """A percentile of the router's queue on the way of the flows, in packets."""
+    """Measure a percentile of the router's queue in the direction of the flows, in packets."""
     return lambda run: float(numpy.percentile(_backlog(run, "packets", from_s, None), percentile))
 
 
 def queue_products(from_s: float) -> Measure:
-    """The median queue, in bandwidth-delay products."""
+    """Measure the median queue in bandwidth-delay products."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         product = _rate_mbps(run) * 1e6 / 8 * delay_s / FRAME_BYTES
@@ -73,14 +74,14 @@ def queue_products(from_s: float) -> Measure:
 
 
 def queue_delay_ms(from_s: float, to_s: float) -> Measure:
-    """How long what stands in the queue takes at the link's rate, mean over a part of the load."""
+    """Measure how long the link needs to send the queue, as the mean over a part of the load."""
     def measure(run: Run) -> float:
         return float(_backlog(run, "bytes", from_s, to_s).mean()) * 8e-3 / _rate_mbps(run)
     return measure
 
 
 def _rates(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
-    """Each group's name and Mbit/s."""
+    """Yield each group's name and Mbit/s."""
     flows = run.way(WAY)
     whole = told_window(flows[0])
     window = Window(whole.start_s + from_s, whole.end_s)
@@ -97,8 +98,8 @@ def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
 
 
 def _sampled(run: Run, field: str, from_s: float, to_s: float | None) -> tuple[Numbers, Numbers]:
-    """Times and values of a field of the queue's samples, from from_s to to_s of the load, or to
-    its end."""
+    """Return times and values of a field of the queue samples, from from_s to to_s of the load, or
+    to its end."""
     whole = told_window(run.way(WAY)[0])
     samples = read_data_file(run.path).raw_values.get("Queues", [])
     at_s = numbers([one.get("t") for one in samples], "time in 'Queues'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list at the head of docs/papers.md, from the tables below it."""
+"""The list at the top of docs/papers.md, made from the tables below it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SECTION = re.compile(r"^## (\w+): (.+)$", re.MULTILINE)
 
 
 def renew(page: Path) -> None:
-    """Write the list anew. Raises ValueError where the page lacks its marks."""
+    """Write the list again. Raises ValueError if the page lacks its marks."""
     marked.replace(page, PART, "\n".join(lines(page.read_text(encoding="utf-8"))))
 
 
 def lines(page: str) -> Iterator[str]:
-    """A row for each section, with how many of its rows agree; a section without a table of
-    claims has a page of its own."""
+    """Yield a row for each section with the number of rows that agree; a section without a table of
+    claims has its own page."""
     yield "| section | what it is about | numbers that agree |"
     yield "| --- | --- | --- |"
     _, *parts = _SECTION.split(page)

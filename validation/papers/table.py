@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every paper: what it says, and what agrees with it.
+"""Every paper: its numbers, and the bounds of agreement.
 
-docs/papers.md has sources and set-ups, in the section with the batch's name.
+docs/papers.md has sources and set-ups, in sections named like the batches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WARE2019 = Paper(
     tuple(Claim(cell, "BBR's share, %", 40, 35, 45, measure.share_pct("bbr", 300))
           for cell in ("1 Cubic", "4 Cubic")))
 
-# What TCP gets of 100 Mbit/s.
+# TCP's payload rate on a link of 100 Mbit/s.
 _FULL = 100 * PAYLOAD_SHARE
 CARDWELL2016 = Paper(
     "cardwell2016",
@@ -56,7 +56,7 @@ RFC8312_RTT = Paper(
     tuple(Claim(f"40 and {far} ms", "rate of the near flow / rate of the far one", far / 40,
                 *within(far / 40, 25), measure.ratio(30), digits=2) for far in (80, 160)))
 
-# Flows, and from when to when there are so many: the first ten seconds of each are left out.
+# Number of flows, and the period in which they run, without its first ten seconds.
 _PHASES = ((10, 10, 50), (30, 60, 100), (50, 110, 150), (30, 160, 200), (10, 210, 250))
 PAN2013 = Paper(
     "pan2013",
@@ -89,7 +89,7 @@ _PRODUCT = 100e6 / 8 * 0.010 / FRAME_BYTES
 
 
 def _sawtooth(flows: int) -> tuple[Claim, Claim]:
-    """Equations 8, 10 and 12 of the paper, for flows that swing together."""
+    """Return the paper's equations 8, 10 and 12, for synchronised flows, as claims."""
     highest = _MARKED_FROM + flows
     lowest = highest - math.sqrt(2 * flows * (_PRODUCT + _MARKED_FROM)) / 2
     cell = f"{flows} flows"

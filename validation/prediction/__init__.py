@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A slow router is measured, fitted in few cells, and predicted in others."""
+"""Measures a slow router, fits a model to a few cells, and predicts the others."""

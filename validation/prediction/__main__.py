@@ -3,11 +3,11 @@
 
     .venv/bin/python -m validation.prediction                    all, and the page
     .venv/bin/python -m validation.prediction --only measure     the router alone, in real time
-    .venv/bin/python -m validation.prediction --only predict     of what has been measured
+    .venv/bin/python -m validation.prediction --only predict     from an existing measurement
 
-The router is qemu's emulation of a PC, without KVM, so as slow as a small router; Debian's own
-kernel runs on it, and Flent measures through it over ssh. `flent-aqm calibrate` fits a model to
-three cells and to packets per second; the lab predicts the others with that.
+The router is a PC emulated by qemu without KVM, and as slow as a small router. It runs Debian's
+kernel; Flent measures through it and controls it over ssh. `flent-aqm calibrate` fits a model to
+three cells and to the packet rate; with this model the lab predicts the other cells.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from validation.prediction.cells import NEAR, QUANTITIES, Cell, load, table, une
 from validation.prediction.measure import FLENT, about, measure, middle, packets_per_s
 
 ROOT = Path(__file__).resolve().parents[2]
-# What the router's own `ethtool -g` says, 256 in each ring, and 256 more in the tap in front of it.
+# 256 in each ring, by the router's `ethtool -g`, and 256 more in the tap device before it.
 BASE = "ideal+bql=0+rx_ring_packets=512+tx_ring_packets=256"
-# Emulated timers are much later than a router's: up to 1 ms, in steps of 80 us at first.
+# Emulated timers fire much later than a router's, by up to 1 ms: begin with steps of 80 us.
 SEARCH = ("--highest", "1000", "--step", "80", "--fit", "timer_latency_us,rx_packet_ns")
 
 
 def main() -> int:
-    """Measure, fit, predict, write; exit status 1 where that fails."""
+    """Measure, fit, predict, write; return exit status 1 if that fails."""
     parser = argparse.ArgumentParser(prog="python -m validation.prediction",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=("measure", "predict"))
@@ -72,7 +72,7 @@ def predict(folder: Path) -> str:
 
 def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[str, Cell]],
           points: list[str], said: str, model: str) -> Iterator[str]:
-    """The page's part."""
+    """Yield the page's part."""
     told, floods = about(folder / "measured"), packets_per_s(folder / "measured")
     each = max(len(cell.runs) for cell in measured.values())
     yield (f"Measured {told['date']}: {told['qemu']}, without KVM, on one core of {told['cpu']}; "
@@ -110,8 +110,8 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
 
 
 def calibrate(points: list[str]) -> str:
-    """What `flent-aqm calibrate` says of these measurements; where no model explains them, too.
-    Raises ConfigError where it fails otherwise."""
+    """Return what `flent-aqm calibrate` prints for these measurements, also if no model explains
+    them. Raises ConfigError if it fails otherwise."""
     command = [str(FLENT.with_name("flent-aqm")), "calibrate", *points, "--base", BASE, *SEARCH]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if not done.stdout:
@@ -120,7 +120,7 @@ def calibrate(points: list[str]) -> str:
 
 
 def model_of(said: str) -> str:
-    """The model that calibrate printed, or the closest one. Raises ConfigError."""
+    """Return the model that calibrate printed, or the closest one. Raises ConfigError."""
     found = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", said, re.MULTILINE)
     if not found:
         raise ConfigError(f"flent-aqm calibrate named no model: {said!r}")
@@ -128,7 +128,7 @@ def model_of(said: str) -> str:
 
 
 def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
-    """The cells in the lab with that model. Raises ConfigError."""
+    """Return the cells, run in the lab with that model. Raises ConfigError."""
     for old in folder.glob("*.flent.gz"):
         old.unlink()
     status = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What repetitions of a cell say, and a table of cells: measured, and by the lab's models."""
+"""The repetitions of a cell, and a table of cells: measured, and predicted by the lab."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flent_aqm.show.looks import DASH
 
 QUANTITIES = {"goodput": "goodput, Mbit/s", "median": "median RTT, ms", "p99": "p99 RTT, ms"}
 CALIBRATION = "calibration_"
-# A prediction that is no further off than this share explains what was measured.
+# A prediction explains a measurement if its relative error is at most this.
 NEAR = 0.1
 
 
@@ -34,7 +34,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The cell in words, as in the table."""
+        """Return the cell in words, as in the table."""
         one = self.runs[0].settings
         burst = ", burst shaping" if one["burst_shaping"] else ""
         cross = ", one Cubic download beside it" if one["cross_traffic"] else ""
@@ -42,20 +42,20 @@ class Cell:
 
     @property
     def is_for_calibration(self) -> bool:
-        """Whether a model is fitted to it."""
+        """Return whether a model is fitted to this cell."""
         return str(self.runs[0].settings["batch"]).startswith(CALIBRATION)
 
     def values(self, quantity: str) -> list[float]:
-        """One of QUANTITIES, of each run. Raises ConfigError where a run has none."""
+        """Return one of QUANTITIES for each run. Raises ConfigError if a run has none."""
         return [self._value(run, quantity) for run in self.runs]
 
     @cached_property
     def idle_ms(self) -> float:
-        """The median round-trip time before the load."""
+        """Return the median round-trip time before the load."""
         return float(numpy.median([STATISTICS["median"](run.idle()) for run in self.runs]))
 
     def point(self) -> str:
-        """The cell as `flent-aqm calibrate` takes it."""
+        """Return the cell as an argument of `flent-aqm calibrate`."""
         one = self.runs[0].settings
         rise_ms = max(0.0, float(numpy.median(self.values("median"))) - self.idle_ms)
         return (f"{float(str(one['rate_up_mbps'])):g}{'+burst' if one['burst_shaping'] else ''}="
@@ -68,13 +68,14 @@ class Cell:
             if found is None or isinstance(found, Unavailable):
                 raise ConfigError(f"{run.path}: no throughput there")
             return float(found)
-        # No percentile of the metrics: a short run's p99 is left out there. Here repetitions
-        # tell how sure it is.
+        # Not the metric, which omits p99 for short runs. Here the repetitions show how
+        # uncertain it is.
         return float(of_any(run.loaded().rtt_ms, {"median": 50, "p99": 99}[quantity]))
 
 
 def load(folder: Path) -> dict[str, Cell]:
-    """The cells of a folder, by name. Raises ConfigError without any, BadResult."""
+    """Return the cells of a folder by name. Raises ConfigError if it has no data files,
+    BadResult."""
     runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not runs:
         raise ConfigError(f"{folder}: no data files there")
@@ -84,8 +85,8 @@ def load(folder: Path) -> dict[str, Cell]:
 
 def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mapping[str, Cell],
           *, calibration: bool) -> Iterator[str]:
-    """Lines for each cell that was fitted, or that was predicted. A predicted round-trip time is
-    the lab's and what the idle router takes more than the lab's idle one."""
+    """Yield a row for each cell that was fitted, or for each that was predicted. A predicted
+    round-trip time is the lab's, plus the difference between the idle router and the idle lab."""
     yield "| cell | | measured: median, least to greatest | ideal lab | model | error |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for name, cell in measured.items():
@@ -102,20 +103,20 @@ def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mappin
 
 
 def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iterator[str]:
-    """What the model says otherwise than any repetition of the measurement, by more than 10 %: the
-    quantity, the cell, and the two values."""
+    """Yield predictions that lie outside of all repetitions and are off by more than 10 %: the
+    quantity, the cell, and both values."""
     for name, cell in measured.items():
         for quantity, words in QUANTITIES.items():
             values, by_model = cell.values(quantity), predicted(cell, model[name], quantity)
             truth = float(numpy.median(values))
             inside = min(values) <= by_model <= max(values)
-            # A lost probe is slower than any, so that a percentile may be infinite.
+            # A lost probe counts as infinitely slow, so a percentile may be infinite.
             if not inside and not abs(by_model / truth - 1) <= NEAR:
                 yield f"{words} of {name}: {_digits(truth)}, by the model {_digits(by_model)}"
 
 
 def predicted(measured: Cell, lab: Cell, quantity: str) -> float:
-    """What the lab says of the cell."""
+    """Return the lab's prediction for the cell."""
     value = float(numpy.median(lab.values(quantity)))
     return value if quantity == "goodput" else value + measured.idle_ms - lab.idle_ms
 

@@ -15,17 +15,17 @@ from pathlib import Path
 
 from flent_aqm.base.shell import run
 
-# With headers and checksum 64 bytes on the link.
+# With headers and checksum, 64 bytes on the link.
 _PAYLOAD_BYTES = 18
 _LENGTH_S = 3
 
 
 def main() -> None:
-    """Flood, write, go on as the command."""
+    """Flood, write the file, then replace this process by the command."""
     server, file, times, *command = sys.argv[1:]
     with Path(file).open("w", encoding="utf-8") as found:
         for _ in range(int(times)):
-            # More than any router of this kind takes.
+            # More than any such router can forward.
             words = ["iperf3", "--json", "--udp", "--bandwidth", "0", "--length",
                      str(_PAYLOAD_BYTES), "--time", str(_LENGTH_S), "--client", server]
             told = json.loads(run(words))["end"]["sum"]

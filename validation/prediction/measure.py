@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures the router in qemu: packets a second, then the runs of batches/prediction.batch."""
+"""Measures the router in qemu: packets per second, then the runs of batches/prediction.batch."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ FLENT = Path(sys.executable).with_name("flent")
 SERVER, ROUTER = "198.51.100.2", "ssh://root@203.0.113.1"
 _NEEDED = ("qemu-system-x86_64", "busybox", "dropbear", "dropbearkey", "ssh", "unshare", "taskset",
            "tc", "ip", "ethtool", "iperf3")
-_FLOODS = "packets"  # the file with packets a second
+_FLOODS = "packets"  # the file with packets per second
 
 
 def measure(folder: Path, repetitions: int) -> None:
-    """Make the router if it isn't there, and all runs, into the folder; in real time, so keep the
-    machine idle. Raises ConfigError, ToolMissing, CommandFailed."""
+    """Build the router if needed, and write all runs into the folder. This takes real time, so keep
+    the machine idle. Raises ConfigError, ToolMissing, CommandFailed."""
     cores = sorted(os.sched_getaffinity(0))
     if os.geteuid() or len(cores) < 2:
-        raise ConfigError("the router in qemu takes root, for namespaces, and two cores, one for "
-                          f"itself; here are {len(cores)}, and the user's id is {os.geteuid()}")
+        raise ConfigError("the router in qemu needs root, for namespaces, and two cores; here are "
+                          f"{len(cores)} cores and user id {os.geteuid()}")
     irtt = find_tool("irtt")
     missing = [name for name in _NEEDED if find_program(name) is None]
     if missing or irtt is None:
-        raise ToolMissing(f"{', '.join(missing) or 'irtt'} is not installed; of Debian: apt-get "
+        raise ToolMissing(f"{', '.join(missing) or 'irtt'} is not installed; on Debian: apt-get "
                           "install qemu-system-x86 busybox dropbear-bin openssh-client ethtool "
                           "iproute2 iperf3; irtt comes with `make setup`")
     machine = cache_to_write() / "slow-router"
@@ -59,7 +59,7 @@ def measure(folder: Path, repetitions: int) -> None:
 
 
 def packets_per_s(folder: Path) -> list[float]:
-    """What floods found. Raises ConfigError."""
+    """Return the results of the floods. Raises ConfigError."""
     try:
         return [float(line) for line in (folder / _FLOODS).read_text().split()]
     except (OSError, ValueError) as error:
@@ -67,7 +67,7 @@ def packets_per_s(folder: Path) -> list[float]:
 
 
 def about(folder: Path) -> Mapping[str, str]:
-    """What was measured, and where. Raises ConfigError."""
+    """Return what was measured, and where. Raises ConfigError."""
     try:
         read = json.loads((folder / "machine.json").read_text())
     except (OSError, ValueError) as error:
@@ -76,7 +76,7 @@ def about(folder: Path) -> Mapping[str, str]:
 
 
 def _about(machine: Path) -> dict[str, str]:
-    """The router, the machine that emulates it, and how much else that had to do."""
+    """Return facts about the router, the machine that emulates it, and that machine's load."""
     version = run(["qemu-system-x86_64", "--version"]).splitlines()[0]
     cpu = next((line.partition(":")[2].strip() for line in
                 Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
@@ -87,5 +87,5 @@ def _about(machine: Path) -> dict[str, str]:
 
 
 def middle(values: list[float]) -> float:
-    """The median, as a float."""
+    """Return the median as a float."""
     return float(median(values))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# After a run on a kernel of the user's own: does the router let go of all packets, and has the
-# kernel complained? Writes held and kernel_log into out/.
+# After a run on a user's kernel: finds packets that stay in the router's queues, and saves the
+# kernel's log. Writes held and kernel_log into out/.
 
-# Queues that hold something, a line each. CAKE's tins have a backlog, too, without requeues.
+# Prints a line for each queue that holds packets. CAKE's tins also show a backlog, but no requeues.
 held() {
     ip netns exec router tc -s qdisc show | awk '
         /^qdisc/ { queue = $2 " on " $5 }
         /^ *backlog .* requeues/ && ($2 != "0b" || $3 != "0p") { print queue " " $2 " " $3 }'
 }
 
-# A slow link takes its time. What holds the same for so long that any link would have sent a
-# packet, holds it for ever.
+# Wait, as a link may be slow. A backlog that hasn't changed for 5 s, in which any link would send
+# a packet, is stuck.
 before=
 now=$(held)
 tries=0

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# The client's network, and the namespaces and links of the others. MAC addresses are
-# fixed, so that they are the same in every capture.
+# Sets up the client's network, and the namespaces and links of the other hosts. MAC
+# addresses are fixed, so every capture has the same ones.
 
 set -eu
 . "$GUEST_DIR/devices.sh"
 
-# A router's device sends by several queues, which the other end's device receives. The router
-# chooses by a hash of the flow, as the queue that a packet came by is the first for all.
+# With TX_QUEUES the router's devices have several transmit queues, and their peers as many receive
+# queues. The router has one receive queue, so it chooses a transmit queue by the flow's hash.
 router_side=${TX_QUEUES:+numtxqueues $TX_QUEUES numrxqueues 1}
 other_side=${TX_QUEUES:+numtxqueues 1 numrxqueues $TX_QUEUES}
 between_router_and_server="

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# The second server, behind the first one, and that much farther away. Run in its namespace.
+# Sets up the second server, which is behind the first one, with its own additional delay. Runs in
+# its namespace.
 
 set -eu
 . "$GUEST_DIR/devices.sh"

@@ -2,28 +2,28 @@
 # shellcheck shell=sh
 # Settings of network devices, read by the script of each host.
 
-# Duplicate address detection would hold IPv6 back for two seconds. Before the links
-# are set up, as it begins then; `default` among them is for devices that come later.
+# Duplicate address detection would delay IPv6 by two seconds. It starts when links come up,
+# so call this before. The glob includes `default`, for later devices.
 no_address_detection() {
     for accept_dad in /proc/sys/net/ipv6/conf/*/accept_dad; do
         echo 0 >"$accept_dad"
     done
 }
 
-# What forwards sees each packet by itself.
+# Switch offloads off, so that a forwarding host sees each packet alone.
 no_offloads() { # devices
     for device in "$@"; do
         ethtool -K "$device" tso off gso off gro off >/dev/null
     done
 }
 
-# Network cards and a processor that take their time, for this host's devices: patch 0010 of
-# the lab's kernel. A line for each device.
+# Set the model of network cards and processor for this host's devices, one line each: patch
+# 0010 of the lab's kernel.
 slow_cards() { # lines
     [ -n "$1" ] || return 0
     cards=/sys/module/lab_router/parameters
     [ -e $cards/card ] || {
-        echo "router_model, client_model, server_model: the kernel has no patch 0010 for cards"
+        echo "router_model, client_model and server_model need patch 0010 in the kernel"
         exit 1
     }
     echo "$PROBE_PORT" >$cards/probe_port
@@ -32,8 +32,8 @@ slow_cards() { # lines
     done
 }
 
-# Devices of this namespace with a link that plays a schedule or is very long: patch 0012 of the
-# lab's kernel. Each line begins with the device.
+# Put a link that follows a schedule, or that has a very long delay, on devices of this namespace:
+# patch 0012 of the lab's kernel. Each line begins with the device.
 plays_schedule() { # lines
     link=/sys/module/sch_lablink/parameters/link
     [ -e $link ] || {
@@ -46,34 +46,34 @@ plays_schedule() { # lines
     done
 }
 
-# Whether half of a delay is more than netem is asked for: MAX_DELAY_MS in defaults.py.
+# True if half of a delay is more than netem is used for: MAX_DELAY_MS in defaults.py.
 is_far() { # us
     [ "$1" -gt 5000000 ]
 }
 
-# A far neighbour doesn't answer ARP in time.
+# Set a far neighbour's MAC address, as its answer to ARP would come too late.
 knows_neighbour() { # device, MAC address, IPv4, IPv6
     ip neigh replace "$3" lladdr "$2" dev "$1" nud permanent
     ip neigh replace "$4" lladdr "$2" dev "$1" nud permanent
 }
 
-# TCP that doesn't give up while an answer is hours away: as many attempts as can be asked for, of
-# which one comes every two minutes.
+# Keep TCP from giving up while an answer takes hours: the most attempts that Linux allows, one
+# every two minutes.
 very_patient() {
     for setting in tcp_syn_retries=127 tcp_synack_retries=127 tcp_retries2=255 tcp_orphan_retries=255; do
         echo "${setting#*=}" >"/proc/sys/net/ipv4/${setting%=*}"
     done
 }
 
-# sender_waits CARDS: a host's programs wait while its card is full, which takes a queue in front of
-# the card: Linux's own. Without one the kernel refuses their packets, and irtt then ends.
+# sender_waits CARDS: add a queue in front of the host's card, so that programs wait while the card
+# is full. Without it the kernel would refuse their packets, and irtt would end.
 sender_waits() {
     [ -z "$1" ] || tc qdisc add dev eth0 root pfifo_fast
 }
 
-# The network of an end host. What makes the devices is handed over, as one ip for all costs less
+# Set up the network of an end host. The caller may add lines for ip, as one ip process costs less
 # than several.
-end_host() { # its IPv4, its IPv6, the gateway's IPv4, the gateway's IPv6, lines for ip before
+end_host() { # its IPv4, its IPv6, the gateway's IPv4, the gateway's IPv6, lines for ip to run first
     no_address_detection
     ip -batch - <<END
 ${5:-}
@@ -88,8 +88,8 @@ END
     host_tcp
 }
 
-# An end host's offloads. tso and gso are off, so that each packet meets the queue alone. gro is
-# on, with the interrupt moderation that NICs have: the receiver wakes up once per batch. See
+# Set an end host's offloads. tso and gso are off, so that the queue gets single packets. gro is
+# on, with interrupt moderation as in NICs: the receiver wakes up once per batch. See
 # GRO_FLUSH_TIMEOUT_NS in defaults.py.
 receives_batches() {
     ethtool -K eth0 tso off gso off gro on >/dev/null
@@ -97,7 +97,7 @@ receives_batches() {
     echo 1 >/sys/class/net/eth0/napi_defer_hard_irqs
 }
 
-# TCP of a host with programs.
+# Set ECN and congestion control of a host that runs programs.
 host_tcp() {
     case ${TCP_ECN:-} in
     yes) echo 1 >/proc/sys/net/ipv4/tcp_ecn ;;
@@ -109,8 +109,8 @@ host_tcp() {
         ;;
     *) ;;
     esac
-    # A new namespace takes over what the machine is set to. It may be changed to what the
-    # machine allows everybody; netns.py tells where that isn't this one.
+    # A new namespace inherits the machine's congestion control. It can change to one that the
+    # machine allows for all users; netns.py reports if the wanted one is not among them.
     read -r allowed </proc/sys/net/ipv4/tcp_allowed_congestion_control
     case " $allowed " in
     *" $TCP_CONGESTION_CONTROL "*)

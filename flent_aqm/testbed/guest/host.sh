@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs the command on this machine as it is, for testbeds whose router is another one. It
-# begins in the folder that inside.sh describes; root's comes with a process namespace of
-# its own, so that nothing outlives it. Results are written into out/results/ directly.
+# Runs the command on this machine as it is, for testbeds whose router is another machine.
+# Starts in the folder that inside.sh describes. If root runs it, it has its own process
+# namespace, so that no process outlives it. The command writes directly to out/results/.
 
 # shellcheck source=/dev/null
 . ./settings.sh || exit

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Network, servers, the command: what happens in the lab's guest (lab.sh) and in namespaces of
-# the host (namespaces.sh) once their file systems are mounted.
+# Sets up network and servers and runs the command, in the lab's guest (lab.sh) and in
+# namespaces of the host (namespaces.sh), once their file systems are mounted.
 #
 #   client (this namespace)      netns router          netns server
 #     eth0 ------------------- down      up ------------------- eth0
 #
 # With a modem, its namespace is between router and server (modem.sh); a second server is
-# behind the first (dest2.sh). Another topology than this one is made by topology.sh.
+# behind the first (dest2.sh). topology.sh sets up other topologies.
 #
-# The host hands over one folder, which is /run/lab in here. Only out/ in it can be written to:
+# The host passes one folder, which is /run/lab here. Only out/ in it is writable:
 #   settings.sh   the variables in capitals, written by guest_files.py
 #   command.sh    what to run on the client
-#   etc/          files to stand in for those of the host's /etc
+#   etc/          files that replace those of the host's /etc
 #   guest/        the scripts of this folder
-#   topology/     of another topology: what topology.sh reads
+#   topology/     for another topology: files that topology.sh reads
 #   out/          stdout, stderr, status, results/
-# What the command writes into /run/results is copied to results/ when it has ended.
-# What is printed here is the console, which the host keeps for when something goes wrong.
+# When the command has ended, /run/results is copied to out/results/. The output of this script
+# goes to the console, which the host shows after an error.
 #
-# The caller has a function fail, which prints its arguments and ends everything.
+# The caller defines a function fail, which prints its arguments and exits.
 
 set_up_network() {
     echo client >/proc/sys/kernel/hostname
@@ -42,15 +42,15 @@ run_command() {
     if [ "$INTERACTIVE" = yes ]; then
         setsid -c sh /run/lab/command.sh </dev/tty0 >/dev/tty0 2>&1
     else
-        # shellcheck source=/dev/null  # in a shell of its own, which it replaces
+        # shellcheck source=/dev/null  # in a subshell, which it may replace
         (. /run/lab/command.sh) </dev/null >/run/lab/out/stdout 2>/run/lab/out/stderr
     fi
     status=$?
     cd /
 }
 
-# Nothing but files and folders: what is over a file that the command has removed is a
-# device, which the host refuses.
+# Copy only files and folders: a file that the command has removed is shown as a device,
+# which the host refuses.
 hand_over_results() {
     [ -z "${WRITABLE:-}" ] || find /run/results ! -type f ! -type d -delete
     cp -r /run/results/. /run/lab/out/results/ || fail "can't hand over the results"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# In the lab's guest, whose first process (init.pl) has mounted all file systems: what
-# inside.sh has. The file `uptime` in out/ is written, too.
+# Runs inside.sh in the lab's guest, after its first process (init.pl) has mounted all file
+# systems. Also writes `uptime` into out/.
 
 set -u
 
@@ -15,15 +15,15 @@ fail() {
 . "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
 set_up_network
 
-# Until the first tick of virtual time has passed, /proc/net/psched says 100 Hz and
-# tc computes wrong default bursts from it. The kernel takes notice of links once a
-# second, and only then are IPv6 addresses in use. And by the end of this time every
-# server has started: computing takes no virtual time, so whatever isn't waiting is done.
+# Until the first tick of virtual time, /proc/net/psched says 100 Hz, and tc would compute
+# wrong default bursts from it. The kernel notices links once a second, and only then uses
+# IPv6 addresses. And after this sleep every server has started, as computing takes no
+# virtual time.
 sleep 3
 read -r psched </proc/net/psched
 [ "${psched##* }" = 3b9aca00 ] || fail "the packet scheduler's clock is not ready"
 
-# Schedules of links begin with the command.
+# Start the links' schedules together with the command.
 [ -z "${LINK_UP:-}" ] || echo now >/sys/module/sch_lablink/parameters/start
 run_command
 [ -z "${LINK_UP:-}" ] || cat /sys/module/sch_lablink/parameters/link >/run/lab/out/links

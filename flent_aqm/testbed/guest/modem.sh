@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# The modem: what arrives at one device leaves by the other, through a shaper with a
-# drop-tail queue, or through a link that plays a schedule. It has no addresses and changes no
-# packet. Run in its namespace.
+# Sets up the modem: it forwards each packet from one device to the other unchanged, through a
+# shaper with a drop-tail queue, or through a link that follows a schedule. It has no
+# addresses. Runs in its namespace.
 #
 #   router up ── lan [modem] wan ── server eth0
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# First process of new namespaces of the host's kernel, for the testbed netns: mounts, then
-# what inside.sh has. It begins in the folder from the host, in mount, network, process and
-# host-name namespaces that are all its own, with mounts that nobody else sees. Its end is
-# that of every process and name in them: there is nothing to clean up.
+# First process in new namespaces of the host's kernel, for the testbed netns: mounts file
+# systems, then runs inside.sh. Starts in the folder from the host, in new mount, network,
+# process and host-name namespaces. When it ends, the kernel removes these with all their
+# processes and mounts, so there is nothing to clean up.
 
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -13,17 +13,16 @@ fail() {
     exit 1
 }
 
-# New /run and /tmp, with the same folders in them as in the lab's guest. They are put
-# together below the folder from the host and moved in place when they are whole, as they
-# hide what they have to show: the folder itself and what KEEP_VISIBLE names. -n: mount keeps
-# a table of its own in /run, which would be the host's.
+# Mounts a new /run and /tmp with the same folders as in the lab's guest. They hide the folder
+# from the host and the paths in KEEP_VISIBLE, which must stay visible; so they are built below
+# that folder, and moved when complete. -n: don't write mount's table, in the host's /run.
 mount_file_systems() {
     mkdir run
     mount -n -t tmpfs -o mode=755 run run || return
     (cd run && mkdir lab bin home netns results work tmp python package) || return
     mount -n -t tmpfs tmp run/tmp || return
     mount -n --bind . run/lab && mount -n --bind bin run/bin || return
-    # One a line, whatever else is in their names.
+    # One path per line; names may contain blanks.
     set -f
     IFS='
 '
@@ -45,14 +44,14 @@ mount_file_systems() {
     done
     mount -n --move run /run || return
     mount -n --move /run/tmp /tmp || return
-    # Those of the new namespaces: devices below /sys, processes below /proc.
+    # Show the new namespaces' processes in /proc, and their devices in /sys.
     mount -n -t proc proc /proc && mount -n -t sysfs sys /sys || return
     for file in hosts gai.conf resolv.conf nsswitch.conf; do
         [ ! -e "/etc/$file" ] || mount -n --bind "/run/lab/etc/$file" "/etc/$file"
     done
 }
 
-# Real time: servers take a moment to start. LISTENING has server:protocol:port of each.
+# In real time, servers take a moment to start. LISTENING lists server:protocol:port.
 wait_for_servers() {
     for one in $LISTENING; do
         server=${one%%:*} port=${one##*:}
@@ -66,7 +65,7 @@ wait_for_servers() {
     done
 }
 
-# The kernel takes notice of links once a second, and only then are IPv6 addresses in use.
+# The kernel notices links once a second, and only then uses IPv6 addresses.
 wait_for_links() {
     for address in "$SERVER_IPV4" "$SERVER_IPV6" ${DEST2_IPV4:-} ${DEST2_IPV6:-}; do
         fping -q -B 1 -p 100 -t 250 -r 120 "$address" >/dev/null 2>&1 ||

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# One node of a topology, in its namespace: node.sh NAME router|host|serving|far DEVICE…
+# Sets up one node of a topology, in its namespace: node.sh NAME router|host|serving|far DEVICE…
 
 set -eu
 . "$GUEST_DIR/devices.sh"

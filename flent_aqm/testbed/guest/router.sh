@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# The router's network: it forwards, and has no offloads at all.
+# Sets up the router's network: forwarding, no offloads.
 
 set -eu
 . "$GUEST_DIR/devices.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# The server's network, the added base delay, and the servers asked for.
+# Sets up the server's network and the base delay, and starts the required servers.
 
 set -eu
 . "$GUEST_DIR/devices.sh"
@@ -20,7 +20,7 @@ END
     no_offloads dest2
     ! is_far "$DEST2_HALF_DELAY_US" || knows_neighbour dest2 02:00:00:00:04:02 "$DEST2_IPV4" "$DEST2_IPV6"
 fi
-# Where there is a delay, packets wait in netem's queue.
+# With a delay, packets wait in netem's queue instead.
 [ "$HALF_DELAY_US" -gt 0 ] || sender_waits "${SERVER_CARDS:-}"
 delay_of eth0 "$HALF_DELAY_US"
 start_servers

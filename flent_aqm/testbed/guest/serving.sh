@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What the hosts that serve have in common, read by server.sh and dest2.sh.
+# Functions of hosts with servers, read by server.sh, dest2.sh and node.sh.
 
-# Half of the delay on what leaves, half on what arrives; netem can hold only what
-# leaves a device, so arriving packets go through an ifb. On the server, never on the
-# router, whose queue is what is measured. The limit holds 10 Gbit/s for a second.
+# Half of the delay applies to leaving packets, half to arriving ones. netem can delay only
+# packets that leave a device, so arriving ones go through an IFB device. The delay is at the
+# server, never at the router, whose queue is measured. The limit is enough for one second at
+# 10 Gbit/s.
 no_delay() {
     echo "a base delay needs sch_netem, ifb, cls_matchall and act_mirred in the kernel"
     exit 1
@@ -32,7 +33,7 @@ qdisc add dev ifb0 root netem delay ${2}us limit 1000000
 END
 }
 
-# A server in JSON mode hands its side of each interval to the client, too.
+# In JSON mode the client also gets the server's side of each interval.
 serve_iperf3() {
     for port in "$@"; do
         iperf3 --server --json --interval 0.2 --port "$port" >/dev/null 2>&1 &
@@ -77,7 +78,7 @@ start_servers() {
             ;;
         nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;
         iperf2) iperf -s -e -p "$IPERF2_PORT" >/run/iperf2.log 2>&1 & ;;
-        msak) # Its records go below the working directory, and its metrics to loopback.
+        msak) # It writes its records to -datadir, and serves its metrics on loopback.
             mkdir -p /run/msak
             msak-server -ws_addr ":$MSAK_PORT" -datadir /run/msak -latency_addr 127.0.0.1:0 \
                 -prometheusx.listen-address 127.0.0.1:0 >/run/msak.log 2>&1 &
@@ -85,17 +86,17 @@ start_servers() {
         ethr) ethr -s -no -port "$ETHR_PORT" >/run/ethr.log 2>&1 & ;;
         crusader) crusader serve --port "$CRUSADER_PORT" >/run/crusader.log 2>&1 & ;;
         ndt-server | ndt-server-cleartext)
-            # M-Lab's own, which writes its records below the working directory.
+            # M-Lab's server, which writes its records to -datadir.
             mkdir -p /run/ndt-server && cd /run/ndt-server || exit
             set --
             if [ "$server" = ndt-server ]; then
-                # It makes no certificate by itself.
+                # It doesn't make a certificate.
                 "$PYTHON" -P -m flent_aqm.measure.ndt7.certificate pem "${TLS_KEY:-p256}" || exit
                 set -- -ndt7_addr ":$NDT7_TLS_PORT" -cert pem -key pem
             fi
             "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server "$@" \
                 >/run/ndt7.log 2>&1 &
-            # A program of the user's, which may lack what it needs.
+            # The user's program may not run here, so check that it listens.
             sleep 1
             ss -Hltn "sport = :$NDT7_PORT" | grep -q . || {
                 echo "flent-aqm-guest: $NDT_SERVER doesn't serve: $(tail -n 1 /run/ndt7.log)"

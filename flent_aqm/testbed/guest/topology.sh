@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Another network than client, router and server in a row: namespaces, links, addresses and routes
-# as topology_files.py has worked them out. Run in the client's namespace.
+# Sets up a topology other than client, router and server in a row, with namespaces, links, addresses
+# and routes from topology_files.py. Runs in the client's namespace.
 
 set -eu
 cd /run/lab/topology
@@ -17,8 +17,8 @@ while read -r node kind devices; do
     }
 done <nodes
 
-# Stations of one Wi-Fi channel, and its access point: patch 0013 of the lab's kernel. Each line is
-# for a node and a file.
+# Set up the access point and the stations of a Wi-Fi channel: patch 0013 of the lab's kernel. Each
+# line has a node, a file and what to write to it.
 if [ -n "${WIFI:-}" ]; then
     wifi=/sys/module/lab_wifi/parameters
     [ -e $wifi/channel ] || {
@@ -30,7 +30,7 @@ if [ -n "${WIFI:-}" ]; then
         [ "$node" != client ] || in_node=
         # shellcheck disable=SC2016  # the words are the inner shell's
         $in_node sh -c 'echo "$1" >"$2"' - "$line" "$wifi/$file" </dev/null || {
-            echo "can't make $node a part of the Wi-Fi channel"
+            echo "can't add $node to the Wi-Fi channel"
             exit 1
         }
     done <../wifi
