@@ -20,7 +20,7 @@ from argparse_manpage.manpage import Manpage
 from flent_aqm import __version__
 from flent_aqm.commands.table import COMMANDS, fill
 
-SUMMARY = "AQM experiments for Flent, on a lab in virtual time"
+SUMMARY = "AQM experiments for Flent, in a lab with virtual time"
 STATUS = """\
 .TP
 0

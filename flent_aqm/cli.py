@@ -63,7 +63,7 @@ def _defect(words: Sequence[str], error: Exception) -> int:
 
 def _run(words: list[str]) -> int:
     top = argparse.ArgumentParser(
-        prog="flent-aqm", description="AQM experiments for Flent, on a lab in virtual time.",
+        prog="flent-aqm", description="AQM experiments for Flent, in a lab with virtual time.",
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_listing())
     top.add_argument("--version", action="store_true", help="print the version and end")
     top.add_argument("command", nargs="?", metavar="COMMAND", choices=[*COMMANDS],

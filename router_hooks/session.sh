@@ -132,11 +132,13 @@ watch() {
             idle=0
         fi
         if [ "${idle}" -ge "${watchdog_patience_s}" ] || [ -e "${state_folder}/gone" ]; then
-            if come_back; then
-                logger -t flent-aqm 'the sweep is gone: restored the router'
-            else
-                logger -t flent-aqm "the sweep is gone: restored the router, but ${difference:-another process was restoring it}"
-            fi
+            come_back
+            case $? in
+                0) said='restored the router' ;;
+                2) said='another process restores the router' ;;
+                *) said="restored the router, but ${difference}" ;;
+            esac
+            logger -t flent-aqm "the sweep is gone: ${said}"
             exit
         fi
     done
