@@ -119,8 +119,8 @@ REFUSED = {
 }
 # Of each way to include what tests share, one is also laid out and saved, which takes five times
 # as long as to draw it.
-SAVED = ("ndt7", "iperf3_bidirectional", "iperf2_bounceback", "webrtc_call", "rrul_compete",
-         "ping_exp", "speedtest_concurrent")
+SAVED = ("ndt7", "iperf3_bidirectional", "webrtc_call", "rrul_compete", "ping_exp",
+         "speedtest_concurrent")
 
 
 @dataclass(frozen=True)
