@@ -45,11 +45,11 @@ demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
 	@$(BIN)/flent-aqm demo-picture
 
-# Three files at a time: most tests keep one core busy, or wait. The slowest files, listed in
+# Four files at a time, as many wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.
 test: setup lint
 	@$(MAKE) --no-print-directory site SITE_ARGUMENTS=--no-gallery
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 lint: venv
 	$(BIN)/ruff check .

@@ -13,17 +13,31 @@ HERE = Path(__file__).parent
 # gets a whole file at a time: a long one that began last would keep one worker busy while the
 # others have nothing left.
 LONGEST = tuple(HERE / name for name in (
-    "show/plots/test_plots.py", "testbed/lab/test_own_kernel.py",
-    "testbed/ssh/test_sweep.py", "testbed/lab/test_speedtests.py",
-    "sweep/calibrate/test_calibrate.py", "results/recompute/test_recompute.py",
-    "hostile/test_commands.py", "testbed/test_netns.py", "show/plots/test_images.py",
-    "measure/runners/test_runs.py", "bridge/test_names.py", "sweep/cluster/test_cluster.py",
-    "testbed/lab/test_lab_files.py", "show/report/test_accessible.py",
-    "testbed/ssh/test_faults.py", "results/share/test_share.py",
-    "testbed/lab/test_determinism.py", "bridge/test_packaging.py",
-    "router/test_hooks_in_guest.py", "sweep/test_killed.py", "sweep/test_sweep.py",
-    "sweep/test_measured.py", "bridge/test_batch.py", "show/plots/test_figures.py",
-    "testbed/lab/test_lab.py", "bridge/test_flent_own_tests.py"))
+    "show/plots/test_plots.py", "testbed/ssh/test_sweep.py", "measure/runners/test_runs.py",
+    "docs/test_typed.py", "hostile/test_commands.py", "results/recompute/test_recompute.py",
+    "testbed/test_netns.py", "results/share/test_share.py", "bridge/test_packaging.py",
+    "sweep/test_killed.py", "testbed/lab/test_own_kernel.py", "sweep/cluster/test_cluster.py",
+    "show/plots/test_images.py", "testbed/lab/test_speedtests.py", "sweep/test_sweep.py",
+    "bridge/test_names.py", "sweep/calibrate/test_calibrate.py", "testbed/ssh/test_faults.py",
+    "show/report/test_accessible.py", "testbed/lab/test_determinism.py",
+    "show/plots/test_figures.py", "testbed/lab/test_lab_files.py",
+    "sweep/cluster/test_security.py", "show/report/test_page.py",
+    "measure/runners/test_speedtest.py", "sweep/test_measured.py", "measure/ndt7/test_misuse.py",
+    "bridge/test_hook.py", "testbed/lab/test_lab.py", "results/share/test_stock_gui.py",
+    "bridge/test_upstream_flent.py", "testbed/lab/test_router_cards.py",
+    "show/browse/test_browse.py", "router/test_hooks_in_guest.py",
+    "bridge/test_flent_own_tests.py", "sweep/sqm_home/test_sqm_home.py"))
+# Others that take seconds, beside those that boot the lab or make namespaces: they draw, browse,
+# start programs, or wait.
+SLOW = {*LONGEST, *(HERE / name for name in (
+    "asked/link/test_plan.py", "base/test_waiting.py", "bridge/test_batch.py",
+    "bridge/test_batch_keys.py", "bridge/test_one_shell.py", "bridge/test_places.py",
+    "bridge/test_strangers_files.py", "bridge/test_unknown_test.py", "bridge/test_untrusted.py",
+    "measure/ndt7/test_download.py", "measure/ndt7/test_handshake.py",
+    "measure/ndt7/test_upload.py", "measure/runners/test_supervision.py",
+    "measure/speedtests/test_webrtc.py", "show/plots/test_axes.py", "show/plots/test_gui.py",
+    "show/plots/test_latency_plots.py", "show/plots/test_many_runs.py",
+    "show/report/test_commands.py"))}
 
 
 def pytest_configure() -> None:
@@ -31,13 +45,18 @@ def pytest_configure() -> None:
     start what runs in the background with SIGINT ignored, and children take that over."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if missing := [str(path) for path in LONGEST if not path.exists()]:
-        raise pytest.UsageError(f"LONGEST in {__file__} names no file: {', '.join(missing)}")
+    if missing := [str(path) for path in SLOW if not path.exists()]:
+        raise pytest.UsageError(f"SLOW in {__file__} names no file: {', '.join(missing)}")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Have the workers of pytest-xdist begin with the files that take longest. They keep to
-    the order of the list with --no-loadscope-reorder; else files with many tests come first."""
+    """Mark what is slow, and have the workers of pytest-xdist begin with the files that take
+    longest. They keep to the order of the list with --no-loadscope-reorder; else files with many
+    tests come first."""
+    for item in items:
+        if item.path in SLOW:
+            item.add_marker(pytest.mark.slow)
     if hasattr(config, "workerinput"):
         place = {path: number for number, path in enumerate(LONGEST)}
         items.sort(key=lambda item: place.get(item.path, len(place)))
