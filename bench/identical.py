@@ -51,6 +51,10 @@ length = 5
 {more}
 """
 CROSS = "cross_traffic = {kind}"
+# Topology -> flows of hosts that begin at once, under CAKE, which shares by host.
+FLOWS = {"parking_lot:3": "4xcubic+middle:1xcubic", "clients:3": "4xcubic+client2:1xcubic",
+         "subscribers:50": "4xcubic+sub7:1xcubic"}
+TOPOLOGIES = [f"aqm_flows, {topology}" for topology in FLOWS]
 # With the batch of all speed tests' intervals, not the draft's, it takes a quarter of the time.
 MORE = {"responsiveness": "test_parameters = cross_traffic=${cross_traffic};interval_s=1;"
                           "probes_per_s=20",
@@ -121,7 +125,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="instead of bench/results/identical-DATE.json")
     arguments = parser.parse_args()
     names = arguments.only or [*(name for name in our_tests() if name not in LEFT_OUT),
-                               *OTHER_CROSS, "rrul", *LAB]
+                               *OTHER_CROSS, *TOPOLOGIES, "rrul", *LAB]
     circumstances = arguments.circumstances.split(",")
     unknown = [name for name in circumstances if name not in disturbances.ALL]
     if unknown:
@@ -161,16 +165,22 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
     """Run a test once and replay it; gives circumstance and what differed, or ''."""
     test, _, kind = name.partition(", ")
     ours = test in our_tests()
+    if kind in FLOWS:
+        aqm = "cake"
+        more = (f"topology = {kind}\nbase_delay_ms = 10\n"
+                f"test_parameters = cross_traffic=0; flows={FLOWS[kind]}")
+    elif ours:
+        aqm = "fq_codel"
+        more = "\n".join([CROSS.format(kind=kind or 1), MORE.get(test, "")])
+    else:
+        aqm, more = "codel", "test_parameters ="
     with tempfile.TemporaryDirectory(prefix="flent-aqm-identical-") as place:
         folder = Path(place)
         folder.chmod(0o755)  # for other users
         base = resource_dir("batches") / "base.batch"
         (folder / "base.batch").write_text(base.read_text())
         (folder / "identical.batch").write_text(BATCH.format(
-            test=test, aqm="fq_codel" if ours else "codel",
-            model=router_model,
-            more="\n".join([CROSS.format(kind=kind or 1), MORE.get(test, "")]) if ours else
-            "test_parameters ="))
+            test=test, aqm=aqm, model=router_model, more=more))
         done = subprocess.run([FLENT, "-B", "identical.batch"], cwd=folder, check=False,
                               capture_output=True, text=True)
         if done.returncode:

@@ -170,7 +170,7 @@ def _advise(found: Fit, lab: _Lab, console: Console) -> None:
             for place in range(len(found.parameters)) for end in (min, max)}
     known = {point.setting for point in found.measurements.points}
     menu = [setting for setting in _MENU if setting not in known]
-    if len(ends) < 2:
+    if len(ends) < 2 or not menu:
         return
     lab.latency = True
     told = telling_setting(menu, lab.simulator(menu)(sorted(ends)))

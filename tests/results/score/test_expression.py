@@ -26,7 +26,7 @@ def holds(text: str, **numbers: float | Unavailable) -> bool:
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("1 < 2", True), ("2 < 1", False), ("2 <= 2", True), ("1 != 1", False), ("1 == 1.0", True),
+    ("1 < 2", True), ("2 < 1", False), ("2 <= 2", True), ("2 > 2", False), ("2 >= 2", True), ("1 != 1", False), ("1 == 1.0", True),
     ("1 + 2 * 3 == 7", True), ("(1 + 2) * 3 == 9", True), ("-2 + 3 == 1", True),
     ("7 - 2 - 1 == 4", True), ("8 / 2 / 2 == 2", True), ("--1 == 1", True),
     ("1 < 2 < 3", True), ("1 < 3 < 2", False),
@@ -53,6 +53,7 @@ def test_names_take_their_numbers() -> None:
     f"{P99} < 20", f"{P99} < 20%", f"{P99} + 1 < 2ms", "1ms * 1ms == 1", "1 / 1ms == 1",
     "nothing < 1", "p99(nothing) < 1ms", "p99(20ms) < 1ms", "p100(latency_loaded) < 1ms",
     "latency_loaded < 1ms", "glitches_per_minute < 1", "glitches_per_minute(100) < 1",
+    "1ms * 1ms == 1ms", "10Mbit/s / 10% == 1Mbit/s",
     "glitches_per_minute(latency_loaded) < 1", "loss(tcp_rtt) < 1%", "p99() < 1ms",
     "1 < 2 and 3", "not 3", "not not 1 < 2", "(1 < 2) < 3", "(1 < 2) + 1 == 2",
     "__import__('os').system('true') == 0", "(lambda: 1)() == 1", "[1][0] == 1", "1 if 1 else 2",
@@ -79,6 +80,8 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
     ("1ms < 1%", "a time < a share makes no sense$"),
     ("1 / 1ms == 1", "a number without unit / a time makes no sense$"),
     ("20ms", "'20ms' is a time, not a condition"),
+    ("(1 < 2) * 2 < 3", r" \* a number without unit makes no sense$"),
+    ("< 1", r"expected a number or a name, but found '<' \(character 1\)"),
 ])
 def test_mistake_is_told_with_its_place(text: str, said: str) -> None:
     """What was seen, and what was expected there."""
@@ -97,12 +100,21 @@ def test_expression_may_be_as_long_and_as_deep_as_stated() -> None:
             parse(opened * 40 + "1" + closed * 40 + " < 2")
     assert parse(" + ".join(["(1)"] * 50) + " < 2")
     assert parse(" + ".join(["-1"] * 50) + " < 2")
+    for left, deep in (("(1)", "(" * 40 + "1" + ")" * 40), ("-1", "-" * 40 + "1")):
+        with pytest.raises(ConfigError, match=r"nested more than 40 deep|too many signs"):
+            parse(" + ".join([left] * 50) + f" + {deep} < 2")
 
 
 def test_leaves_are_known_once_and_in_order() -> None:
     """Wherever they stand."""
     node = parse(f"{P99} < 1ms and ({LOSS} < 1% or {P99} + 2ms > 1ms) and not {LOSS} > 2%")
     assert [leaf.text for leaf in leaves(node)] == [P99, LOSS]
+
+
+def test_threshold_is_in_milliseconds_whatever_its_unit() -> None:
+    """A tenth of a second is 100 ms."""
+    leaf, = leaves(parse("glitches_per_minute(0.1s) < 1"))
+    assert leaf.threshold_ms == 100
 
 
 def test_and_or_are_content_with_what_decides() -> None:

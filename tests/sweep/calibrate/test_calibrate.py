@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
@@ -139,6 +141,19 @@ def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
     assert ring
     assert float(ring[2]) <= 100 <= float(ring[3])
     assert "at 2x300+burst would narrow that" in said
+
+
+def test_nothing_is_advised_where_all_has_been_measured(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """No lab is asked to measure in no setting, though several models are left."""
+    found = fit_theory([5, 10], by_theory([5, 10], 0))
+    assert len(found.plausible()) > 1
+    monkeypatch.setattr(calibrate, "_MENU", tuple(point.setting for point in
+                                                  found.measurements.points))
+    said = Console(file=StringIO())
+    calibrate._advise(found, calibrate._Lab("ideal", found.parameters, latency=False), said)
+    assert isinstance(said.file, StringIO)
+    assert said.file.getvalue() == ""
 
 
 @pytest.mark.parametrize(("text", "message"), [
