@@ -11,20 +11,22 @@ import atexit
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 # A line of input has the words of a command, the folder to run it in, and files for what it
 # prints; a line of output has its status.
 _SERVER = """\
-import contextlib, gc, json, os, sys
+import gc, importlib.util, json, os, sys
 import flent, flent.batch, flent.formatters, flent.plotters
 import matplotlib.pyplot
-with contextlib.suppress(ImportError):  # stock Flent
+if importlib.util.find_spec("flent_aqm"):  # else it is stock Flent
     import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
     import flent_aqm.bridge.cells, flent_aqm.commands.lab, flent_aqm.sweep.sweep
     from flent_aqm.cli import main
@@ -48,7 +50,7 @@ sys.exit((main if words[0].endswith("/flent-aqm") else flent.run_flent)())
 
 def run_flent(
     *words: str | Path, cwd: Path, python: Path | str = sys.executable,
-    env: Mapping[str, str] | None = None, timeout_s: float = 100,
+    env: Mapping[str, str] | None = None, timeout_s: float = 300,
 ) -> subprocess.CompletedProcess[str]:
     """Run `flent` with these words in a folder; gives its status and what it printed.
 
@@ -78,7 +80,8 @@ def _run(program: str, words: Sequence[str | Path], cwd: Path, python: str,
         server.stdin.write(json.dumps([argv, str(cwd), *map(str, printed)]) + "\n")
         server.stdin.flush()
         if not select.select([server.stdout], [], [], timeout_s)[0]:
-            server.kill()
+            _server.cache_clear()
+            _kill(server)
             raise subprocess.TimeoutExpired(argv, timeout_s)
         status = int(server.stdout.readline())
         return subprocess.CompletedProcess(argv, status, *(path.read_text() for path in printed))
@@ -87,6 +90,14 @@ def _run(program: str, words: Sequence[str | Path], cwd: Path, python: str,
 @cache
 def _server(python: str, env: frozenset[tuple[str, str]]) -> subprocess.Popen[str]:
     server = subprocess.Popen([python, "-c", _SERVER], text=True, env=dict(env), cwd="/",
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    atexit.register(server.kill)
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              start_new_session=True)
+    atexit.register(_kill, server)
     return server
+
+
+def _kill(server: subprocess.Popen[str]) -> None:
+    """End it with the run that it waits for."""
+    with suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
+    server.wait()
