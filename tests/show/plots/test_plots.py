@@ -10,6 +10,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,14 +56,15 @@ def tell_and_save(figure, output, **more):
     tell(figure, output)
     stock_savefig(figure, output, **more)
 
-def tell_only(figure, output, **_):
+def tell_and_draw(figure, output, **_):
     tell(figure, output)
+    figure.draw_without_rendering()
 
 def draw_all(folder, pictures, files):
     for name, number in (("out", 1), ("err", 2)):
         os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT), number)
     os.chdir(folder)
-    matplotlib.figure.Figure.savefig = tell_and_save if pictures else tell_only
+    matplotlib.figure.Figure.savefig = tell_and_save if pictures else tell_and_draw
     if not pictures:
         plotters.Plotter.build_tight_layout = lambda self, artists: {}
     loaded = settings.load([files[0]])
@@ -72,6 +74,8 @@ def draw_all(folder, pictures, files):
         sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
         if status := flent.run_flent():
             sys.exit(f"plot {plot} failed: {status}")
+        if plot not in in_figure:
+            sys.exit(f"plot {plot} was not saved")
         matplotlib.pyplot.close("all")
     with open("figures.json", "w") as file:
         json.dump(in_figure, file)
@@ -117,8 +121,8 @@ REFUSED = {
                        "latency_ecdf_idle_vs_loaded",
                        "compare_latency_box", "compare_latency_ecdf", "compare_latency_violin"],
 }
-# Of each way to include what tests share, one is also laid out and saved, which takes five times
-# as long as to draw it.
+# All are drawn. Of each way to include what tests share, one is also laid out as Flent does it,
+# and saved, which takes twice as long.
 SAVED = ("ndt7", "iperf3_bidirectional", "webrtc_call", "rrul_compete", "ping_exp",
          "speedtest_concurrent")
 
@@ -137,6 +141,7 @@ class Figure:
 
 
 DrawAll = Callable[[list[Path], Path, bool], dict[str, Figure]]
+OfOneFile = Callable[[str], tuple[dict[str, Figure], Path]]
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +181,18 @@ def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
                 drawing.kill()
 
 
+@pytest.fixture(scope="module")
+def of_one_file(draw_all: DrawAll, tmp_path_factory: pytest.TempPathFactory) -> OfOneFile:
+    """of_one_file(test): the figures of its golden run, drawn once for all that look at them, and
+    the folder with the pictures, if it is one of SAVED."""
+    @cache
+    def draw(test: str) -> tuple[dict[str, Figure], Path]:
+        folder = tmp_path_factory.mktemp(test)
+        return draw_all([golden(test)], folder, test in SAVED), folder
+
+    return draw
+
+
 def golden(test: str) -> Path:
     """A run of the test."""
     run = RUNS / f"{test}.flent.gz"
@@ -192,9 +209,9 @@ def curves(picture: Path) -> int:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_every_plot_of_one_file_draws(test: str, tmp_path: Path, draw_all: DrawAll) -> None:
+def test_every_plot_of_one_file_draws(test: str, of_one_file: OfOneFile) -> None:
     """Each plot has curves, and neither Flent nor matplotlib complains."""
-    figures = draw_all([golden(test)], tmp_path, test in SAVED)
+    figures, folder = of_one_file(test)
     # A heat map of one run may be refused, or be one colour.
     assert {name for name, figure in figures.items() if figure.refused} - {"heat_map"} == set(
         REFUSED.get(test, ["qdisc_over_time", *_NO_MODEL] if golden(test).parent == RUNS
@@ -203,18 +220,17 @@ def test_every_plot_of_one_file_draws(test: str, tmp_path: Path, draw_all: DrawA
     assert ({name for name, figure in figures.items() if not figure.curves and not figure.refused}
             - {"glitches_per_minute", "heat_map"}) == set()
     if test in SAVED:
-        assert {name: curves(tmp_path / f"{name}.svg") for name in figures} == {
+        assert {name: curves(folder / f"{name}.svg") for name in figures} == {
             name: figure.curves for name, figure in figures.items()}
 
 
 @pytest.mark.parametrize("test", ["ndt7", "iperf3_bidirectional"])
-def test_every_plot_of_two_files_draws(test: str, tmp_path: Path, draw_all: DrawAll) -> None:
+def test_every_plot_of_two_files_draws(
+        test: str, tmp_path: Path, of_one_file: OfOneFile, draw_all: DrawAll) -> None:
     """With a second file there are more curves, except in those that say less of more."""
     run = golden(test)
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-    one = draw_all([run], tmp_path / "one", False)
-    two = draw_all([run, run], tmp_path / "two", False)
+    one, _ = of_one_file(test)
+    two = draw_all([run, run], tmp_path, False)
     assert [name for name, figure in two.items() if not figure.curves and not figure.refused
             and name not in ("glitches_per_minute", "heat_map")] == []
     grown = {name for name in one if two[name].curves > one[name].curves}
