@@ -45,7 +45,7 @@ demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
 	@$(BIN)/flent-aqm demo-picture
 
-# Four files at a time, as many wait for a clock or a browser. The slowest files, listed in
+# Four files at a time, because many of them wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.
 test: setup lint
 	@$(MAKE) --no-print-directory site SITE_ARGUMENTS=--no-gallery

@@ -52,14 +52,14 @@ TESTS = {
 # Module, line and change -> why no test can tell the defect from the code.
 _LIMIT = "a limit with room to spare, by whose name tests go"
 _EITHER_WAY = "sends more captures through the way for records of any size: the result is the same"
+_EMPTY = "nothing is counted: the range is empty from any smaller number on, too"
 _WAIT = "how long and how often is tried again: only time tells"
 EQUIVALENT = {
     "measure/parsers/cross.py: if took_ns is not None and (fastest_ns is None or took_ns < "
     "fastest_ns):: took_ns < fastest_ns -> took_ns <= fastest_ns": "the same number again",
-    "measure/parsers/cross.py: for step in range(max(counted, default=-1) + 1)]: 1 -> 2":
-        "nothing is counted: the range is empty from any smaller number on, too",
+    "measure/parsers/cross.py: for step in range(max(counted, default=-1) + 1)]: 1 -> 2": _EMPTY,
     "measure/parsers/pcap.py: first, last = min(counts, default=0), max(counts, default=-1): "
-    "1 -> 2": "nothing is counted: the range is empty from any smaller number on, too",
+    "1 -> 2": _EMPTY,
     "measure/parsers/pcap.py: PIECE_BYTES = 4 << 20: 4 -> 5": _LIMIT,
     "measure/parsers/pcap.py: PIECE_BYTES = 4 << 20: 20 -> 21": _LIMIT,
     "measure/parsers/pcap.py: self.cut = False: False -> True": "the end of the file sets it",

@@ -44,13 +44,13 @@ def test_crate_client_downloads_and_uploads_in_cleartext_and_tls(tmp_path: Path)
         {client}:8889 --no-verify >tls
         wait "$cleartext"
         kill "$server"
+        wait "$server"
         """, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("cleartext", "tls"):
         check([json.loads(line) for line in (tmp_path / name).read_text().splitlines()])
-    listening, *lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert listening["event"] == "listening"
-    lines = [line for line in lines if "test" in line]
+    listening, *lines, stopped = map(json.loads, (tmp_path / "log").read_text().splitlines())
+    assert (listening["event"], stopped["event"]) == ("listening", "stopped")
     assert sorted((line["test"], line["tls"]) for line in lines) == [
         ("download", False), ("download", True), ("upload", False), ("upload", True),
     ]
