@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench identical kills mutants validate docs dist dist-check deb-check debug-check site clean
+.PHONY: help setup packages venv sweep demo test lint bench identical kills mutants validate docs dist dist-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make dist-check    install and use both wheels in a new Debian, and time it'
 	@echo 'make deb-check     build, install and use the Debian packages in a new Debian 13'
 	@echo 'make debug-check   run every queue in a kernel with KASAN and lockdep'
+	@echo 'make older-check   run the tests of the lab on Linux 6.12 LTS'
 	@echo 'make site          build the documents as a site with search and a gallery: build/site'
 	@echo 'make clean         remove .venv and caches of this source tree; keep results and built tools'
 
@@ -103,6 +104,9 @@ deb-check: venv
 # Deliberate defects, and every queue, on a kernel with KASAN and lockdep, which it compiles.
 debug-check: setup
 	$(BIN)/python -m bench.debug_kernel $(DEBUG_CHECK_ARGUMENTS)
+
+older-check: setup
+	$(BIN)/python -m bench.older_kernel $(OLDER_CHECK_ARGUMENTS)
 
 # The site: open build/site/index.html, or serve the folder.
 site: venv

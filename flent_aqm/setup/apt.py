@@ -88,7 +88,8 @@ class DebianArchive:
             if origin.endswith(" Packages"):
                 found.append(Package(name, version))
         if not found:
-            raise SetupError(f"no package {name_pattern} in Debian's {' and '.join(self._suites)}")
+            name = name_pattern.replace("\\", "")  # without what makes it a pattern
+            raise SetupError(f"no package {name} in Debian's {', '.join(self._suites)}")
         return sorted(set(found), key=cmp_to_key(_compare), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:

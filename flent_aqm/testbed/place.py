@@ -43,6 +43,11 @@ def kill_all() -> None:
         place.kill()
 
 
+# What the guest's scripts begin their last line with, and how many lines before it are told.
+_OWN_WORDS = "flent-aqm-guest:"
+_LINES_TOLD = 3
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How one command ended: its exit status, what it took, what its links and its Wi-Fi did.
@@ -237,14 +242,18 @@ class RunEnvironment:
         return read_text(self.folder / "console")
 
     def _last_words(self) -> str:
-        """Return the line of the console that most likely says what went wrong."""
+        """Return what of the console most likely says what went wrong."""
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
         # Our own scripts' words come before the kernel's; of those the first line is the
         # cause, and what follows (registers, a trace, the panic) its consequence.
-        for marks in (("flent-aqm-guest:",), ("BUG:", "Oops", "Kernel panic", "WARNING: CPU")):
-            for line in lines:
-                if any(mark in line for mark in marks):
-                    return line
+        for number, line in enumerate(lines):
+            if line.startswith(_OWN_WORDS):
+                # What failed has said why before
+                told = [each for each in lines[:number] if not each.startswith("[")]
+                return "; ".join([line.removeprefix(_OWN_WORDS).strip(), *told[-_LINES_TOLD:]])
+        for line in lines:
+            if any(mark in line for mark in ("BUG:", "Oops", "Kernel panic", "WARNING: CPU")):
+                return line
         if lines:
             return lines[-1]
         code = self._process.returncode if self._process else None

@@ -19,8 +19,9 @@ from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import DUMBBELL, Scenario
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment
-from flent_aqm.base.errors import ConfigError, LabError
+from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.shell import find_program
 from flent_aqm.setup.kernel.locate import Kernel, kernel_called
 from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.testbed.complaints import first_complaint, hang, leak
@@ -162,18 +163,31 @@ def _on_one_core() -> list[str]:
 
 
 def _check_has(scenario: Scenario) -> None:
-    """Refuse a queue that neither the table nor the kernel knows, and NAT on a kernel that can't
-    do it. Raises ConfigError."""
-    if scenario.topology != DUMBBELL and parse_topology("topology", scenario.topology).nat and (
-            scenario.kernel == STOCK or not find_named(scenario.kernel).can_nat):
+    """Refuse a queue that the kernel doesn't have, and NAT where it can't be done. Raise
+    ConfigError, or ToolMissing."""
+    if scenario.topology != DUMBBELL and parse_topology("topology", scenario.topology).nat:
+        _check_can_nat(scenario)
+    if scenario.kernel == STOCK:
+        return
+    kernel = find_named(scenario.kernel)
+    for name in scenario.queues:
+        if queue_of(name).foreign and name not in kernel.kinds:
+            raise ConfigError(f"aqm: the kernel {scenario.kernel} has no queue {name!r}"
+                              f"{did_you_mean(name, {*QUEUES, *kernel.kinds})}")
+        if queue_of(name).kind in kernel.absent_kinds:
+            raise ConfigError(f"aqm: {name}: the kernel {scenario.kernel}, Linux "
+                              f"{kernel.version}, has no {queue_of(name).kind}")
+
+
+def _check_can_nat(scenario: Scenario) -> None:
+    if scenario.kernel == STOCK or not find_named(scenario.kernel).can_nat:
         whose = "the lab's own kernel" if scenario.kernel == STOCK else f"kernel {scenario.kernel}"
         raise ConfigError(f"topology: {scenario.topology}: {whose} can't translate addresses; "
                           "build one that can, flent-aqm kernel build nat --config nat, and give "
                           "kernel = nat")
-    for name in scenario.queues:
-        if queue_of(name).foreign and name not in (kinds := find_named(scenario.kernel).kinds):
-            raise ConfigError(f"aqm: the kernel {scenario.kernel} has no queue {name!r}"
-                              f"{did_you_mean(name, {*QUEUES, *kinds})}")
+    if find_program("iptables-legacy") is None:
+        raise ToolMissing(f"topology: {scenario.topology} needs the program iptables-legacy; "
+                          "install the package iptables")
 
 
 class VirtualTestbed:

@@ -63,23 +63,40 @@ def test_lab_config_keeps_the_host_out() -> None:
     assert (options["UML_RANDOM"], options["MCONSOLE"]) == ("n", "n")
 
 
+@pytest.fixture
+def obedient_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of make and kconfig, which takes all that is asked for."""
+    def make(tree: Path, *words: str) -> str:
+        (tree / ".config").write_text((tree / "lab.config").read_text())
+        return ""
+
+    monkeypatch.setattr(compiling, "make", make)
+
+
+@pytest.mark.usefixtures("obedient_make")
 @pytest.mark.parametrize(("kconfig", "asked"), [
     ("config PROC_SYSCTL\n\tbool\n\tselect SYSCTL\n", "CONFIG_PROC_SYSCTL=y\n"),
     ("config SYSCTL\n\tbool\n", ""),
     (None, ""),
 ], ids=["before 7.3", "7.3", "neither"])
 def test_option_of_an_older_kernel_is_asked_for_where_there_is_one(
-        kconfig: str | None, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It brings the newer one with it; make and kconfig are stand-ins, which take all that is
-    asked for."""
+        kconfig: str | None, asked: str, tmp_path: Path) -> None:
+    """It brings the newer one with it."""
     if kconfig is not None:
         (tmp_path / "fs" / "proc").mkdir(parents=True)
         (tmp_path / "fs" / "proc" / "Kconfig").write_text(kconfig)
-
-    def make(tree: Path, *words: str) -> str:
-        (tree / ".config").write_text((tree / "lab.config").read_text())
-        return ""
-
-    monkeypatch.setattr(compiling, "make", make)
     compiling.configure(tmp_path, "CONFIG_SYSCTL=y\n")
     assert (tmp_path / ".config").read_text() == f"CONFIG_SYSCTL=y\n{asked}"
+
+
+@pytest.mark.usefixtures("obedient_make")
+@pytest.mark.parametrize("there", [True, False])
+def test_option_that_came_later_is_left_out_where_the_source_lacks_it(
+        there: bool, tmp_path: Path) -> None:
+    """And no other option."""
+    sched = tmp_path / "net" / "sched"
+    sched.mkdir(parents=True)
+    (sched / "Kconfig").write_text(f"config NET_SCH_{'DUALPI2' if there else 'SFB'}\n\ttristate\n")
+    asked = "CONFIG_NET_SCH_SFB=y\nCONFIG_NET_SCH_DUALPI2=y\n"
+    compiling.configure(tmp_path, asked)
+    assert (tmp_path / ".config").read_text() == (asked if there else "CONFIG_NET_SCH_SFB=y\n")

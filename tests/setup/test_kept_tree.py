@@ -99,3 +99,32 @@ def test_a_patch_tells_its_files_and_may_not_leave_the_source(tree: Tree, tmp_pa
     assert {"in", "net/new.c", "old.c", "new/old.c"} <= set(files_of(text))
     with pytest.raises(SetupError, match="not in the kernel's source"):
         tree.keep(["a/../../etc/passwd"])
+
+
+def test_a_folder_of_another_source_takes_this_ones_place_and_goes_again(
+        tree: Tree, tmp_path: Path) -> None:
+    """With the source's own content, where a build has changed it; objects are no sources."""
+    ours, theirs = tree.path / "arch" / "um", tmp_path / "donor" / "arch" / "um"
+    donor = Tree(tmp_path / "donor")
+    for folder, files in ((ours, {"both.c": "old", "gone.h": "old", "Kconfig": "old", "a.o": "1"}),
+                          (theirs, {"both.c": "new", "sub/more.S": "new", "Kconfig": "new",
+                                    "b.o": "2", "include/generated/made.h": "2"})):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    donor.write("arch/um/both.c", b"patched")
+    donor.write("arch/um/added.c", b"patched")
+
+    def content() -> dict[str, str]:
+        return {str(path.relative_to(ours)): path.read_text()
+                for path in ours.rglob("*") if path.is_file()}
+
+    before = content()
+    for _again in range(2):
+        tree.take_back()
+        assert content() == before
+        tree.graft("arch/um", donor)
+        assert content() == {"both.c": "new", "sub/more.S": "new", "Kconfig": "new", "a.o": "1"}
+        tree.settle()
+    tree.take_back()
+    assert content() == before

@@ -59,6 +59,22 @@ def fill(origin: GitOrigin, tree: Path) -> None:
     kept.settle()
 
 
+@pytest.mark.parametrize(("makefile", "series"), [
+    ("# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n", "6.12"),
+    ("all:\n\techo\n", ""), (None, ""),
+])
+def test_series_of_a_commit_is_what_its_makefile_says(
+        repository: Path, tmp_path: Path, makefile: str | None, series: str) -> None:
+    """Not that of the files as they are now."""
+    if makefile is not None:
+        (repository / "Makefile").write_text(makefile)
+        git(repository, "add", ".")
+        git(repository, "commit", "-qm", "version")
+    (repository / "Makefile").write_text("VERSION = 1\nPATCHLEVEL = 0\n")
+    assert GitOrigin(tmp_path / "trees", repository, "main").series == series
+    assert GitOrigin(tmp_path / "trees", repository, None).series == "1.0"
+
+
 def test_commits_change_in_a_kept_tree_only_what_differs(repository: Path, tmp_path: Path) -> None:
     """What is patched in both keeps its time; the repository stays as it is."""
     before = {path: path.stat().st_mtime_ns for path in repository.rglob("*") if path.is_file()}

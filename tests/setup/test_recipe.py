@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import paths
-from flent_aqm.base.errors import ToolMissing
+from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.setup.kernel.recipe import Recipe, Source
+from flent_aqm.setup.kernel.recipe import Graft, Recipe, Source
 
 SOURCE = Source("linux-source-7.3", "7.3.4-1")
 PATCHES = (("0001-a.patch", b"one"), ("0002-b.patch", b"two"))
 BASE = Recipe(SOURCE, "CONFIG_A=y\n", PATCHES)
+GRAFT = Graft(SOURCE, ("6.12.patch", b"one"))
 
 
 @pytest.mark.parametrize("other", [
@@ -28,7 +29,9 @@ BASE = Recipe(SOURCE, "CONFIG_A=y\n", PATCHES)
     replace(BASE, patches=(("0001-a.patch", b"onetwo"),)),
     replace(BASE, patches=PATCHES[::-1]),
     replace(BASE, patches=(("0001-a.patch", b"one\n"), PATCHES[1])),
-], ids=["package", "version", "options", "patch", "patch borders", "patch order", "no diff"])
+    replace(BASE, graft=GRAFT),
+], ids=["package", "version", "options", "patch", "patch borders", "patch order", "no diff",
+        "graft"])
 def test_hash_when_an_input_changes_is_another(other: Recipe) -> None:
     """Each input of the build is part of the kernel's name."""
     assert other.hash != BASE.hash
@@ -104,6 +107,24 @@ def test_current_recipe_reads_fragment_and_patches_of_the_package() -> None:
         path.name for path in (Path(recipe.__file__).parent / "patches").iterdir())
 
 
+@pytest.mark.parametrize("other", [
+    replace(GRAFT, donor=Source(SOURCE.package, "7.3.9-1")),
+    replace(GRAFT, donor=Source("linux-source-7.4", SOURCE.version)),
+    replace(GRAFT, patch=("6.12.patch", b"two")),
+], ids=["newer donor", "other donor", "patch"])
+def test_hash_when_a_graft_changes_is_another(other: Graft) -> None:
+    """An old kernel is made of both."""
+    assert replace(BASE, graft=other).hash != replace(BASE, graft=GRAFT).hash
+
+
+def test_lab_hash_when_the_donor_is_newer_is_the_same() -> None:
+    """So that a newer kernel of set-up's leaves those of the user's in use."""
+    old, newer, fitted = (replace(BASE, graft=graft).lab_hash for graft in (
+        GRAFT, replace(GRAFT, donor=Source("", "")), replace(GRAFT, patch=("", b"two"))))
+    assert old == newer
+    assert len({old, fitted, BASE.lab_hash}) == 3
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, the only one there is."""
@@ -135,6 +156,27 @@ def test_find_kernel_when_built_gives_path_version_and_hash(cache: Path) -> None
     (folder / "kernel.json").write_text('{"kernel_version": "7.3.4"}')
     kernel = find_kernel()
     assert (kernel.path, kernel.version, kernel.hash) == (folder / "linux", "7.3.4", folder.name)
+
+
+def test_current_recipe_of_an_old_kernel_has_set_ups_as_the_donor(cache: Path) -> None:
+    """One that is new enough has none; what the series is need not be known."""
+    old = Source("linux-source-6.12", "6.12.117-1")
+    with pytest.raises(ToolMissing, match=r"Linux 6\.12 takes .* run: flent-aqm setup"):
+        recipe.current_recipe(old, "6.12")
+    _choose(cache)
+    graft = recipe.current_recipe(old, "6.12").graft
+    assert graft is not None
+    assert (graft.donor, graft.patch[0]) == (SOURCE, "6.12.patch")
+    for series in ("6.16", "7.3", "10.0", "", "unknown"):
+        assert recipe.current_recipe(old, series).graft is None
+
+
+@pytest.mark.parametrize("series", ["6.15", "6.6", "5.10"])
+def test_current_recipe_of_a_kernel_that_is_too_old_is_refused(series: str) -> None:
+    """With those that could be taken."""
+    with pytest.raises(SetupError, match=rf"Linux {series} is too old .* expected 6\.16 or newer, "
+                                         r"or 6\.12,"):
+        recipe.current_recipe(SOURCE, series)
 
 
 def test_find_kernel_when_options_have_changed_is_missing(

@@ -19,12 +19,15 @@ from flent_aqm.setup.kernel import locate, patching, recipe
 from flent_aqm.setup.kernel.compile import compile_tree, configure, make
 from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
-from flent_aqm.setup.kernel.recipe import Recipe, Source
+from flent_aqm.setup.kernel.recipe import Graft, Recipe, Source
 from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, cached_archive
 from flent_aqm.setup.kernel.tree import NOTES, Tree
 from flent_aqm.setup.progress import Progress
 
 SOURCE_PATTERN = r"linux-source-\d+\.\d+"
+
+# What User-Mode Linux is made of.
+ARCHITECTURE = ("arch/um", "arch/x86/um")
 
 # Unpacked source, objects, the archive itself 0.2 GB.
 BYTES_NEEDED = 2_000_000_000
@@ -115,7 +118,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
     log = cache / "kernel-build.log"
     with install.staging(cache) as work:
         tree = _kept_tree(cache, origin, wanted, work, progress)
-        applied = _make_changes(tree, origin, wanted, work, progress)
+        applied = _make_changes(cache, tree, origin, wanted, work, progress)
         try:
             compile_tree(tree, log, progress)
         except SetupError as fault:
@@ -123,7 +126,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
                 raise
             # One may fit by its text alone; what it would save is not worth a failed set-up.
             progress.step(f"{fault}; compiling without the patches that only save time")
-            applied = _make_changes(tree, origin, wanted, work, progress, optional=False)
+            applied = _make_changes(cache, tree, origin, wanted, work, progress, optional=False)
             compile_tree(tree, log, progress)
         without = patching.left_out(wanted.patches, applied)
         result = work / "result"
@@ -176,12 +179,27 @@ def _others(cache: Path, origin: Origin, path: Path) -> list[Path]:
                                 SYSTEM_CACHE / "trees" / origin.folder) if place != path]
 
 
-def _make_changes(tree: Tree, origin: Origin, wanted: Recipe, work: Path, progress: Progress, *,
-                  optional: bool = True) -> list[patching.Patch]:
+def _graft(cache: Path, tree: Tree, graft: Graft, work: Path, progress: Progress) -> None:
+    """Give an old kernel the architecture of a newer one, from whose kept tree it is taken."""
+    origin = DebianOrigin(cache, DebianArchive(cache), graft.donor)
+    folders = (cache / "trees" / origin.folder, SYSTEM_CACHE / "trees" / origin.folder)
+    donor = next((Tree(folder) for folder in folders if (folder / NOTES).is_dir()), None)
+    if donor is None:
+        donor = _kept_tree(cache, origin, recipe.current_recipe(graft.donor), work, progress)
+    for folder in ARCHITECTURE:
+        tree.graft(folder, donor)
+    name, content = graft.patch
+    patching.apply_own(tree.path, name, content, keep=tree.keep)
+
+
+def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work: Path,
+                  progress: Progress, *, optional: bool = True) -> list[patching.Patch]:
     """Give the tree all that the recipe has; return the lab's patches that fit."""
     tree.take_back()
     origin.fill(tree.path, work, progress)
     progress.step("applying patches")
+    if wanted.graft is not None:
+        _graft(cache, tree, wanted.graft, work, progress)
     applied = patching.apply_all(tree.path, wanted.patches, optional=optional, keep=tree.keep)
     for name, content in wanted.own_patches:
         patching.apply_own(tree.path, name, content, keep=tree.keep)

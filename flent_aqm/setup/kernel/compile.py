@@ -28,6 +28,10 @@ BUILD_IDENTITY = {
 # Options that older kernels have instead of one of the fragment, which follows from them there ->
 # the file that declares them. Before 7.3, SYSCTL follows from PROC_SYSCTL.
 OLDER_NAMES = {"PROC_SYSCTL": "fs/proc/Kconfig"}
+# Options that came after the oldest kernel which the lab takes -> the file that declares them. An
+# older one does without: a queue that it can't run, a switch for what it always has.
+LATER_NAMES = {"NET_SCH_DUALPI2": "net/sched/Kconfig",
+               "NETFILTER_XTABLES_LEGACY": "net/netfilter/Kconfig"}
 # The compiler's, kconfig's, make's and the linker's words, the most telling first.
 _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
            re.compile(r"^\S+:\d+: (syntax error|.*invalid)"),
@@ -37,7 +41,7 @@ _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
 def configure(tree: Path, fragment: str) -> None:
     """allnoconfig plus the fragment; the result is checked against it. The same fragment and
     the same Kconfig files leave what is there."""
-    fragment += _older_names(tree)
+    fragment = _without_later(tree, fragment) + _older_names(tree)
     write_text(tree / "lab.config", fragment)
     make(tree, "KCONFIG_ALLCONFIG=lab.config", "allnoconfig")
     check_config(fragment, (tree / ".config").read_text(encoding="utf-8"))
@@ -47,8 +51,19 @@ def _older_names(tree: Path) -> str:
     """Options that switch on what the fragment has, where the source is older than a change."""
     return "".join(
         f"CONFIG_{name}=y\n" for name, file in OLDER_NAMES.items()
-        if (tree / file).is_file()
-        and re.search(rf"^config {name}$", (tree / file).read_text(encoding="utf-8"), re.MULTILINE))
+        if _declares(tree / file, name))
+
+
+def _without_later(tree: Path, fragment: str) -> str:
+    """Return the fragment without options that the source doesn't have yet."""
+    absent = {name for name, file in LATER_NAMES.items() if not _declares(tree / file, name)}
+    return "".join(line for line in fragment.splitlines(keepends=True)
+                   if line.partition("=")[0].removeprefix("CONFIG_") not in absent)
+
+
+def _declares(kconfig: Path, option: str) -> bool:
+    return kconfig.is_file() and re.search(
+        rf"^config {option}$", kconfig.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:

@@ -83,6 +83,11 @@ def kernel_of(wanted: str) -> Kernel | None:
     if os.environ.get(VARIABLE):
         given = find_kernel()
         return given if given.hash == wanted else None
+    return built_kernel(wanted)
+
+
+def built_kernel(wanted: str) -> Kernel | None:
+    """Return the kernel with that hash, if it is in a cache."""
     path = find_cached("kernels", wanted, "linux")
     return None if path is None else _kernel(path, wanted)
 

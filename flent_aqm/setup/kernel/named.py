@@ -19,7 +19,7 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.paths import caches, find_cached
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup.kernel import recipe
-from flent_aqm.setup.kernel.recipe import Source
+from flent_aqm.setup.kernel.recipe import Source, series_of
 
 FOLDER = "named"
 _QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
@@ -65,6 +65,12 @@ class NamedKernel:
         return frozenset(map(str.lower, _QUEUE_OPTION.findall(self._config())))
 
     @property
+    def absent_kinds(self) -> frozenset[str]:
+        """The kinds of queues that the lab's kernel has and this one hasn't."""
+        lab = recipe.FRAGMENT.read_text(encoding="utf-8")
+        return frozenset(map(str.lower, _QUEUE_OPTION.findall(lab))) - self.kinds
+
+    @property
     def can_nat(self) -> bool:
         """Whether its router can put its own address on what passes: nat.config."""
         return "CONFIG_NETFILTER_XT_TARGET_MASQUERADE=y\n" in self._config()
@@ -83,7 +89,8 @@ def find_named(name: str) -> NamedKernel:
         raise ToolMissing(f"kernel: there is none called {name!r}"
                           f"{did_you_mean(name, ['stock', *known]) or '; ' + there}; make one with "
                           f"flent-aqm kernel build {name}")
-    if kernel.lab_hash != recipe.current_recipe(Source("", "")).lab_hash:
+    series = series_of(kernel.version)
+    if kernel.lab_hash != recipe.current_recipe(Source("", ""), series).lab_hash:
         raise ToolMissing(f"kernel: {name} was built with other patches or options of the lab; "
                           f"build it again: {kernel.command}")
     return kernel

@@ -14,7 +14,7 @@ from flent_aqm.setup.kernel import named, recipe
 from flent_aqm.setup.kernel.additions import Addition, read_bytes
 from flent_aqm.setup.kernel.build import build_kernel, tree_name
 from flent_aqm.setup.kernel.config_check import parse_config
-from flent_aqm.setup.kernel.locate import kernel_of
+from flent_aqm.setup.kernel.locate import built_kernel
 from flent_aqm.setup.kernel.named import NamedKernel
 from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, parse_origin
 from flent_aqm.setup.progress import Progress
@@ -65,12 +65,13 @@ def build_named(cache: Path, name: str, wishes: KernelRequest, command: str
     # First, as it takes a second to fail.
     tc = build_tc(cache, list(wishes.tc_files)) if wishes.tc_files else ""
     origin = _origin(cache, wishes)
-    wanted = replace(recipe.current_recipe(origin.source), own_patches=wishes.patches,
-                     own_options=wishes.options, additions=tuple(wishes.additions))
+    wanted = replace(recipe.current_recipe(origin.source, origin.series),
+                     own_patches=wishes.patches, own_options=wishes.options,
+                     additions=tuple(wishes.additions))
     fresh = find_cached("kernels", wanted.hash, "linux") is None
     if fresh:
         progress.finish(build_kernel(cache, origin, wanted, progress))
-    found = kernel_of(wanted.hash)
+    found = built_kernel(wanted.hash)
     assert found is not None, "it was just built"
     kernel = NamedKernel(
         name, wanted.hash, wanted.lab_hash, found.version, _in_words(origin, wishes), command,

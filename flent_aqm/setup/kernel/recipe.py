@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.base.paths import caches, find_cached
 from flent_aqm.setup.kernel.additions import Addition
 from flent_aqm.setup.kernel.config_check import parse_config
@@ -17,6 +18,10 @@ from flent_aqm.setup.kernel.config_check import parse_config
 HERE = Path(__file__).resolve().parent
 FRAGMENT = HERE / "lab.config"
 PATCHES = HERE / "patches"
+# SERIES.patch, of kernels from before User-Mode Linux had the seccomp mode, on which the lab is
+# built: by it the architecture um of set-up's kernel fits them.
+GRAFTS = HERE / "grafts"
+SECCOMP_MODE_SINCE = (6, 16)
 
 # Which source version is in use: chosen once, so that results stay comparable and a
 # repeated set-up needs no network.
@@ -38,11 +43,23 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Graft:
+    """The architecture `um` of a newer source, for a kernel that is too old for the lab.
+
+    donor: the newer source; patch: (file name, content), by which it fits the older one.
+    """
+
+    donor: Source
+    patch: tuple[str, bytes]
+
+
+@dataclass(frozen=True)
 class Recipe:
     """All inputs of a build, read at one moment: files may change during the minutes it takes.
 
     patches: (file name, content), in the order of application. Of a user's own kernel besides:
-    own_options, a fragment whose lines hold in place of the lab's; own_patches; additions.
+    own_options, a fragment whose lines hold in place of the lab's; own_patches; additions; graft,
+    where the source is too old.
     """
 
     source: Source
@@ -51,6 +68,7 @@ class Recipe:
     own_options: str = ""
     own_patches: tuple[tuple[str, bytes], ...] = ()
     additions: tuple[Addition, ...] = ()
+    graft: Graft | None = None
 
     @property
     def is_users(self) -> bool:
@@ -67,12 +85,17 @@ class Recipe:
                       *(b"patch " + change for change in _changes(self.own_patches)),
                       *(part for each in self.additions
                         for part in (f"file {each.path}".encode(), each.content))]
+        if self.graft is not None:
+            donor = self.graft.donor
+            parts += [b"graft", donor.package.encode(), donor.version.encode(),
+                      *_changes([self.graft.patch])]
         return _digest(parts)
 
     @property
     def lab_hash(self) -> str:
         """What changes with the lab's own part alone: options and patches."""
-        return _digest([self.fragment.encode(), *_changes(self.patches)])
+        grafting = [self.graft.patch] if self.graft else []
+        return _digest([self.fragment.encode(), *_changes(self.patches), *_changes(grafting)])
 
     @property
     def options_hash(self) -> str:
@@ -108,11 +131,39 @@ def _digest(parts: Sequence[bytes]) -> str:
     return digest.hexdigest()[:16]
 
 
-def current_recipe(source: Source) -> Recipe:
-    """Return this source with our options and patches as they are now."""
+def current_recipe(source: Source, series: str = "") -> Recipe:
+    """Return this source with our options and patches as they are now.
+
+    series: of the source, such as 6.12; with it, an old one gets its graft. Raise SetupError for
+    one that is too old and has none, ToolMissing where a graft has no donor, as set-up never ran.
+    """
     patches = sorted(PATCHES.glob("*.patch"))
     return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),
-                  tuple((path.name, path.read_bytes()) for path in patches))
+                  tuple((path.name, path.read_bytes()) for path in patches),
+                  graft=_graft_for(series))
+
+
+def _graft_for(series: str) -> Graft | None:
+    path = GRAFTS / f"{series}.patch"
+    if not path.is_file():
+        numbers = re.fullmatch(r"(\d+)\.(\d+)", series)
+        if numbers and tuple(map(int, numbers.groups())) < SECCOMP_MODE_SINCE:
+            known = ", ".join(sorted(each.stem for each in GRAFTS.glob("*.patch")))
+            raise SetupError(f"Linux {series} is too old for the lab, which needs User-Mode "
+                             "Linux's seccomp mode; expected "
+                             f"{'.'.join(map(str, SECCOMP_MODE_SINCE))} or newer, or {known}, to "
+                             "which the lab adds it")
+        return None
+    donor = stock_source()
+    if donor is None:
+        raise ToolMissing(f"Linux {series} takes its architecture um from set-up's kernel, which "
+                          "is not built; run: flent-aqm setup")
+    return Graft(donor, (path.name, path.read_bytes()))
+
+
+def series_of(version: str) -> str:
+    """Return 6.12 of 6.12.117."""
+    return ".".join(version.split(".")[:2])
 
 
 def read_choices() -> list[Source]:

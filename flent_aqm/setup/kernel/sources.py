@@ -39,6 +39,8 @@ class Origin(Protocol):
     """One source."""
 
     source: Source
+    # Of the kernel, such as 6.12.
+    series: str
     # Name of the folder in which its tree is kept.
     folder: str
 
@@ -52,6 +54,7 @@ class DebianOrigin:
 
     def __init__(self, cache: Path, archive: DebianArchive, source: Source) -> None:
         self._cache, self._archive, self.source = cache, archive, source
+        self.series = source.package.removeprefix("linux-source-")
         self.folder = self.folder_of(source)
 
     @staticmethod
@@ -92,6 +95,7 @@ class InstalledOrigin:
         if not version or not self._tarball.is_file():
             raise SetupError(f"{package} is not installed, or has no {self._tarball}")
         self.source = Source(package, version)
+        self.series = package.removeprefix("linux-source-")
         self.folder = DebianOrigin.folder_of(self.source)
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
@@ -135,6 +139,7 @@ class GitOrigin:
         self.commit = "" if ref is None else commit_of("--source", place, ref)
         self.tree_id = self._tree_of(repository)
         self.source = Source("git", self.tree_id)
+        self.series = self._series()
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
         """Make the tree's files those of the commit; files that are the same stay as they are."""
@@ -170,6 +175,15 @@ class GitOrigin:
             # Debian's source packages have a .gitignore that leaves out everything.
             self._git("add", "--all", "--force", ".", *_NO_OBJECTS, env=env)
         return self._git("write-tree", env=env).strip()
+
+    def _series(self) -> str:
+        """Return what the top Makefile says, "" where it is none of Linux."""
+        try:
+            makefile = self._git("show", f"{self.tree_id}:Makefile")
+        except SetupError:
+            return ""
+        found = re.match(r"(?s).*?^VERSION = (\d+)$.*?^PATCHLEVEL = (\d+)$", makefile, re.MULTILINE)
+        return f"{found[1]}.{found[2]}" if found else ""
 
     def _git(self, *words: str, env: dict[str, str] | None = None,
              status_matters: bool = True) -> str:

@@ -27,6 +27,9 @@ from flent_aqm.base.errors import SetupError
 from flent_aqm.base.whole_file import write_text, written_whole
 
 NOTES = ".flent-aqm"
+_SOURCE = re.compile(r"(^|/)(Kbuild|Makefile[^/]*|Kconfig[^/]*|[^/.][^/]*\.([chS]|in|sh))$")
+# What a build writes below arch/um that looks like a source.
+_GENERATED = ("include/generated/", "kernel/config.c", "kernel/capflags.c")
 _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+)", re.MULTILINE)
 
 
@@ -75,6 +78,31 @@ class Tree:
         """Make a file, or replace it."""
         self.keep([name])
         (self.path / name).write_bytes(content)
+
+    def graft(self, folder: str, donor: Tree) -> None:
+        """Put another source's folder in the place of this one's. What a build has left in
+        either is no source, and stays where it is."""
+        theirs = {name: content for name in donor.sources_below(folder)
+                  if (content := donor.original(name)) is not None}
+        for name in self.sources_below(folder):
+            if name not in theirs:
+                self.keep([name])
+                (self.path / name).unlink()
+        for name, content in theirs.items():
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            self.write(name, content)
+
+    def sources_below(self, folder: str) -> list[str]:
+        """Return the files below a folder that are no products of a build."""
+        return [f"{folder}/{name}" for name in _files_below(self.path / folder)
+                if _SOURCE.search(name) and not name.startswith(_GENERATED)]
+
+    def original(self, name: str) -> bytes | None:
+        """Return the content that the source has, None for a file that it doesn't have."""
+        if (self._absent / name).exists():
+            return None
+        saved = self._before / name
+        return (saved if saved.exists() else self.path / name).read_bytes()
 
     def append(self, name: str, text: str) -> None:
         """Add lines at a file's end. Raise SetupError where there is no such file."""

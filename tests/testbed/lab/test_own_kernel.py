@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -38,10 +39,12 @@ NAME, CONTROL, QUEUE = "suite-own", "halfreno", "headdrop"
 pytestmark = pytest.mark.lab
 
 
-def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*words: object, cwd: Path | None = None,
+        **variables: str) -> subprocess.CompletedProcess[str]:
     """Run one of the project's commands; no mistake of a user's ends in a traceback."""
     done = subprocess.run([str(BIN / str(words[0])), *map(str, words[1:])], cwd=cwd, timeout=1500,
-                          check=False, capture_output=True, text=True)
+                          check=False, capture_output=True, text=True,
+                          env={**os.environ, **variables})
     assert "Traceback" not in done.stderr
     return done
 
@@ -53,11 +56,14 @@ def kernel() -> Iterator[str]:
     kept = cache_to_write() / "trees" / (f"{source.package}_{source.version}" if source else "-")
     if not (kept / NOTES).is_dir():
         pytest.skip(f"set-up has kept no objects in {kept}; flent-aqm kernel build makes them")
-    done = run("flent-aqm", "kernel", "build", NAME, "--qdisc", CODE / "sch_headdrop.c",
-               CODE / "sch_faulty.c", "--tcp", CODE / "tcp_halfreno.c",
-               "--tc", CODE / "q_headdrop.c")
+    build = ("flent-aqm", "kernel", "build", NAME, "--qdisc", CODE / "sch_headdrop.c",
+             CODE / "sch_faulty.c", "--tcp", CODE / "tcp_halfreno.c", "--tc", CODE / "q_headdrop.c")
+    done = run(*build)
     assert done.returncode == 0, done.stderr
     assert f"{NAME}: Linux " in done.stdout
+    # Set-up's kernel, which the variable replaces, is none of what is built.
+    again = run(*build, FLENT_AQM_KERNEL="/usr/bin/true")
+    assert (again.returncode, "is there already" in again.stdout) == (0, True), again.stderr
     yield NAME
     run("flent-aqm", "kernel", "remove", NAME)
 

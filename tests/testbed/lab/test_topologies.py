@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,12 +20,13 @@ from flent_aqm.asked.router_hook import apply_command, more_settings, read_back_
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.topology.subscribers import class_of, ipv4_of, ipv6_of
 from flent_aqm.asked.topology.topology import parse_topology
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+from flent_aqm.testbed import virtual
 from flent_aqm.testbed.virtual import Lab, VirtualTestbed
 
 from ...warm_flent import run_flent
@@ -126,6 +128,28 @@ def test_topology_with_nat_is_refused_on_a_kernel_without() -> None:
     with pytest.raises(ConfigError, match="kernel build nat --config nat"):
         Lab(Scenario.from_settings({"topology": "clients:2+nat"}), ["true"],
             kernel=VirtualTestbed().kernel("stock"))
+
+
+def test_topology_with_nat_is_refused_without_iptables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named kernels and programs are stand-ins: none of CI's kernels can translate addresses."""
+    monkeypatch.setattr(virtual, "find_named", lambda _name: SimpleNamespace(can_nat=True))
+    monkeypatch.setattr(virtual, "find_program", lambda _name: None)
+    with pytest.raises(ToolMissing, match="needs the program iptables-legacy; install the package "
+                                          "iptables"):
+        Lab(Scenario.from_settings({"topology": "clients:2+nat", "kernel": "nat"}), ["true"],
+            kernel=VirtualTestbed().kernel("stock"))
+
+
+@pytest.mark.lab
+def test_topology_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the failed program said, and whose network it was."""
+    monkeypatch.setattr(virtual, "_check_can_nat", lambda _scenario: None)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    with Lab(Scenario.from_settings({"topology": "clients:2+nat"}), ["true"],
+             kernel=VirtualTestbed().kernel("stock")) as lab, \
+            pytest.raises(LabError, match=r"can't set up the topology; .*iptables.*; NAT needs the "
+                                          "program .*; can't set up the network of router$"):
+        lab.run()
 
 
 @pytest.mark.parametrize(("topology", "flows", "said"), [

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab's tests on Linux 6.12 LTS, an older kernel with set-up's architecture um in it.
+
+    make older-check                     builds the kernel first: three minutes; tests: seven
+
+What 6.12 doesn't have yet can't be tested on it, nor what is about set-up's own kernel; such
+tests are listed here with the reason, and must fail. Any other failure is one of the kernel's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree  # of a file that pytest has just written
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from flent_aqm.base import environment
+from flent_aqm.setup.kernel.named import find_named
+
+BIN = Path(sys.executable).parent
+SERIES = "6.12"
+NAME = "older-check"
+_OWN = "set-up's kernel must be the one that set-up has built"
+_KEPT = "kept numbers are of set-up's kernel, and 6.12's TCP differs in the fifth digit"
+# Parts of names -> why they fail on this kernel.
+EXPECTED = {
+    "test_settings_when_applied_are_proved_and_undone[dualpi2": "DualPI2 came with 6.17",
+    "test_queue_of_the_upload_alone_gets_the_tc_that_it_needs": "DualPI2 came with 6.17",
+    "test_each_queue_of_a_device_has_its_cake_and_the_seed": "cake_mq came with 7.0",
+    "test_topology_accurate_ecn_is_asked_for_and_counted": "accurate ECN came with 6.18",
+    "test_metrics_of_a_cell_are_the_same_again[both_cross_asymmetric": _KEPT,
+    "test_calibrate_finds_the_cost_of_a_modelled_router_that_is": _KEPT,
+    "test_runs_by_workers_are_those_made_here_and_the_kernel_is_sent": _OWN,
+    "test_the_same_queue_on_two_kernels_gives_the_same_samples": _OWN,
+    "test_archive_holds_what_makes_its_data_again": _OWN,
+    "test_both_wheels_without_compiler_or_cache_run_the_lab": _OWN,
+}
+
+
+def main() -> int:
+    """Build, test, show; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
+    arguments = parser.parse_args()
+    subprocess.run([BIN / "flent-aqm", "kernel", "build", NAME, "--source",
+                    f"linux-source-{SERIES}"], check=True)
+    try:
+        kernel = find_named(NAME)
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder, "report.xml")
+            subprocess.run([BIN / "pytest", "-m", "lab", "-n", "4", "--dist", "loadfile", "-q",
+                            "--tb=short", f"--junitxml={report}"], check=False,
+                           env={**os.environ, environment.KERNEL: str(kernel.path)})
+            passed, failed = _read(report)
+    finally:
+        if not arguments.keep:
+            subprocess.run([BIN / "flent-aqm", "kernel", "remove", NAME], check=True)
+    unexpected = _show(failed)
+    print(f"Linux {kernel.version}: {passed} tests of the lab passed, {len(failed)} failed, of "
+          f"them {len(failed) - unexpected} as expected")
+    return 1 if unexpected or not passed else 0
+
+
+def _read(report: Path) -> tuple[int, list[str]]:
+    """Return how many tests passed, and the names of those that failed."""
+    passed, failed = 0, []
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed.append(str(case.get("name")))
+        elif case.find("skipped") is None:
+            passed += 1
+    return passed, failed
+
+
+def _show(failed: list[str]) -> int:
+    """Print a table; return how many failures were not expected."""
+    table = Table("test", "why it fails", box=None)
+    unexpected = 0
+    for name in failed:
+        why = next((why for part, why in EXPECTED.items() if name.startswith(part)), "")
+        unexpected += not why
+        table.add_row(name, why or "NOT EXPECTED")
+    for part in EXPECTED:
+        if not any(name.startswith(part) for name in failed):
+            table.add_row(part, f"passed, though {EXPECTED[part]}")
+    Console().print(table)
+    return unexpected
+
+
+if __name__ == "__main__":
+    sys.exit(main())
