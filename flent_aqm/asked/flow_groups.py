@@ -21,7 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.asked.scenario import DUMBBELL, Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 

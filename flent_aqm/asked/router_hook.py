@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from flent_aqm.asked.queues.foreign import OPTIONS, queue_of
 from flent_aqm.asked.queues.parameters import hook_value
-from flent_aqm.asked.scenario import DUMBBELL, Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.base import paths
 
 # The script in router_hooks/ that runs in the guest.

@@ -20,7 +20,8 @@ from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
 from flent_aqm.asked.flow_groups import refuse_unknown_hosts
 from flent_aqm.asked.keys import refuse_unknown_parameters
-from flent_aqm.asked.scenario import DUMBBELL, Scenario, parse_flag
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario_keys import DUMBBELL, parse_flag
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 

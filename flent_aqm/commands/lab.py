@@ -17,7 +17,8 @@ from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.known_routers import KNOWN_ROUTERS
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_hook import apply_command
-from flent_aqm.asked.scenario import DUMBBELL, Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.asked.servers import SERVERS
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults

@@ -19,7 +19,8 @@ from flent_aqm.asked.queues.queue import Attachment
 from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.asked.queues.units import Clock, Scalar
 from flent_aqm.asked.queues.values import Expected
-from flent_aqm.asked.scenario import DUMBBELL, Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.base import defaults
 from flent_aqm.router.printed import size_text
 from flent_aqm.router.tc.classes import describe_filter

@@ -18,7 +18,8 @@ from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.router_model import parse_router_model
-from flent_aqm.asked.scenario import DUMBBELL, Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.asked.servers import listening, port_variables
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment, paths

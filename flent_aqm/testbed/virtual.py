@@ -16,7 +16,8 @@ from flent_aqm.asked.link.plan import refuse_link_that_ends
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model
-from flent_aqm.asked.scenario import DUMBBELL, Scenario
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
