@@ -12,7 +12,6 @@ from typing import Any
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.kernel import STOCK
-from flent_aqm.asked.link.plan import refuse_link_that_ends
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model
@@ -209,7 +208,10 @@ class VirtualTestbed:
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.kernel)
             _check_has(scenario)
-            refuse_link_that_ends(scenario, length_s)
+            if scenario.has_link:
+                from flent_aqm.asked.link.plan import refuse_link_that_ends
+
+                refuse_link_that_ends(scenario, length_s)
         return []
 
     def prepare(self) -> None:
