@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint bench identical kills mutants validate docs dist dist-check deb-check debug-check older-check site clean
+.PHONY: help setup packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs dist dist-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -48,13 +48,24 @@ demo: setup
 
 # Four files at a time, because many of them wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.
-test: setup lint
-	@$(MAKE) --no-print-directory site SITE_ARGUMENTS=--no-gallery
+test: setup
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint site bytecode SITE_ARGUMENTS=--no-gallery
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-lint: venv
+# The tests start a thousand Python programs, and four workers collect all tests: each would compile
+# what is not compiled yet.
+unexport PYTHONDONTWRITEBYTECODE
+bytecode: venv
+	@$(BIN)/python -m compileall -q flent_aqm
+	@$(BIN)/pytest --collect-only -qq -n 0 >/dev/null || : # the tests themselves tell what is wrong
+
+lint: types scripts
 	$(BIN)/ruff check .
+
+types: venv
 	$(BIN)/mypy
+
+scripts: venv
 	@# find scripts by .sh, and by their first line: programs lack .sh, sourced files lack the line
 	{ find . $(NOT_OURS) -o -name '*.sh' -print; \
 	  find . $(NOT_OURS) -o -type f -exec awk 'FNR == 1 && /^#!\/bin\/sh/ { print FILENAME } \

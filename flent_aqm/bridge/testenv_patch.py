@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import os
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 from flent_aqm.asked.test_files import locate, refuse_path
 from flent_aqm.base.paths import resource_dir
 
+_MOST_COMPILED = 1000
+
 
 def patch(module: Any) -> None:
-    """Patch flent.testenv: execute() is the only function that opens a definition."""
+    """Patch flent.testenv: execute() is the only function that opens a definition, and compiles
+    it."""
     has_list = hasattr(module, "test_paths")
     if has_list:
         _add_to_list(module)
+    # All definitions include the same parts, and a window or a list loads many of them.
+    module.compile = lru_cache(maxsize=_MOST_COMPILED)(compile)
     stock = module.TestEnvironment.execute
 
     @wraps(stock)
