@@ -112,12 +112,14 @@ class Env:
         return ended.out
 
     def pip(self, *words: str | Path) -> None:
-        """Run the outer environment's pip on this one, without a network."""
+        """Run the outer environment's pip on this one, without a network. pip compiles what it
+        installs, but not what it imports itself of that environment."""
         subprocess.run(
             [sys.executable, "-m", "pip", "-q", "--python", self.python, *words],
             check=True, timeout=300, env={**os.environ, "PIP_NO_INDEX": "1",
                                           "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-                                          "PIP_ROOT_USER_ACTION": "ignore"})
+                                          "PIP_ROOT_USER_ACTION": "ignore",
+                                          "PYTHONDONTWRITEBYTECODE": "1"})
 
     def install(self, what: str | Path, *options: str) -> None:
         self.pip("install", "--no-deps", "--no-build-isolation", *options, what)

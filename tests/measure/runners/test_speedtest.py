@@ -51,9 +51,10 @@ def test_sequential_report_has_speed_latency_and_real_processors(
     assert (error, status) == ("", 0)
     assert "(IPv4)" in output
     assert "sequential, each with 3 simultaneous streams" in output
-    # What three streams got back within 50 ms of queue, without headers.
+    # What three streams got back within 50 ms of queue, without headers. The rate of each is over
+    # its own time, and who ends first leaves room to the others.
     for way in ("Download", "Upload"):
-        assert 0.7 * RATE_MBPS < numbers(output, way)[0] < RATE_MBPS
+        assert 0.7 * RATE_MBPS < numbers(output, way)[0] < 1.05 * RATE_MBPS
     assert len(numbers(output, "Max")) == 2
     assert max(numbers(output, "Max")) > 5
     processors = len(os.sched_getaffinity(0))
