@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from flent_aqm.asked.wifi.expected import Receiver
 from flent_aqm.asked.wifi.phy import PHYS
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import read_data_file
@@ -23,6 +22,7 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
 from validation import from_runs
+from validation.wifi_theory import Receiver
 
 PHY = PHYS["n"]
 WAY = "download"

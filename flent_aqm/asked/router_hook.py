@@ -96,11 +96,6 @@ def read_back_command(scenario: Scenario, router: str = ROUTER) -> list[str]:
     return [*_hook("read-back", scenario), *words]
 
 
-def undo_command(scenario: Scenario) -> list[str]:
-    """Gives the router's devices their default queues."""
-    return _hook("undo", scenario)
-
-
 def _hook(command: str, scenario: Scenario) -> list[str]:
     script = paths.resource_dir("router_hooks") / ON_ROUTER
     return ["sh", str(script), command, f"testbed={scenario.testbed}"]

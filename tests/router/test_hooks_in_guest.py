@@ -12,11 +12,13 @@ from itertools import product
 import pytest
 
 from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.router_hook import apply_command, read_back_command, undo_command
+from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+
+from ..undo import undo_command
 
 pytestmark = pytest.mark.lab
 InGuest = Callable[[str], str]

@@ -10,11 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from flent_aqm.asked.cell import derive_seed
-from flent_aqm.asked.router_hook import apply_command, read_back_command, undo_command
+from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+
+from ..undo import undo_command
 
 InGuest = Callable[..., str]
 

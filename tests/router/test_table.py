@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.asked.queues.table import LINES, QUEUES, unit_of
-from flent_aqm.asked.router_hook import apply_command, read_back_command, undo_command
+from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import Direction, parse_read_back
 from flent_aqm.router.warnings import warnings
 from flent_aqm.testbed.virtual import Lab
+
+from ..undo import undo_command
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "tc"

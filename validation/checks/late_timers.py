@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from flent_aqm.asked.router_model import with_latency
 from flent_aqm.sweep.calibrate.points import Setting
 from flent_aqm.sweep.calibrate.simulate import measure as measure_model
-from flent_aqm.sweep.calibrate.theory import default_burst_us, goodput_mbps
 from validation.check import Check, Finding, Outcome, close_to
+from validation.token_bucket import default_burst_us, goodput_mbps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

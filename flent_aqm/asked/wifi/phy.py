@@ -58,12 +58,6 @@ class Phy:
         return (self.aifs_us + self.slot_us * self.cw_min / 2 + self.sifs_us
                 + ack_us(rate_mbps))
 
-    def most_frames(self, packet_bytes: int, rate_mbps: float) -> int:
-        """Return how many packets of one size an aggregate can have, at least one."""
-        each = on_air_bytes(packet_bytes)
-        by_time = (self.txop_us - self.preamble_us) * rate_mbps / 8 / each
-        return max(1, math.floor(min(self.frames, self.bytes / each, by_time)))
-
 
 PHYS: Mapping[str, Phy] = {
     "n": Phy(),

@@ -42,16 +42,6 @@ def open_regular(path: Path) -> IO[bytes]:
         raise
 
 
-def read_regular(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file. Raises OSError, and BadResult for one that is none or
-    has more than most_bytes."""
-    with open_regular(path) as file:
-        content = file.read(most_bytes + 1)
-    if len(content) > most_bytes:
-        raise BadResult(f"it has more than {most_bytes:,} bytes")
-    return content
-
-
 def unpack_file(path: Path, limits: Limits) -> bytearray:
     """Return the JSON text of .gz, .bz2, .flnt (bzip2) or any other file, as it stands.
 

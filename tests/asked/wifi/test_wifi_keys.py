@@ -10,12 +10,12 @@ import pytest
 
 from flent_aqm.asked.cell import derive_seed
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.wifi.expected import Receiver, by_turns, published
-from flent_aqm.asked.wifi.phy import PHYS, ack_us, on_air_bytes, parse_phy
+from flent_aqm.asked.wifi.phy import PHYS, ack_us, on_air_bytes
 from flent_aqm.asked.wifi.plan import wifi_plan
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.testbed.real_time import refuse_virtual_settings
 from flent_aqm.testbed.wifi_files import wifi_report
+from validation.wifi_theory import Receiver, by_turns, published
 
 STATIONS = {"topology": "clients:3", "wifi_rates_mbps": "2x144.4+7.2"}
 
@@ -94,11 +94,6 @@ def test_wifi_times_are_those_of_the_standard() -> None:
     assert on_air_bytes(1500) == 1544
     phy = PHYS["n"]
     assert phy.data_us(1, 1500, 72.2) == pytest.approx(36 + 1544 * 8 / 72.2)
-    assert phy.most_frames(1500, 144.4) == 32
-    # 4 ms at 7.2 Mbit/s are 3600 bytes
-    assert phy.most_frames(1500, 7.2) == 2
-    assert parse_phy("wifi_phy", "n+frames=4").most_frames(1500, 144.4) == 4
-    assert phy.most_frames(65535, 1) == 1
 
 
 @pytest.mark.parametrize("analysis", [published, by_turns])

@@ -21,7 +21,7 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.reading.limits import STRANGERS
 from flent_aqm.results.reading.parse import parse
-from flent_aqm.results.reading.unpack import read_regular, unpack_file
+from flent_aqm.results.reading.unpack import unpack_file
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 GOOD = (GOLDEN / "stock_ping.flent.gz").read_bytes()
@@ -137,15 +137,6 @@ def test_small_file_of_very_many_lost_probes_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(json.dumps(whole).encode()))
     with pytest.raises(BadResult, match="lack more than 500,000 probes"):
         load_run(path)
-
-
-def test_read_regular_reads_up_to_its_limit(tmp_path: Path) -> None:
-    """And refuses what has more."""
-    path = tmp_path / "x"
-    path.write_bytes(b"12345")
-    assert read_regular(path, 5) == b"12345"
-    with pytest.raises(BadResult, match="more than 4 bytes"):
-        read_regular(path, 4)
 
 
 def test_parsed_numbers_are_finite_and_text_is_whole() -> None:

@@ -23,7 +23,7 @@ from flent_aqm.sweep.calibrate.points import (
     parse_point,
 )
 from flent_aqm.sweep.calibrate.simulate import measure
-from flent_aqm.sweep.calibrate.theory import default_burst_us, goodput_mbps
+from validation.token_bucket import default_burst_us, goodput_mbps
 
 
 def by_theory(rates_mbps: Sequence[float], latency_us: float) -> list[float]:

@@ -25,7 +25,8 @@ compare() {
 import gzip, json, pathlib, sys
 from flent_aqm.base import shell
 from flent_aqm.router.tc.read_back import parse_read_back
-from flent_aqm.asked.router_hook import apply_command, read_back_command, undo_command
+from flent_aqm.asked.router_hook import apply_command, read_back_command
+from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.proof import as_metadata
 from flent_aqm.asked.scenario import Scenario
 
@@ -36,7 +37,7 @@ for path in sorted(pathlib.Path("results").rglob("*.flent.gz")):
     scenario = Scenario.from_settings({**told["requested"], "testbed": "virtual"})
     shell.run(apply_command(scenario))
     report = as_metadata(parse_read_back(shell.run([*read_back_command(scenario), *sys.argv[1:]])))
-    shell.run(undo_command(scenario))
+    shell.run(["sh", resource_dir("router_hooks") / "on_router.sh", "undo", "testbed=virtual"])
     for device in ("down", "up"):
         shell.run(["ip", "-n", "router", "link", "set", "dev", device,
                    "txqueuelen", str(lengths[device])])
