@@ -277,9 +277,10 @@ class _Parser:
         if argument is None or argument.kind == "sign":
             raise self.mistake(f"expected the argument of {token.text}")
         self.place += 1
-        unit = _UNITS.get(argument.unit)
-        number = float(argument.text) * (unit[0] if unit else 1.0) \
-            if argument.kind == "number" else None
+        number, kind = None, Kind.NUMBER
+        if argument.unit:
+            factor, kind = _UNITS[argument.unit]
+            number = float(argument.text) * factor
         if not self.accept(")"):
             raise self.mistake("expected ')'")
-        return call(token.text, argument.text, number, unit[1] if unit else Kind.NUMBER)
+        return call(token.text, argument.text, number, kind)

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.score.leaves import Kind, Leaf
-from flent_aqm.results.score.shown import _comparisons, _labels
+from flent_aqm.results.score.shown import _cells, _comparisons, _labels, _table
 
 
 @pytest.mark.parametrize(("names", "labels"), [
@@ -36,3 +39,28 @@ def test_two_runs_each_are_enough_to_compare() -> None:
 def test_threshold_of_a_name_alone_is_none() -> None:
     """0 ms: only a call gives another."""
     assert Leaf("name", Kind.NUMBER, "function").threshold_ms == 0
+
+
+def test_two_runs_have_quartiles_and_one_has_none() -> None:
+    """Nor has one an interval."""
+    metric = METRICS["latency_loaded_p99_ms"]
+    assert _cells(metric, [4.0, 8.0])[:2] == ("6.00", "5.00 to 7.00")
+    assert _cells(metric, [4.0]) == ("4.00", "-", "-")
+
+
+def test_numbers_stand_below_each_other_by_their_last_digit() -> None:
+    """Names begin at the left, however many there are."""
+    console = Console(file=StringIO(), width=80)
+    table = _table("file", "kind", "mbps", left=2)
+    for row in (("one", "x", "5.56"), ("other", "longer", "95.56")):
+        table.add_row(*row)
+    console.print(table)
+    assert isinstance(console.file, StringIO)
+    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
+        "file   kind     mbps", "one    x        5.56", "other  longer  95.56"]
+    table = _table("file", "mbps", "ms")
+    table.add_row("one", "5", "6")
+    console = Console(file=StringIO(), width=80)
+    console.print(table)
+    assert isinstance(console.file, StringIO)
+    assert console.file.getvalue().splitlines()[1].rstrip() == "one      5   6"
