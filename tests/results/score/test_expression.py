@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
-from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.evaluate import medians, truth
 from flent_aqm.results.score.expression import leaves, parse
@@ -204,3 +205,10 @@ def test_medians_of_a_group_need_every_run() -> None:
     assert medians([{leaf: 1.0}, {leaf: 30.0}, {leaf: 2.0}]) == {leaf: 2.0}
     found = medians([{leaf: 1.0}, {leaf: Unavailable("why")}])[leaf]
     assert found == Unavailable("why (in 1 of 2 runs)")
+
+
+def test_rates_of_two_flows_are_not_available() -> None:
+    """Their intervals end at different times. This run has two."""
+    run = load_run(Path(__file__).parents[2] / "golden" / "runs" / "aqm_flows.flent.gz")
+    leaf, = leaves(parse("median(throughput_upload) > 1Mbit/s"))
+    assert leaf.of(run) == Unavailable("2 flows of upload have no intervals in common")
