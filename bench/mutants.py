@@ -53,6 +53,7 @@ TESTS = {
 _LIMIT = "a limit with room to spare, by whose name tests go"
 _EITHER_WAY = "sends more captures through the way for records of any size: the result is the same"
 _EMPTY = "nothing is counted: the range is empty from any smaller number on, too"
+_NARROW = "how columns share a terminal that is too narrow for them"
 _WAIT = "how long and how often is tried again: only time tells"
 EQUIVALENT = {
     "measure/parsers/cross.py: if took_ns is not None and (fastest_ns is None or took_ns < "
@@ -82,6 +83,34 @@ EQUIVALENT = {
     "results/status.py: MAX_BYTES = 8 << 20: 20 -> 21": _LIMIT,
     'results/status.py: "ended_s": status.ended_s, "failed": dict(status.failed)}, indent=1) + '
     '"\\n"): 1 -> 2': "how far the file's lines are indented",
+    'results/score/shown.py: NARROWEST, NO_TERMINAL = 120, 250: 120 -> 121':
+        _LIMIT,
+    'results/score/shown.py: NARROWEST, NO_TERMINAL = 120, 250: 250 -> 251':
+        _LIMIT,
+    'results/score/shown.py: table = Table(box=None, pad_edge=False, header_style="bold"): '
+    'False -> True':
+        "a blank before each line",
+    'results/score/shown.py: table.add_column("metric", no_wrap=True): True -> False':
+        _NARROW,
+    'results/score/shown.py: table.add_column("value", justify="right", no_wrap=True): True '
+    '-> False':
+        _NARROW,
+    'results/score/shown.py: table.add_column("unit", no_wrap=True): True -> False':
+        _NARROW,
+    'results/score/shown.py: table.add_column(heading, justify="left" if place < left else '
+    '"right", no_wrap=True,: True -> False':
+        _NARROW,
+    'results/score/shown.py: table.add_column(heading, overflow="fold", no_wrap=heading == '
+    '"metric"): heading == \'metric\' -> heading != \'metric\'':
+        _NARROW,
+    'results/score/shown.py: } for one in scored], console.file, indent=1, allow_nan=False): '
+    '1 -> 2':
+        "how far the lines are indented",
+    'results/score/shown.py: return "\\n".join(textwrap.wrap(metric.name.replace("_", " "), '
+    '10)): 10 -> 11':
+        _LIMIT,
+    'results/score/shown.py: if max(map(len, groups.values()), default=0) < 2:: 0 -> 1':
+        _EMPTY,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 50 -> 51": _WAIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: 1000000 -> 1000001":
@@ -91,7 +120,7 @@ EQUIVALENT = {
         "times and 0.1 s are no binary fractions: only rounding makes them equal",
 }
 # Arguments that only forbid: what they would catch isn't done.
-FORBIDDING = {"frozen", "eq", "strict"}
+FORBIDDING = {"frozen", "eq", "strict", "allow_nan"}
 # So many times longer than without a defect is endless, and thereby found.
 ENDLESS = 5
 # What tests and modules import of others.

@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.words import for_spreadsheet, plain
@@ -143,8 +144,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[
     keys, pooled = unpooled([one.settings for one in scored], asked, pool)
     groups = grouped([(one.settings, one) for one in scored], keys)
     if pooled:
-        console.print(f"A line is pooled over {', '.join(map(harmless, pooled))}.", markup=False,
-                      highlight=False)
+        console.print(Text(f"A line is pooled over {', '.join(map(harmless, pooled))}."))
     for name in names:
         numbers = {key: [value for one in members
                          if (value := ranked(one.values[name])) is not None]
@@ -158,7 +158,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[
                           f"{len(values)}/{len(groups[key])}", *_cells(metric, values))
         console.print(table)
         for line in _comparisons(keys, numbers):
-            console.print(f"  {line}", highlight=False, markup=False)
+            console.print(Text(f"  {line}"))
 
 
 def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:

@@ -144,6 +144,17 @@ def test_score_by_groups_pools_what_it_is_asked_to_and_says_so(
     assert ["codel", "6/6"] in [line.split()[:2] for line in out.splitlines()]
 
 
+def test_score_by_groups_pools_all_that_is_not_asked_for(
+    repeated: list[str], capsys: Capture
+) -> None:
+    """--pool all names no setting."""
+    assert main(["score", "--by", "aqm", "--pool", "all", "--metrics",
+                 "latency_loaded_mean_ms", *repeated]) == 0
+    out = capsys.readouterr().out
+    assert "A line is pooled over " in out
+    assert ["codel", "6/6"] in [line.split()[:2] for line in out.splitlines()]
+
+
 def test_score_by_groups_of_single_runs_has_no_statistics(capsys: Capture) -> None:
     """A run each: their order is all there is, and no delta of 1 makes more of it."""
     assert main(["score", "--by", "aqm", "--metrics", "latency_loaded_mean_ms",
@@ -169,6 +180,7 @@ def test_lost_percentile_is_worse_than_any_in_groups(tmp_path: Path, capsys: Cap
     ([], "which files?"), (["nowhere"], "nowhere: not found"),
     (["--metrics", "x", str(RUNS)], "unknown metric 'x'"),
     (["--by", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
+    (["--by", "aqm", "--pool", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
     (["--by", "aqm", "--format", "csv", str(RUNS)], "--by makes a table"),
 ])
 def test_score_names_a_mistake_in_one_line(words: list[str], why: str, capsys: Capture) -> None:
@@ -249,3 +261,17 @@ def test_setting_of_a_strangers_file_cant_steer_the_terminal(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "?[2J[red]x" in out
+
+
+def test_setting_of_a_strangers_file_is_shown_as_it_is_where_runs_are_compared(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """What rich would take for a colour stays, beside each test, too."""
+    for seed in range(4):
+        path = changed(tmp_path / f"{seed}.flent.gz", "codel" if seed < 2 else "pie", 50, seed)
+        whole = json.loads(gzip.decompress(path.read_bytes()))
+        whole["metadata"]["AQM"]["requested"]["router_model"] = "[red]x"
+        path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    words = ["score", "--metrics", "latency_loaded_mean_ms", str(tmp_path), "--by"]
+    assert main([*words, "aqm,router_model", "--pool", "all"]) == 0
+    assert "aqm, router_model [red]x: Kruskal-Wallis" in capsys.readouterr().out
