@@ -20,16 +20,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base.errors import LabError
+from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.base.paths import cache_to_write, resource_dir
-from flent_aqm.setup.kernel import recipe
-from flent_aqm.setup.kernel.tree import NOTES
+from flent_aqm.setup.kernel import patching, recipe
+from flent_aqm.setup.kernel.build import ARCHITECTURE
+from flent_aqm.setup.kernel.tree import NOTES, Tree
+from flent_aqm.testbed import virtual
 from flent_aqm.testbed.virtual import Lab
 
 CODE = Path(__file__).parents[2] / "own_code"
@@ -219,3 +222,31 @@ def test_a_file_that_does_not_compile_is_told_by_its_first_error(
     assert "'limt' undeclared" in done.stderr.splitlines()[-1]
     assert "kernel-build.log" in done.stderr.splitlines()[-1]
     assert "sch_faulty.c" in run("flent-aqm", "kernel", "list").stdout
+
+
+def test_queue_that_an_older_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything boots. The kernel is a stand-in: another one takes minutes to build."""
+    older = SimpleNamespace(version="6.12.117", kinds={"fq_codel"}, absent_kinds={"dualpi2"})
+    monkeypatch.setattr(virtual, "find_named", lambda _name: older)
+    stock = virtual.VirtualTestbed().kernel("stock")
+    asked = {"kernel": "lts", "aqm": "dualpi2"}
+    with pytest.raises(ConfigError, match=r"aqm: dualpi2: the kernel lts, Linux 6\.12\.117, has no "
+                                          "dualpi2"):
+        Lab(Scenario.from_settings(asked), ["true"], kernel=stock)
+    Lab(Scenario.from_settings({**asked, "aqm": "fq_codel"}), ["true"], kernel=stock)
+
+
+@pytest.mark.parametrize("graft", sorted(recipe.GRAFTS.iterdir()), ids=lambda path: path.stem)
+def test_graft_fits_the_architecture_of_set_ups_kernel(graft: Path, tmp_path: Path) -> None:
+    """Of its patch, what changes arch/; the rest needs the older source."""
+    source = recipe.stock_source()
+    kept = cache_to_write() / "trees" / (f"{source.package}_{source.version}" if source else "-")
+    if not (kept / NOTES).is_dir():
+        pytest.skip(f"set-up has kept no source in {kept}; flent-aqm kernel build makes it")
+    tree = Tree(tmp_path)
+    for folder in ARCHITECTURE:
+        tree.graft(folder, Tree(kept))
+    files = re.split(rb"(?m)^(?=--- a/)", graft.read_bytes())
+    of_arch = b"".join(one for one in files if one.startswith(b"--- a/arch/"))
+    assert of_arch.count(b"--- a/") > 10
+    patching.apply_own(tmp_path, graft.name, of_arch, keep=tree.keep)
