@@ -7,12 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from flent_aqm.asked.link.plan import link_plans
 from flent_aqm.asked.scenario import Scenario
-
-if TYPE_CHECKING:
-    from flent_aqm.asked.link.plan import LinkPlan
 
 FOLDER = "link"
 # The modem's device that sends each way.
@@ -20,21 +17,11 @@ _DEVICES = {"down": "lan", "up": "wan"}
 _COUNTER = re.compile(r"([a-z_]+)=([0-9]{1,20})")
 
 
-def _plans(scenario: Scenario) -> Mapping[str, LinkPlan]:
-    """Return the plan of either direction. What lays links out is imported where one is given:
-    numpy takes as long as half a boot."""
-    if not scenario.has_link:
-        return {}
-    from flent_aqm.asked.link.plan import link_plans
-
-    return link_plans(scenario)
-
-
 def links(folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
     """Write a scenario's schedules into the lab's folder, and return the guest's variables for
     them; none without. Raises ConfigError for a trace that can't be played."""
     found = {}
-    for way, plan in _plans(scenario).items():
+    for way, plan in link_plans(scenario).items():
         if plan.schedule is not None:
             (folder / FOLDER).mkdir(exist_ok=True)
             (folder / FOLDER / way).write_bytes(plan.schedule.packed())
@@ -48,7 +35,7 @@ def report(scenario: Scenario, counted: str) -> dict[str, Mapping[str, object]]:
     lines = {words[0]: words[1:] for words in map(str.split, counted.splitlines()) if words}
     return {way: {**plan.about,
                   "counters": counters(lines.get(_DEVICES[way], []))}
-            for way, plan in _plans(scenario).items()}
+            for way, plan in link_plans(scenario).items()}
 
 
 def counters(words: Iterable[str]) -> dict[str, int]:

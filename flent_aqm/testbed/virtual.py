@@ -12,6 +12,7 @@ from typing import Any
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.kernel import STOCK
+from flent_aqm.asked.link.plan import refuse_link_that_ends
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model
@@ -23,7 +24,7 @@ from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
 from flent_aqm.setup.kernel.locate import Kernel, kernel_called
-from flent_aqm.setup.kernel.named import find_named
+from flent_aqm.setup.kernel.named import NamedKernel, find_named
 from flent_aqm.testbed.complaints import first_complaint, hang, leak
 from flent_aqm.testbed.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.testbed.hang import busy_addresses
@@ -165,23 +166,24 @@ def _on_one_core() -> list[str]:
 def _check_has(scenario: Scenario) -> None:
     """Refuse a queue that the kernel doesn't have, and NAT where it can't be done. Raise
     ConfigError, or ToolMissing."""
+    kernel = None if scenario.kernel == STOCK else find_named(scenario.kernel)
     if scenario.topology != DUMBBELL and parse_topology("topology", scenario.topology).nat:
-        _check_can_nat(scenario)
-    if scenario.kernel == STOCK:
+        _check_can_nat(scenario, kernel)
+    if kernel is None:
         return
-    kernel = find_named(scenario.kernel)
+    kinds, absent = kernel.kinds, kernel.absent_kinds
     for name in scenario.queues:
-        if queue_of(name).foreign and name not in kernel.kinds:
+        if queue_of(name).foreign and name not in kinds:
             raise ConfigError(f"aqm: the kernel {scenario.kernel} has no queue {name!r}"
-                              f"{did_you_mean(name, {*QUEUES, *kernel.kinds})}")
-        if queue_of(name).kind in kernel.absent_kinds:
+                              f"{did_you_mean(name, {*QUEUES, *kinds})}")
+        if queue_of(name).kind in absent:
             raise ConfigError(f"aqm: {name}: the kernel {scenario.kernel}, Linux "
                               f"{kernel.version}, has no {queue_of(name).kind}")
 
 
-def _check_can_nat(scenario: Scenario) -> None:
-    if scenario.kernel == STOCK or not find_named(scenario.kernel).can_nat:
-        whose = "the lab's own kernel" if scenario.kernel == STOCK else f"kernel {scenario.kernel}"
+def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
+    if kernel is None or not kernel.can_nat:
+        whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.kernel}"
         raise ConfigError(f"topology: {scenario.topology}: {whose} can't translate addresses; "
                           "build one that can, flent-aqm kernel build nat --config nat, and give "
                           "kernel = nat")
@@ -208,10 +210,7 @@ class VirtualTestbed:
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.kernel)
             _check_has(scenario)
-            if scenario.has_link:
-                from flent_aqm.asked.link.plan import refuse_link_that_ends
-
-                refuse_link_that_ends(scenario, length_s)
+            refuse_link_that_ends(scenario, length_s)
         return []
 
     def prepare(self) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -155,8 +156,7 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
         path.parent.mkdir(exist_ok=True)
         shutil.rmtree(path, ignore_errors=True)
         fresh = work / "tree"
-        like = next(filter(lambda each: (each / NOTES).is_dir(), _others(cache, origin, path)),
-                    None)
+        like = _first_kept(_others(cache, origin, path))
         if like is not None:
             progress.step(f"copying the source from {like}")
             # with the times, by which make goes
@@ -179,13 +179,17 @@ def _others(cache: Path, origin: Origin, path: Path) -> list[Path]:
                                 SYSTEM_CACHE / "trees" / origin.folder) if place != path]
 
 
+def _first_kept(folders: Iterable[Path]) -> Path | None:
+    return next((folder for folder in folders if (folder / NOTES).is_dir()), None)
+
+
 def _graft(cache: Path, tree: Tree, graft: Graft, work: Path, progress: Progress) -> None:
     """Give an old kernel the architecture of a newer one, from whose kept tree it is taken."""
     origin = DebianOrigin(cache, DebianArchive(cache), graft.donor)
-    folders = (cache / "trees" / origin.folder, SYSTEM_CACHE / "trees" / origin.folder)
-    donor = next((Tree(folder) for folder in folders if (folder / NOTES).is_dir()), None)
-    if donor is None:
-        donor = _kept_tree(cache, origin, recipe.current_recipe(graft.donor), work, progress)
+    # Only read: it may be the machine's.
+    kept = _first_kept(base / "trees" / origin.folder for base in (cache, SYSTEM_CACHE))
+    donor = Tree(kept) if kept is not None else _kept_tree(
+        cache, origin, recipe.current_recipe(graft.donor), work, progress)
     for folder in ARCHITECTURE:
         tree.graft(folder, donor)
     name, content = graft.patch

@@ -133,25 +133,15 @@ def test_score_by_groups_compares_where_all_else_is_alike(
     assert alone[-2:] == ["-", "-"]
 
 
+@pytest.mark.parametrize("pool", ["rate", "all"])
 def test_score_by_groups_pools_what_it_is_asked_to_and_says_so(
-    repeated: list[str], capsys: Capture
+    pool: str, repeated: list[str], capsys: Capture
 ) -> None:
-    """--pool names what runs of a line may differ in."""
-    assert main(["score", "--by", "aqm", "--pool", "rate", "--metrics",
+    """--pool names what runs of a line may differ in, or all that is not asked for."""
+    assert main(["score", "--by", "aqm", "--pool", pool, "--metrics",
                  "latency_loaded_mean_ms", *repeated]) == 0
     out = capsys.readouterr().out
     assert "A line is pooled over rate_mbps." in out
-    assert ["codel", "6/6"] in [line.split()[:2] for line in out.splitlines()]
-
-
-def test_score_by_groups_pools_all_that_is_not_asked_for(
-    repeated: list[str], capsys: Capture
-) -> None:
-    """--pool all names no setting."""
-    assert main(["score", "--by", "aqm", "--pool", "all", "--metrics",
-                 "latency_loaded_mean_ms", *repeated]) == 0
-    out = capsys.readouterr().out
-    assert "A line is pooled over " in out
     assert ["codel", "6/6"] in [line.split()[:2] for line in out.splitlines()]
 
 

@@ -53,12 +53,18 @@ def run(*words: object, cwd: Path | None = None,
 
 
 @pytest.fixture(scope="module")
-def kernel() -> Iterator[str]:
-    """The kernel's name."""
+def kept() -> Path:
+    """The source of set-up's kernel, with its objects."""
     source = recipe.stock_source()
-    kept = cache_to_write() / "trees" / (f"{source.package}_{source.version}" if source else "-")
-    if not (kept / NOTES).is_dir():
-        pytest.skip(f"set-up has kept no objects in {kept}; flent-aqm kernel build makes them")
+    folder = cache_to_write() / "trees" / (f"{source.package}_{source.version}" if source else "-")
+    if not (folder / NOTES).is_dir():
+        pytest.skip(f"set-up has kept no objects in {folder}; flent-aqm kernel build makes them")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kernel(kept: Path) -> Iterator[str]:
+    """The kernel's name."""
     build = ("flent-aqm", "kernel", "build", NAME, "--qdisc", CODE / "sch_headdrop.c",
              CODE / "sch_faulty.c", "--tcp", CODE / "tcp_halfreno.c", "--tc", CODE / "q_headdrop.c")
     done = run(*build)
@@ -233,16 +239,13 @@ def test_queue_that_an_older_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyP
     with pytest.raises(ConfigError, match=r"aqm: dualpi2: the kernel lts, Linux 6\.12\.117, has no "
                                           "dualpi2"):
         Lab(Scenario.from_settings(asked), ["true"], kernel=stock)
-    Lab(Scenario.from_settings({**asked, "aqm": "fq_codel"}), ["true"], kernel=stock)
+    Lab(Scenario.from_settings({**asked, "aqm": "fq_codel"}), ["true"], kernel=stock).close()
 
 
 @pytest.mark.parametrize("graft", sorted(recipe.GRAFTS.iterdir()), ids=lambda path: path.stem)
-def test_graft_fits_the_architecture_of_set_ups_kernel(graft: Path, tmp_path: Path) -> None:
+def test_graft_fits_the_architecture_of_set_ups_kernel(
+        graft: Path, kept: Path, tmp_path: Path) -> None:
     """Of its patch, what changes arch/; the rest needs the older source."""
-    source = recipe.stock_source()
-    kept = cache_to_write() / "trees" / (f"{source.package}_{source.version}" if source else "-")
-    if not (kept / NOTES).is_dir():
-        pytest.skip(f"set-up has kept no source in {kept}; flent-aqm kernel build makes it")
     tree = Tree(tmp_path)
     for folder in ARCHITECTURE:
         tree.graft(folder, Tree(kept))

@@ -143,7 +143,7 @@ def test_topology_with_nat_is_refused_without_iptables(monkeypatch: pytest.Monke
 @pytest.mark.lab
 def test_topology_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the failed program said, and whose network it was."""
-    monkeypatch.setattr(virtual, "_check_can_nat", lambda _scenario: None)
+    monkeypatch.setattr(virtual, "_check_can_nat", lambda _scenario, _kernel: None)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     with Lab(Scenario.from_settings({"topology": "clients:2+nat"}), ["true"],
              kernel=VirtualTestbed().kernel("stock")) as lab, \
