@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosedError
@@ -19,12 +22,42 @@ SPEC_FIELDS = {
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
-def test_message_size_doubles_once_it_is_a_sixteenth_of_what_was_sent(
-    server: RunningServer,
-) -> None:
+@dataclass(frozen=True)
+class Download:
+    """A whole one: its messages, what the server logged of it, and both ends of the connection
+    (client and server, IP:PORT); how it was closed."""
+
+    messages: Sequence[str | bytes]
+    logged: dict[str, Any]
+    client: str
+    server: str
+    close_code: int | None
+    server_closed_first: bool | None
+
+    @property
+    def measurements(self) -> list[dict[str, Any]]:
+        return [json.loads(message) for message in self.messages if isinstance(message, str)]
+
+
+@pytest.fixture(scope="module")
+def download() -> Download:
+    """Half a second of as much as goes over loopback, which is work for both processors: once
+    for all tests that look at a whole download."""
+    server = RunningServer("--duration", "0.5", "--no-tls")
+    try:
+        with server.connect("download") as client:
+            local, port = client.local_address[:2]
+            messages = list(client)
+        return Download(
+            messages, server.next_log(), f"{local}:{port}", f"127.0.0.1:{server.port}",
+            client.close_code, client.protocol.close_rcvd_then_sent)
+    finally:
+        server.stop()
+
+
+def test_message_size_doubles_once_it_is_a_sixteenth_of_what_was_sent(download: Download) -> None:
     """From 8 KiB by the specification's rule, up to 1 MiB and never above."""
-    with server.connect("download") as client:
-        sizes = [len(message) for message in client if isinstance(message, bytes)]
+    sizes = [len(message) for message in download.messages if isinstance(message, bytes)]
     expected, sent = 1 << 13, 0
     for size in sizes:
         assert size == expected
@@ -32,29 +65,24 @@ def test_message_size_doubles_once_it_is_a_sixteenth_of_what_was_sent(
         if expected < 1 << 20 and expected <= sent / 16:
             expected *= 2
     assert max(sizes) == 1 << 20
-    assert server.next_log()["bytes"] == sum(sizes)
+    assert download.logged["bytes"] == sum(sizes)
 
 
-def test_payload_is_random(server: RunningServer) -> None:
+def test_payload_is_random(download: Download) -> None:
     """Nothing on the path can make a load smaller by compression."""
-    with server.connect("download") as client:
-        message = next(iter(client))
-    assert len(set(message)) == 256
+    assert len(set(download.messages[0])) == 256
 
 
-def test_measurements_have_the_fields_of_the_specification(server: RunningServer) -> None:
+def test_measurements_have_the_fields_of_the_specification(download: Download) -> None:
     """Each names both ends, the origin and the test; counters and times grow."""
-    with server.connect("download") as client:
-        local, port = client.local_address[:2]
-        messages = list(client)
-    seen = [json.loads(message) for message in messages if isinstance(message, str)]
+    seen = download.measurements
     # Half a second with ten measurements a second; a busy machine may skip some.
     assert 1 <= len(seen) <= 5
     for one in seen:
         assert one["Origin"] == "server"
         assert one["Test"] == "download"
-        assert one["ConnectionInfo"]["Client"] == f"{local}:{port}"
-        assert one["ConnectionInfo"]["Server"] == f"127.0.0.1:{server.port}"
+        assert one["ConnectionInfo"]["Client"] == download.client
+        assert one["ConnectionInfo"]["Server"] == download.server
         assert one["ConnectionInfo"]["StartTime"].endswith("Z")
         assert set(one["TCPInfo"]) <= SPEC_FIELDS
         assert {"RTT", "MinRTT", "BytesAcked", "BytesSent", "ElapsedTime"} <= set(one["TCPInfo"])
@@ -64,33 +92,28 @@ def test_measurements_have_the_fields_of_the_specification(server: RunningServer
     assert times == sorted(set(times))
     assert times[-1] >= 500_000
     # The last one is the summary: nothing of the load comes behind it.
-    assert isinstance(messages[-1], str)
-    line = server.next_log()
+    assert isinstance(download.messages[-1], str)
+    line = download.logged
     assert line["bytes"] == seen[-1]["AppInfo"]["NumBytes"]
     assert line["uuid"] == seen[-1]["ConnectionInfo"]["UUID"]
     assert round(line["seconds"] * 1e6) == pytest.approx(times[-1], abs=2)
 
 
-def test_download_ends_by_close_frame_of_the_server(server: RunningServer) -> None:
+def test_download_ends_by_close_frame_of_the_server(download: Download) -> None:
     """Normal closure, begun by the server when the time is over."""
-    with server.connect("download") as client:
-        for _ in client:
-            pass
-        assert client.close_code == 1000
-        assert client.protocol.close_rcvd_then_sent is True
+    assert download.close_code == 1000
+    assert download.server_closed_first is True
 
 
-def test_bbr_is_used_where_the_kernel_has_it(server: RunningServer) -> None:
+def test_bbr_is_used_where_the_kernel_has_it(download: Download) -> None:
     """Its state is then part of every measurement, and the log names what was used."""
-    with server.connect("download") as client:
-        seen = [json.loads(message) for message in client if isinstance(message, str)]
-    used = server.next_log()["congestion_control"]
+    used = download.logged["congestion_control"]
     if "bbr" in AVAILABLE.read_text().split():
         assert used == "bbr"
-        assert all(one["BBRInfo"]["BW"] > 0 for one in seen)
+        assert all(one["BBRInfo"]["BW"] > 0 for one in download.measurements)
     else:
         assert used != "bbr"
-        assert not any("BBRInfo" in one for one in seen)
+        assert not any("BBRInfo" in one for one in download.measurements)
 
 
 def test_unknown_congestion_control_falls_back_to_the_default(start_server: StartServer) -> None:

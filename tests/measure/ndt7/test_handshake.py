@@ -71,7 +71,7 @@ def test_query_becomes_metadata_with_first_of_duplicates() -> None:
 
 def test_query_stands_in_the_log_line(server: RunningServer) -> None:
     """The server stores what the client says about itself."""
-    with server.connect("download", "?client_name=me&client_version=1") as client:
+    with server.connect("upload", "?client_name=me&client_version=1") as client:
         for _ in client:
             pass
     assert server.next_log()["client_metadata"] == {"client_name": "me", "client_version": "1"}
