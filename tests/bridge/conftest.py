@@ -249,3 +249,14 @@ def either(request: pytest.FixtureRequest) -> Env:
 def fresh(tmp_path: Path) -> Env:
     """An environment of this test's own, with stock Flent."""
     return new_env(tmp_path / "env")
+
+
+@pytest.fixture
+def own_installed(fresh: Env, installed: Env) -> Env:
+    """An environment of this test's own, with this package in it: what pip made of the wheel in
+    `installed` is copied, as pip takes a second."""
+    for path in installed.site.iterdir():
+        if not path.is_symlink() and not (fresh.site / path.name).exists():
+            copy = shutil.copytree if path.is_dir() else shutil.copy2
+            copy(path, fresh.site / path.name)
+    return fresh

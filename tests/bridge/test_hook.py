@@ -13,6 +13,9 @@ from .conftest import Env
 
 MODULES = "import sys; print(*sorted(sys.modules))"
 HOOK = {"flent_aqm", "flent_aqm.bridge", "flent_aqm.bridge.hook"}
+# Loads Flent, its settings and one definition; --list-tests, which loads all of them, takes three
+# times as long.
+PLOTS_OF_RRUL = ("rrul", "--list-plots")
 HAS_RUNNER = "import flent.runners as r; print(r.get('aqm_probe').__name__)"
 
 
@@ -46,19 +49,21 @@ def test_guest_when_flent_is_loaded_imports_nothing_of_the_sweep(installed: Env)
 
 
 def test_disable_switch_when_set_gives_stock_flent(stock: Env, installed: Env) -> None:
-    """With FLENT_AQM_DISABLE=1 the list of tests is the stock one, with 0 it is ours."""
-    lists = {value: installed.run("flent", "--list-tests", environ={"FLENT_AQM_DISABLE": value}).out
-             for value in ("1", "0")}
-    assert lists["1"] == stock.run("flent", "--list-tests").out
-    assert "aqm_probe" in lists["0"]
+    """With FLENT_AQM_DISABLE=1 the list of tests is the stock one; with 0, ours are known."""
+    listed = installed.run("flent", "--list-tests", environ={"FLENT_AQM_DISABLE": "1"}).out
+    assert listed == stock.run("flent", "--list-tests").out
+    for value, known in (("1", False), ("0", True)):
+        ended = installed.run("flent", "aqm_probe", "--list-plots",
+                              environ={"FLENT_AQM_DISABLE": value})
+        assert ("Available plots for test 'aqm_probe'" in ended.out) is known
 
 
-def test_start_file_when_package_is_gone_is_silent(fresh: Env, wheel: Path) -> None:
+def test_start_file_when_package_is_gone_is_silent(own_installed: Env) -> None:
     """A left-over flent_aqm.pth harms neither Python nor Flent."""
-    fresh.install(wheel)
-    shutil.rmtree(fresh.site / "flent_aqm")
-    assert "flent_aqm" not in fresh.code(MODULES)
-    ended = fresh.run("flent", "--list-tests")
+    assert "flent_aqm" in own_installed.code(MODULES)
+    shutil.rmtree(own_installed.site / "flent_aqm")
+    assert "flent_aqm" not in own_installed.code(MODULES)
+    ended = own_installed.run("flent", *PLOTS_OF_RRUL)
     assert (ended.status, ended.err) == (0, "")
 
 
@@ -69,7 +74,7 @@ def test_start_file_when_editable_checkout_is_gone_is_silent(
     fresh.install(own_checkout, "-e")
     shutil.rmtree(own_checkout)
     assert "flent_aqm" not in fresh.code(MODULES)
-    ended = fresh.run("flent", "--list-tests")
+    ended = fresh.run("flent", *PLOTS_OF_RRUL)
     assert (ended.status, ended.err) == (0, "")
 
 
@@ -94,15 +99,12 @@ def test_install_when_flent_is_loaded_already_patches_it(installed: Env) -> None
     assert printed.strip() == "AqmProbeRunner"
 
 
-def test_patch_when_it_fails_gives_one_warning_and_flent_goes_on(
-    fresh: Env, wheel: Path
-) -> None:
+def test_patch_when_it_fails_gives_one_warning_and_flent_goes_on(own_installed: Env) -> None:
     """A defect of ours costs the user our features, not Flent."""
-    fresh.install(wheel)
-    (fresh.site / "flent_aqm/bridge/settings_patch.py").write_text("1 / 0\n")
-    ended = fresh.run("flent", "--list-tests")
+    (own_installed.site / "flent_aqm/bridge/settings_patch.py").write_text("1 / 0\n")
+    ended = own_installed.run("flent", *PLOTS_OF_RRUL)
     assert ended.status == 0
-    assert "  rrul " in ended.out
+    assert "Available plots for test 'rrul'" in ended.out
     assert len(ended.err.splitlines()) == 1
     assert "flent.settings stays as it is: ZeroDivisionError" in ended.err
 
@@ -143,11 +145,10 @@ def test_runner_when_its_module_is_imported_first_is_found(installed: Env) -> No
     assert printed.strip() == "AqmProbeRunner"
 
 
-def test_tables_when_missing_are_empty(fresh: Env, wheel: Path) -> None:
+def test_tables_when_missing_are_empty(own_installed: Env) -> None:
     """Without a table of runners Flent has its own ones."""
-    fresh.install(wheel)
-    (fresh.site / "flent_aqm/measure/runners/all_runners.py").unlink()
-    printed = fresh.code(
+    (own_installed.site / "flent_aqm/measure/runners/all_runners.py").unlink()
+    printed = own_installed.code(
         "from flent_aqm.bridge.tables import table; import flent.runners as r\n"
         "print(table('runner'), r.get('ping').__name__)")
     assert printed == "{} PingRunner\n"

@@ -6,8 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-from collections.abc import Callable
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -45,22 +43,21 @@ def write_data(path: Path, **metadata: object) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stock_list(stock: Env) -> Callable[[tuple[str, ...]], set[str]]:
-    """stock_list(command): the tests that a Flent without us lists, asked once."""
-    return cache(lambda command: listed(stock.run(*command, "--list-tests").out))
+def stock_list(stock: Env) -> set[str]:
+    """The tests that a Flent without us lists."""
+    return listed(stock.flent("--list-tests").out)
 
 
 @pytest.mark.parametrize("command", [("flent",), ("python", "-m", "flent")], ids=" ".join)
 def test_list_when_asked_for_has_stock_tests_and_ours(
-    command: tuple[str, ...], either: Env, stock_list: Callable[[tuple[str, ...]], set[str]]
+    command: tuple[str, ...], either: Env, stock_list: set[str]
 ) -> None:
     """--list-tests shows ours among the stock ones, and none of those is gone."""
     ended = either.run(*command, "--list-tests")
-    stock_names = stock_list(command)
     assert (ended.status, ended.err) == (0, "")
-    assert stock_names | {"aqm_probe"} <= listed(ended.out)
+    assert stock_list | {"aqm_probe"} <= listed(ended.out)
     assert "Probe of the bridge's own tests" in ended.out
-    assert {"rrul", "ping"} <= stock_names
+    assert {"rrul", "ping"} <= stock_list
 
 
 @pytest.mark.parametrize("command", [("flent",), ("python", "-m", "flent")], ids=" ".join)
@@ -134,10 +131,10 @@ def test_unknown_name_when_in_data_file_is_reported_as_by_flent(
 @pytest.fixture(scope="module")
 def besieged(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Env:
     """An environment with this package, and files named evil all around its two folders of
-    tests. Whoever executes one of them makes the file that $MARKER names."""
+    tests. Whoever executes one of them makes a file `executed` in the environment."""
     env = new_env(tmp_path_factory.mktemp("besieged") / "env")
     env.install(wheel)
-    evil = "import os\nopen(os.environ['MARKER'], 'w').close()\n"
+    evil = f"open({str(env.path / 'executed')!r}, 'w').close()\n"
     stock = (env.site / "flent").resolve()
     # Flent's folder becomes a copy, so that evil files can be put around it.
     (env.site / "flent").unlink()
@@ -156,17 +153,17 @@ def test_hostile_name_when_in_data_file_is_refused(
     name: str, besieged: Env, tmp_path: Path
 ) -> None:
     """No NAME executes a file outside the two folders: not beside, above, below, absolute."""
-    marker = {"MARKER": str(tmp_path / "executed")}
+    executed = besieged.path / "executed"
     data = write_data(tmp_path / "x.flent.gz", NAME=name.format(evil=besieged.path.parent))
-    ended = besieged.run("flent", data, "-f", "summary", cwd=tmp_path, environ=marker)
-    assert not (tmp_path / "executed").exists()
+    ended = besieged.flent(data, "-f", "summary", cwd=tmp_path)
+    assert not executed.exists()
     assert len(ended.err.splitlines()) == 1
     assert "not the plain name of a test" in ended.err
     # The same files are executed by a Flent without us, else this test proves nothing.
     if name != "../tests/rrul":
-        besieged.run("flent", data, "-f", "summary", cwd=tmp_path,
-                     environ={**marker, "FLENT_AQM_DISABLE": "1"})
-        assert (tmp_path / "executed").exists()
+        besieged.flent(data, "-f", "summary", cwd=tmp_path, environ={"FLENT_AQM_DISABLE": "1"})
+        assert executed.exists()
+        executed.unlink()
 
 
 def test_hostile_output_when_in_data_file_writes_nothing(
