@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy
-from scipy import stats
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.data_file import DataFile, a_number
@@ -153,6 +152,8 @@ def deviation(mbps: Sequence[float]) -> str:
     mean, freedom = float(numpy.mean(mbps)), len(mbps) - 1
     if freedom < 2:
         return _span(mbps, "{:.0f}")
+    from scipy import stats
+
     sd = float(numpy.std(mbps, ddof=1))
     low, high = (sd * math.sqrt(freedom / stats.chi2.ppf(share, freedom))
                  for share in (0.975, 0.025))

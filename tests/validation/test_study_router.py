@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from scipy import stats
 
 from flent_aqm.asked.router_model import with_parameters
 from flent_aqm.base.errors import ConfigError
@@ -32,6 +31,8 @@ def test_each_router_of_the_batch_has_its_words() -> None:
 def test_deviation_has_the_interval_of_the_chi_square_distribution() -> None:
     """Of four values with a standard deviation of 1, by the textbook's formula."""
     text = study_router.deviation([100 - 1.5 ** 0.5, 100.0, 100.0, 100 + 1.5 ** 0.5])
+    from scipy import stats  # takes a second, which every worker would spend on collecting
+
     low, high = ((3 / stats.chi2.ppf(share, 3)) ** 0.5 for share in (0.975, 0.025))
     found = re.fullmatch(r"100, sd 1\.0 \(([0-9.]+)\W([0-9.]+)\)", text)
     assert found, text

@@ -9,7 +9,6 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.percentiles import of_any, percentile, percentile_or_lost
@@ -73,6 +72,8 @@ def test_percentile_is_numpys_or_lost_and_never_no_number(
 @pytest.mark.parametrize("size", [1, 7, 19, 20, 41, 1000])
 def test_trimmed_means_are_scipys(size: int) -> None:
     """One-sided as RPM has it, and the interquartile mean; shares that don't fit whole values."""
+    from scipy import stats  # takes a second, which every worker would spend on collecting
+
     values = numpy.random.default_rng(1).exponential(20.0, size)
     assert trimmed_mean(values, highest=0.05) == pytest.approx(
         stats.trim1(values, 0.05, tail="right").mean())
