@@ -23,6 +23,8 @@ STEP_S = 0.25
 # are chance.
 START_UP_S = 2.0
 FEWEST_STEPS = 20
+# Times of the epoch are floats 0.24 µs apart. A last step that is whole but for that counts.
+ROUNDING_S = 1e-6
 
 
 def synchronisation(run: Run, direction: str) -> float:
@@ -47,7 +49,7 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
         raise NotAvailable("a flow's throughput over time is not known")
     spans = [told_window(flow) for flow in flows]
     start_s = max(one.start_s for one in spans) + START_UP_S
-    steps = int((min(one.end_s for one in spans) - start_s) / STEP_S + 1e-9)
+    steps = int((min(one.end_s for one in spans) - start_s + ROUNDING_S) / STEP_S)
     if steps < FEWEST_STEPS:
         raise NotAvailable(f"all flows run together for less than {FEWEST_STEPS * STEP_S:g} s")
     edges = start_s + numpy.arange(steps + 1) * STEP_S

@@ -67,6 +67,17 @@ def test_synchronisation_sawteeth_in_step_and_in_turn() -> None:
     assert synchronisation(in_turn, "download") < 0.05
 
 
+@pytest.mark.parametrize("apart", [-1, 1])
+def test_synchronisation_is_the_same_when_times_are_rounded_otherwise(apart: int) -> None:
+    """The last step ends with the flow; a float's rounding of that time neither adds nor takes
+    one, which would be 0.01 of the result here."""
+    flows = {f"TCP download {number}": sawtooth(number / 3, 0.2) for number in range(3)}
+    expected = synchronisation(run_of(flows), "download")
+    for flow in flows.values():
+        flow[-1]["t"] += apart * float(numpy.spacing(START_S))
+    assert synchronisation(run_of(flows), "download") == pytest.approx(expected, abs=1e-5)
+
+
 def test_synchronisation_when_flows_hardly_overlap_has_a_reason() -> None:
     """A few steps tell nothing, nor does a flow that never loses."""
     early = [one for one in sawtooth(0, 0.2) if one["t"] < START_S + 6]

@@ -262,7 +262,7 @@ def synchronisation(run, way):
         raise Unknown
     times = [own_time(flow) for flow in flows]
     begin, end = max(a for a, _ in times) + 2, min(b for _, b in times)
-    steps = int((end - begin) / 0.25 + 1e-9)
+    steps = int((end - begin + 1e-6) / 0.25)
     if steps < 20:
         raise Unknown
     falls = []

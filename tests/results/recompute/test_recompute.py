@@ -91,7 +91,7 @@ def disagreements(ours: dict[str, float | None], theirs: dict[str, float | None]
         one, other = ours[name], theirs[name]
         same = one is other if one is None or other is None else (
             # Times of the epoch have steps of 0.24 µs as floats; a correlation of small
-            # differences between steps of 0.25 s makes more of that.
+            # differences between steps of 0.25 s makes up to 1e-5 of that.
             one == pytest.approx(other, rel=1e-6, abs=5e-5 if "synchron" in name else 1e-9))
         if not same:
             found.append(f"{name}: {one} and {other}")
