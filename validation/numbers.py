@@ -264,6 +264,24 @@ def _spread(values: Sequence[float | Unavailable]) -> str:
             f"({digits(known[0])}{DASH}{digits(known[-1])}){of}")
 
 
+GALLERY = ("rrul_line", "rrul_search", "rrul_two", "rrul_ipv6", "rrul_fibre",
+           "rrul_synchronisation", "rrul_cc", "rrul_dctcp", "rrul_two_rtts")
+GALLERY_COLUMNS = {
+    "down": "throughput_download_mbps", "up": "throughput_upload_mbps",
+    "latency idle": "latency_idle_median_ms", "loaded": "latency_loaded_median_ms",
+    "Jain": "fairness_download", "synchronisation": "synchronisation_download"}
+
+
+def rrul_gallery(runs: Sequence[Run]) -> Lines:
+    """Yield a row for each run, in the order of the page's batches."""
+    yield f"| batch | case | {' | '.join(GALLERY_COLUMNS)} |"
+    yield "|" + " --- |" * (len(GALLERY_COLUMNS) + 2)
+    by_place = {(GALLERY.index(str(run.settings["batch"])), run.title): run for run in runs}
+    for (place, case), run in sorted(by_place.items()):
+        cells = [METRICS[name].text(METRICS[name].of(run)) for name in GALLERY_COLUMNS.values()]
+        yield f"| `{GALLERY[place]}` | `{case}` | {' | '.join(cells)} |"
+
+
 PARTS: Mapping[str, Part] = {
     "scores": Part("metrics.md", _batch("scores"), scores),
     "ping_exp": Part("ping-exp.md", _batch("ping_exp"), ping_exp),
@@ -271,6 +289,7 @@ PARTS: Mapping[str, Part] = {
     "rfc7928": Part("rfc7928.md", (*_batch("rfc7928"), "-b", "rfc7928"), rfc7928.lines,
                     rfc7928.picture),
     "study_router": Part("study-again.md", _batch("study_router"), study_router.lines),
+    "rrul_gallery": Part("rrul-gallery.md", _batch("rrul_gallery"), rrul_gallery),
     "spread": Part("reproducibility.md", _batch("spread"), spread),
 }
 
