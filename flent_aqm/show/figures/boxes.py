@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import AQM, RATE
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE
@@ -83,7 +84,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     lost = sum(int(str(row[5])) for row in table.rows) if latency else 0
     most = max((int(str(row[3])) for row in table.rows), default=0)
     return table, [
-        f"{len(rows)} runs, up to {most} a cell", f"{values:,} "
+        f"{counted(len(rows), 'run')}, up to {most} a cell", f"{values:,} "
         + ("probes, every 10 ms" if latency else "results of the tool"),
         *([f"{lost:,} of the probes were lost: slower than any, at the upper edge"]
           if lost else []),

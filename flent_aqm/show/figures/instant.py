@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import AQM, RATE
 from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.numbers import Table
@@ -45,7 +46,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     canvas.suptitle(title, fontsize="large")
     repeated = any(len([row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]) > 1
                    for rate in rates for aqm in grid.aqms)
-    return table, [f"{table.runs} runs; TCP payload per 100 ms in captured headers",
+    return table, [f"{counted(table.runs, 'run')}; TCP payload per 100 ms in captured headers",
                    *(["thin: each run; bold: their median"] if repeated else [])]
 
 

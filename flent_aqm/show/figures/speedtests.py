@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.flows import DIRECTIONS
@@ -41,6 +42,8 @@ WORDS = {NOTHING: "shows no latency", HIDES: "shows less than half of it",
          TELLS: "shows latency under load", ADDS: "shows more than twice of it"}
 TRUTH = {"p5": 5, "median": 50, "p95": 95}
 SIZE_INCH = (15.0, 8.6)
+# What the height is for fewer tests: around the rows, and of each.
+_AROUND_INCH, _ROW_INCH = 1.9, 0.6
 # A share of so much fits in.
 _MOST_SHARE_PCT = 125.0
 
@@ -228,6 +231,7 @@ def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]
     """Draw one page onto a matplotlib figure, title empty for none; gives its numbers and its
     caption. Of runs that repeat each other, the first is shown; of tests those with a run."""
     tests = [one for one in TESTS if any(row.test == one.test for row in rows)]
+    canvas.set_figheight(min(SIZE_INCH[1], _AROUND_INCH + _ROW_INCH * len(tests)))
     aqms = order([str(row.settings[AQM]) for row in rows])
     cells: dict[tuple[str, str], Row] = {}
     for row in rows:
@@ -244,7 +248,7 @@ def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]
             axis.axhline(line - 0.5, color=MISSING, linewidth=1)
     _legend(canvas, aqms, title)
     return _table(cells, tests, aqms), [
-        f"{len(cells)} runs",
+        counted(len(cells), "run"),
         ("bar: the run's own probe under load, 5th to 95th percentile, dash: its mean; cross: "
         "what stood in the router's queue, 95th percentile"),
         ("diamond: latency under load as the test shows it (the worse direction; RPM as 60000 / "

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import HIGHER, LOST, METRICS, Metric, Unavailable, ranked
@@ -90,7 +91,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     _table(canvas, grid, shades, texts)
     canvas.suptitle(title, fontsize="large")
     return table, [
-        f"{table.runs} runs at {rate_mbps:g} Mbit/s, {figure.conditions}",
+        f"{counted(table.runs, 'run')} at {rate_mbps:g} Mbit/s, {figure.conditions}",
         "medians over a cell's runs",
         RPM_CAVEAT,
         "the darker, the worse than the best of its row, on a logarithmic scale",

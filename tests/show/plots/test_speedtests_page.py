@@ -7,6 +7,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from matplotlib.image import imread
 
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
@@ -57,6 +58,9 @@ def test_a_call_has_a_latency_and_late_frames_but_no_share_of_the_line(tmp_path:
     assert row["verdict"] == "; ".join(
         f"late {numbers[f'late_frames_{way}_percent']:.0f} % {word}"
         for way, word in (("download", "down"), ("upload", "up")))
+    # A page of one row is no taller than that takes: one of all tests has 8.6 inches.
+    width, height = imread(table.with_suffix(".png")).shape[1::-1]
+    assert height < width / 5
 
 
 @pytest.mark.parametrize(("shown_ms", "judged"), [
