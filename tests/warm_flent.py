@@ -59,10 +59,15 @@ def run_flent(
     return _run("flent", words, cwd, str(python), os.environ if env is None else env, timeout_s)
 
 
-def run_flent_aqm(*words: str | Path, cwd: Path, timeout_s: float = 300
-                  ) -> subprocess.CompletedProcess[str]:
-    """Run `flent-aqm` with these words in a folder; gives its status and what it printed."""
-    return _run("flent-aqm", words, cwd, sys.executable, os.environ, timeout_s)
+def run_flent_aqm(
+    *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout_s: float = 300,
+) -> subprocess.CompletedProcess[str]:
+    """Run `flent-aqm` with these words in a folder; gives its status and what it printed.
+
+    env: its variables (default: ours).
+    """
+    return _run("flent-aqm", words, cwd, sys.executable, os.environ if env is None else env,
+                timeout_s)
 
 
 def _run(program: str, words: Sequence[str | Path], cwd: Path, python: str,

@@ -26,7 +26,7 @@ from flent import settings
 from flent_aqm.asked.keys import BATCH_KEYS, PARAMETER_PREFIXES, SCENARIO_KEYS, SWEEP_KEYS
 from flent_aqm.commands.table import COMMANDS, fill
 
-from ..warm_flent import run_flent
+from ..warm_flent import run_flent, run_flent_aqm
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -58,6 +58,7 @@ _ELSEWHERE = (
     (r"flent-aqm lab .*mine\.topology", "testbed/lab/test_topologies.py", "topology"),
     (r"flent-aqm lab .*librespeed", "testbed/lab/test_speedtests.py", "librespeed"),
     (r"flent-aqm lab .*ndt7-client", "measure/ndt7/test_crate_client.py", "ndt7-client"),
+    (r"flent-aqm figures results/paper", "show/plots/test_figures.py", '["figures", '),
     (r"flent-aqm browse ", "show/browse/test_browse.py", "browse"),
     (r"flent-aqm verdict ", "results/verdict/test_verdict.py", '"verdict"'),
     (r"flent-aqm replay ", "sweep/replay/test_replay.py", '"replay"'),
@@ -78,15 +79,17 @@ _ELSEWHERE = (
     (r"python -m validation.study", "validation/test_study_router.py", "validation"),
     (r"python -m validation.speedtests", "validation/test_speedtests.py", "validation"),
 )
+_WARM = {"flent": run_flent, "flent-aqm": run_flent_aqm}
 # What stands for names of the reader's.
 _NAMES = {"FILE.flent.gz": "one.flent.gz", "FILE…": "one.flent.gz", "FILES": "one.flent.gz",
           "RESULTS…": "results", "results/speedtests-…": "results/speedtests-1",
-          "results/…": "results/quick-2026-11-21T083614"}
+          "results/speedtests-*": "results/speedtests-1",
+          "results/…": "results/quick-2026-11-21T083614",
+          "results/quick-2026-01-31T120000": "results/quick-2026-11-21T083614"}
 # Folder of results -> golden runs in it. One sweep is whole, of others a file or two do.
 _RESULTS = {"quick-2026-11-21T083614": "batches/quick/*", "ping_exp-1": "batches/ping_exp/*",
             "aqm_sweep-2026-11-21T084045": "batches/quick/ndt7-[cn]*", "rrul_gallery-1":
-            "runs/stock_rrul*", "quick-2026-01-31T120000": "batches/quick/ndt7-c*",
-            "paper-2026-01-31T120000": "batches/quick/ndt7*", "speedtests-1": "speedtests/[cn]*"}
+            "runs/stock_rrul*", "speedtests-1": "speedtests/[cn]*"}
 
 
 @dataclass(frozen=True)
@@ -141,16 +144,30 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def meant(words: str) -> str:
+    """Return a line with names that there are."""
+    for name, real in _NAMES.items():
+        words = words.replace(name, real)
+    return words
+
+
+def split(words: str) -> list[str]:
+    """Return a line's words, quotes and the comment taken off; what stands for the shell alone."""
+    found = shlex.shlex(words, posix=True, punctuation_chars="|&;<>")
+    found.whitespace_split = True
+    return [*found]
+
+
 def run(desk: Path, words: str) -> str:
-    """Run a line in a shell; returns what it printed."""
-    for name, meant in _NAMES.items():
-        words = words.replace(name, meant)
+    """Run a line in a shell, or by forks where it needs none; returns what it printed."""
+    words = meant(words)
     env = {**os.environ, "MPLBACKEND": "Agg",
            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     shell = partial(subprocess.run, cwd=desk, capture_output=True, text=True, check=False, env=env)
-    if re.match(r"flent [^|&;<>]*$", words):
+    if (warm := _WARM.get(words.split()[0])) and not any(word[0] in "|&;<>"
+                                                         for word in split(words)):
         expanded = shell(["bash", "-c", f"printf '%s\\0' {words}"]).stdout.split("\0")
-        done = run_flent(*expanded[1:-1], cwd=desk, env=env)
+        done = warm(*expanded[1:-1], cwd=desk, env=env)
     else:
         done = shell(["bash", "-c", words], input="exit\n")
     # 1: a condition doesn't hold on these files
@@ -162,9 +179,7 @@ def run(desk: Path, words: str) -> str:
                          ids=lambda one: f"{one.where}: {one.line}")
 def test_command_is_one_that_there_is(one: Typed) -> None:
     """Its parser takes its words; what they do is for the tests of each command."""
-    split = shlex.shlex(one.words, posix=True, punctuation_chars="|&;<>")
-    split.whitespace_split = True
-    words = [*itertools.takewhile(lambda word: word[0] not in "|&;<>", split)][1:]
+    words = [*itertools.takewhile(lambda word: word[0] not in "|&;<>", split(one.words))][1:]
     assert words[0] in COMMANDS
     parser = fill(argparse.ArgumentParser(prog=words[0], exit_on_error=False), words[0])
     parser.parse_args(words[1:])
@@ -199,8 +214,11 @@ def test_line_that_is_not_run_here_runs_elsewhere_or_has_a_reason(one: Typed) ->
         assert one.mark, one
 
 
+# Of those that differ by readers' names, or by the order of words that a parser has accepted
+# above, one.
 @pytest.mark.parametrize("words", sorted({
-    one.words for one in TYPED if one.runs and _LOOKS.match(one.words)}))
+    tuple(sorted(split(meant(one.words)))): one.words
+    for one in TYPED if one.runs and _LOOKS.match(one.words)}.values()))
 def test_command_that_looks_at_results(desk: Path, words: str) -> None:
     """Ends well."""
     run(desk, words)

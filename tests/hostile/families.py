@@ -15,12 +15,15 @@ import lzma
 import os
 import random
 import socket
+import struct
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 SUFFIX = ".flent.gz"
@@ -55,11 +58,17 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _changed(change: Callable[[Whole], object], test: str = "iperf3_download") -> Make:
+def _json(whole: Whole) -> bytes:
+    """As Flent writes it; orjson knows neither long numbers nor halves of characters."""
+    return json.dumps(whole).encode()
+
+
+def _changed(change: Callable[[Whole], object], test: str = "iperf3_download",
+             dumps: Callable[[Whole], bytes] = _json) -> Make:
     def make(path: Path) -> None:
         whole = _whole(test)
         change(whole)
-        _write(path, gzip.compress(json.dumps(whole).encode(), 1))
+        _write(path, gzip.compress(dumps(whole), 1))
 
     return make
 
@@ -173,7 +182,7 @@ def sizes() -> Named:
         "warnings": lambda whole: whole["metadata"]["AQM"].update(warnings=["odd"] * 90_000),
     }
     for name, change in many.items():
-        yield name, _changed(change)
+        yield name, _changed(change, dumps=orjson.dumps)  # ten times as fast
     long = "x" * 1_500_000
     for place in ("metadata/NAME", "metadata/TITLE", "metadata/NOTE", "metadata/HOST",
                   "metadata/LOCAL_HOST", "metadata/BATCH_NAME", "metadata/TIME",
@@ -186,7 +195,8 @@ def sizes() -> Named:
                        ("dashes", "-" * 900_000), ("dollars", "$" * 900_000)):
         yield f"note.{name}", _set("metadata/NOTE", text)
 
-        def named(whole: Whole, text: str = text) -> None:
+        # Its end is as much too long, and costs each reader less than what the note has shown.
+        def named(whole: Whole, text: str = text[-5_000_000:]) -> None:
             whole["raw_values"][text] = [sample]
 
         yield f"series.{name}", _changed(named)
@@ -278,6 +288,19 @@ def parameters() -> Named:
             yield f"{key}{number}", _set(f"metadata/TEST_PARAMETERS/{key}", value)
 
 
+def _blanks(mega: int) -> bytes:
+    """A gzip file of so many million blanks: a million is packed, and that repeated."""
+    blanks = b" " * 1_000_000
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    packed = packer.compress(blanks) + packer.flush(zlib.Z_FULL_FLUSH)
+    check = 0
+    for _ in range(mega):
+        check = zlib.crc32(blanks, check)
+    empty_last_block = b"\x03\0"
+    return (b"\x1f\x8b\x08" + b"\0" * 7 + packed * mega + empty_last_block
+            + struct.pack("<LL", check, len(blanks) * mega))
+
+
 def archives() -> Named:
     """gzip and bzip2 files that are cut, damaged, or archives of very much."""
     good = gzip.compress(_text("stock_ping"))
@@ -301,8 +324,8 @@ def archives() -> Named:
             "extra": header + b"\x04" + b"\0" * 6 + b"\xff\xff" + b"x" * 65535 + rest,
             "no_end_of_name": header + b"\x08" + b"\0" * 6 + b"n" * 5_000_000,
             "reserved": header + b"\xe0" + good[4:], "method": b"\x1f\x8b\x07" + good[3:],
-            "bomb": gzip.compress(b" " * 400_000_000, 9), "zlib": zlib.compress(b"{}"),
-            "bomb_in_front": gzip.compress(b" " * 60_000_000) + good,
+            "bomb": _blanks(400), "zlib": zlib.compress(b"{}"),
+            "bomb_in_front": _blanks(60) + good,
             "stored": gzip.compress(_text("stock_ping"), 0), "plain": _text("stock_ping"),
             "bzip2": bz2.compress(_text("stock_ping")), "xz": lzma.compress(b"{}"),
             "zeros": b"\0" * 1_000_000}.items():

@@ -151,10 +151,11 @@ class _Text:
         if len(self.found) > limits.unpacked_bytes:
             raise BadResult(f"has more than {limits.unpacked_bytes >> 20} MiB when unpacked"
                             f"{limits.hint}")
-        characters: Any = numpy.frombuffer(part, numpy.uint8)
-        self._memory_bytes += BYTES_PER_CHARACTER * len(part) + sum(
-            cost * int(numpy.count_nonzero(characters == ord(one)))
-            for one, cost in BYTES_PER_OBJECT.items())
+        if part:  # many small members also give empty parts
+            characters: Any = numpy.frombuffer(part, numpy.uint8)
+            self._memory_bytes += BYTES_PER_CHARACTER * len(part) + sum(
+                cost * int(numpy.count_nonzero(characters == ord(one)))
+                for one, cost in BYTES_PER_OBJECT.items())
         if self._memory_bytes > limits.memory_bytes:
             raise BadResult(f"has so many values that reading them would take more than "
                             f"{limits.memory_bytes >> 20} MiB{limits.hint}")

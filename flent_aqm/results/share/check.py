@@ -16,6 +16,8 @@ from flent_aqm.base import environment
 
 # Loading it, and a plot of a large file, on a slow machine.
 START_S, FILE_S = 60, 30
+# Processor time beyond a file's, for a call that doesn't return.
+GRACE_S = 3
 
 
 def is_of_flent(test: object) -> bool:
@@ -31,7 +33,8 @@ def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
     """File -> why Flent can't open it, of those that it can't."""
     if not files:
         return {}
-    argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent", *map(str, files)]
+    argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent",
+            str(GRACE_S), *map(str, files)]
     try:
         ended = subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, check=False,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Opens data files in Flent as it comes, and draws the plot that each shows first.
 
-A program of its own, run with FLENT_AQM_DISABLE=1; the files' names are its arguments. It
-prints a line of JSON for each: null, or why Flent can't.
+A program of its own, run with FLENT_AQM_DISABLE=1; its arguments are the grace of a call that
+doesn't return, in s, and the files' names. It prints a line of JSON for each: null, or why Flent
+can't.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ PLOT = "plot.png"  # which is never written
 LEAST_S = 1.0
 STARTS = 2
 BYTES_PER_S = 10e6
-GRACE_S = 3
 
 
 def main() -> None:
@@ -33,14 +33,15 @@ def main() -> None:
     plotters.init_matplotlib(PLOT, False, False)
     signal.signal(signal.SIGPROF, _late)
     limit_s = max(LEAST_S, STARTS * time.process_time())
-    for path in sys.argv[1:]:
+    grace_s = int(sys.argv[1])
+    for path in sys.argv[2:]:
         # gzip keeps what it unpacks to at its end.
         unpacked = int.from_bytes(Path(path).read_bytes()[-4:], "little")
         file_s = limit_s + unpacked / BYTES_PER_S
         signal.setitimer(signal.ITIMER_PROF, file_s)
         # Drawing a long text is one call that no handler interrupts: there the kernel ends it.
         resource.setrlimit(resource.RLIMIT_CPU, (
-            int(time.process_time() + file_s) + GRACE_S, resource.RLIM_INFINITY))
+            int(time.process_time() + file_s) + grace_s, resource.RLIM_INFINITY))
         try:
             _open(path)
         except Exception as error:  # whatever Flent stumbles over

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import re
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +23,16 @@ from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.compare import differences
 
 from ...bridge.conftest import Env
+from .conftest import GOLDEN, LIKE_LIBRESPEED, golden
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
-SPEEDTESTS = GOLDEN.parent / "speedtests"
-# Drawing takes time, and these are of librespeed's form.
-LIKE_LIBRESPEED = {"ndt7_browser", "librespeed_browser", "responsiveness", "cloudflare",
-                   "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
-                   "librespeed_cli", "msak",
-                   "ethr", "crusader", "webrtc_call"}
 SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home/anna",
            "52:54:00:ab:cd:ef")
-
-
-def golden(test: str) -> Path:
-    """A run of a test of ours."""
-    file = GOLDEN / f"{test}.flent.gz"
-    return file if file.exists() else SPEEDTESTS / file.name
 
 
 def content(path: Path) -> dict[str, Any]:
     """A data file as it stands."""
     found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return found
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the shared file of each test of ours that has one."""
-    folder = tmp_path_factory.mktemp("shared")
-    files = [str(golden(test)) for test in STORED_AS]
-    assert main(["share", *files, "-o", str(folder)]) == 0
-    return folder
 
 
 def test_every_test_of_ours_opens_in_stock_flent() -> None:
@@ -118,30 +100,50 @@ def test_names_and_addresses_are_taken_out_and_listed(
     assert all(key in said for key in ("LOCAL_HOST", "EGRESS_INFO", "ENVIRONMENT", "COMMAND"))
 
 
-@pytest.mark.parametrize("address", [
-    "ssh://root@192.168.7.9", "ssh://anna@turris.anna-home.example:2222", "ssh://[fd12::9]",
-    "ssh://root@office-router"])
+ROUTERS = ("ssh://root@192.168.7.9", "ssh://anna@turris.anna-home.example:2222",
+           "ssh://[fd12::9]", "ssh://root@office-router")
+
+
+def host_of(address: str) -> str:
+    """A router's name or address alone."""
+    return address.rpartition("@")[2].removeprefix("ssh://").split(":2222")[0].strip("[]")
+
+
+@pytest.fixture(scope="module")
+def by_router(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[str, Any], str]]:
+    """Router's address -> the shared file of a run over it, and what share said of that."""
+    top = tmp_path_factory.mktemp("routers")
+    files = []
+    for number, address in enumerate(ROUTERS):
+        host = host_of(address)
+        whole = content(GOLDEN / "ndt7.flent.gz")
+        aqm = whole["metadata"]["AQM"]
+        aqm |= {"testbed": address, "warnings": [f"{host} is slow", f"by {address}, twice"]}
+        aqm["requested"] |= {"testbed": address, "server_testbed": address}
+        aqm["run"] = {"test": "ndt7", "commands": "router",
+                      "settings": {"HOSTS": ["10.9.8.7"], "LENGTH": 10}}
+        files.append(packed(top / f"own{number}.flent.gz", whole))
+    with redirect_stdout(io.StringIO()) as said:
+        assert main(["share", *map(str, files), "-o", str(top / "out")]) == 0
+    made = [top / "out" / file.name for file in files]
+    of_each = re.split("|".join(rf"^{re.escape(str(file))}$" for file in made), said.getvalue(),
+                       flags=re.MULTILINE)[1:]
+    return {address: (content(file), told)
+            for address, file, told in zip(ROUTERS, made, of_each, strict=True)}
+
+
+@pytest.mark.parametrize("address", ROUTERS)
 def test_address_of_a_router_is_taken_out_wherever_it_stands(
-    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    address: str, by_router: dict[str, tuple[dict[str, Any], str]]
 ) -> None:
     """In what was asked for, in what decides the run, in texts, by name alone as well."""
-    host = address.rpartition("@")[2].removeprefix("ssh://").split(":2222")[0].strip("[]")
-    whole = content(GOLDEN / "ndt7.flent.gz")
-    aqm = whole["metadata"]["AQM"]
-    aqm |= {"testbed": address, "warnings": [f"{host} is slow", f"by {address}, twice"]}
-    aqm["requested"] |= {"testbed": address, "server_testbed": address}
-    aqm["run"] = {"test": "ndt7", "commands": "router",
-                  "settings": {"HOSTS": ["10.9.8.7"], "LENGTH": 10}}
-    file = tmp_path / "own.flent.gz"
-    file.write_bytes(gzip.compress(json.dumps(whole).encode()))
-    assert main(["share", str(file), "-o", str(tmp_path / "out")]) == 0
-    shared = content(tmp_path / "out" / file.name)
+    shared, said = by_router[address]
     text = json.dumps(shared["metadata"])
-    assert [word for word in (host, address, "10.9.8.7", "anna") if word in text] == []
+    assert [word for word in (host_of(address), address, "10.9.8.7", "anna") if word in text] == []
     kept = shared["metadata"]["AQM"]["requested"]
     assert kept["testbed"] == "ssh://root@router"
     assert (kept["aqm"], kept["rate_down_mbps"]) == ("fq_codel", 50)
-    assert "AQM.requested.testbed: router's address" in capsys.readouterr().out
+    assert "AQM.requested.testbed: router's address" in said
 
 
 def test_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
@@ -242,6 +244,7 @@ def test_flent_that_does_not_return_from_drawing_is_ended(
     """One call of C that takes minutes, and that no signal's handler interrupts. When it has
     returned by itself, Flent's words are others."""
     monkeypatch.setattr(check, "START_S", 10_000)
+    monkeypatch.setattr(check, "GRACE_S", 1)
     whole = content(GOLDEN / "stock_ping.flent.gz")
     whole["metadata"]["TITLE"] = "a" * 3_000_000
     file = packed(tmp_path / "a.flent.gz", whole)

@@ -9,20 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.share.stock_test import STORED_AS
 
 from ...bridge.conftest import Env
 from ...gui_window import WINDOW
-from .test_share import golden
 
 pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
 
 DRIVE = WINDOW + """
 import importlib.util, json
 
-files = sys.argv[1:]
+folder, *files = sys.argv[1:]
 load(files)
 told = {"ours": importlib.util.find_spec("flent_aqm") is not None, "tabs": []}
 for number in range(len(files)):
@@ -30,19 +28,18 @@ for number in range(len(files)):
     tab = window.viewArea.widget(number)
     until(lambda: tab.async_fig is None)
     told["tabs"].append({"name": tab.settings.NAME, "plots": list(tab.settings.PLOTS),
-                         "drawn": window.grab().save(files[number] + ".png")})
+                         "drawn": window.grab().save(f"{folder}/{number}.png")})
 print("told " + json.dumps(told), flush=True)
 os._exit(0)  # its pool of processes doesn't matter any more
 """
 
 
-def test_shared_files_open_in_stock_flent_gui(stock: Env, tmp_path: Path) -> None:
+def test_shared_files_open_in_stock_flent_gui(stock: Env, shared: Path, tmp_path: Path) -> None:
     """Each in a tab with plots, under the name of a test that stock Flent has."""
     names = list(STORED_AS)
-    assert main(["share", *(str(golden(name)) for name in names),
-                 "-o", str(tmp_path)]) == 0
-    files = [tmp_path / f"{name}.flent.gz" for name in names]
-    ended = stock.run("python", "-c", DRIVE, *files, environ={"QT_QPA_PLATFORM": "offscreen"})
+    files = [shared / f"{name}.flent.gz" for name in names]
+    ended = stock.run("python", "-c", DRIVE, tmp_path, *files,
+                      environ={"QT_QPA_PLATFORM": "offscreen"})
     lines = [line for line in ended.out.splitlines() if line.startswith("told ")]
     assert lines, ended.err
     told = json.loads(lines[0].removeprefix("told "))
