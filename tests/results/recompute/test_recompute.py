@@ -21,12 +21,11 @@ import pytest
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.table import METRICS
 
-from ...warm_flent import run_flent
+from ...warm_flent import run_flent, run_flent_aqm
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE.parents[1] / "golden" / "runs"
 SCRIPT = HERE / "recompute.py"
-FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 
 # Name -> what the cell asks for; all keep their capture.
 CELLS = {
@@ -66,8 +65,8 @@ EDGE_MBPS = 0.5
 
 def score(*files: Path) -> list[dict[str, Any]]:
     """What the package says of files."""
-    done = subprocess.run([FLENT_AQM, "score", "--format", "json", *files], capture_output=True,
-                          text=True, check=True)
+    done = run_flent_aqm("score", "--format", "json", *files, cwd=HERE)
+    assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 

@@ -56,7 +56,6 @@ def draw(tmp_path: Path) -> Iterator[Callable[..., Any]]:
         # It does so once in a process, and each test begins with matplotlib's own.
         matplotlib.rcParams.update(plotters.MATPLOTLIB_STYLES)
         plotter = plotters.draw_worker(loaded, results)
-        plotter.figure.draw_without_rendering()  # places what was saved at other dots per inch
         assert Path(picture).stat().st_size > 5000
         return plotter
 
@@ -68,10 +67,8 @@ def draw(tmp_path: Path) -> Iterator[Callable[..., Any]]:
 Change = Callable[[dict[str, Any]], None]
 
 
-@pytest.fixture
-def variant(tmp_path: Path) -> Callable[..., Path]:
-    """variant(name, test, aqm, rate_mbps, change): a real run with other settings said."""
-    (tmp_path / "runs").mkdir()
+def variants(folder: Path) -> Callable[..., Path]:
+    """variants(folder)(name, test, aqm, rate_mbps, change): a real run with other settings said."""
     loaded: dict[str, Any] = {}
 
     def make(name: str, test: str = "iperf3_upload", aqm: str = "", rate_mbps: float = 0,
@@ -89,11 +86,18 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
             "AQM": data["metadata"]["AQM"] | {"requested": asked}, "TITLE": title or name}
         if change:
             change(data)
-        path = tmp_path / "runs" / f"{name}.flent.gz"
+        path = folder / f"{name}.flent.gz"
         path.write_bytes(gzip.compress(json.dumps(data).encode(), 1))
         return path
 
     return make
+
+
+@pytest.fixture
+def variant(tmp_path: Path) -> Callable[..., Path]:
+    """As variants(), in a folder of the test's own."""
+    (tmp_path / "runs").mkdir()
+    return variants(tmp_path / "runs")
 
 
 def said(plotter: Any) -> str:

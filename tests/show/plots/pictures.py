@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,11 +58,16 @@ PICTURES = (
 
 @contextmanager
 def drawn_texts() -> Iterator[list[Any]]:
-    """The texts that are drawn meanwhile, without those that axes keep for other ranges."""
+    """The texts of the last drawing meanwhile, without those that axes keep for other ranges."""
+    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    stock = Text.draw
+    stock, stock_figure = Text.draw, Figure.draw
     drawn: dict[int, Any] = {}
+
+    def draw_figure(self: Any, renderer: Any) -> None:
+        drawn.clear()  # what was drawn before was drawn to lay it out
+        stock_figure(self, renderer)
 
     def draw(self: Any, renderer: Any, *args: Any, **kwargs: Any) -> None:
         if self.get_visible() and self.get_text().strip():
@@ -71,17 +76,20 @@ def drawn_texts() -> Iterator[list[Any]]:
 
     found: list[Any] = []
     Text.draw = draw  # type: ignore[method-assign]
+    Figure.draw = draw_figure  # type: ignore[method-assign]
     try:
         yield found
     finally:
         Text.draw = stock  # type: ignore[method-assign]
+        Figure.draw = stock_figure  # type: ignore[method-assign]
         found.extend(drawn.values())
 
 
-def misplaced(figure: Any) -> list[str]:
-    """Words of a picture that its edges cut, or that stand on other words."""
-    with drawn_texts() as texts:
-        figure.draw_without_rendering()
+def misplaced(figure: Any, texts: Sequence[Any]) -> list[str]:
+    """Words of a picture that its edges cut, or that stand on other words.
+
+    texts: those that were drawn.
+    """
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
     wide, high = figure.bbox.width, figure.bbox.height
     faults = [f"cut: {text!r}" for text, box in boxes

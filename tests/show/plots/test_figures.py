@@ -4,26 +4,63 @@
 from __future__ import annotations
 
 import csv
+import io
+import shutil
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.cli import main
 
+from .conftest import variants
+
 Variant = Callable[..., Path]
 
 
-@pytest.fixture
-def sweep(variant: Variant) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """NDT7 at two rates with three of four queues, baseline only; and an upload by iperf3."""
+    folder = tmp_path_factory.mktemp("made")
+    variant = variants(folder)
     for aqm in ("no_aqm", "codel", "fq_codel"):
         for rate in (100, 900):
-            path = variant(f"ndt7-{aqm}-{rate}", test="ndt7", aqm=aqm, rate_mbps=rate,
-                           burst_shaping=False, cross_traffic=False)
+            variant(f"ndt7-{aqm}-{rate}", test="ndt7", aqm=aqm, rate_mbps=rate,
+                    burst_shaping=False, cross_traffic=False)
     variant("iperf3", test="iperf3_upload", aqm="no_aqm", rate_mbps=100, burst_shaping=False,
             cross_traffic=False)
-    return path.parent
+    return folder
+
+
+@pytest.fixture
+def sweep(made: Path, variant: Variant, tmp_path: Path) -> Path:
+    """These runs in a folder of the test's own, where it may make more."""
+    return Path(shutil.copytree(made, tmp_path / "runs", dirs_exist_ok=True))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The figures of a sweep with one broken file, and what the command said."""
+
+    sweep: Path
+    out: Path
+    told: str
+    errors: str
+
+
+@pytest.fixture(scope="module")
+def drawn(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """All ten figures, drawn once for all that look at them."""
+    folder = tmp_path_factory.mktemp("drawn")
+    sweep, out = folder / "runs", folder / "out"
+    shutil.copytree(made, sweep)
+    (sweep / "broken.flent.gz").write_bytes(b"\x1f\x8bnothing")
+    told, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(told), redirect_stderr(errors):
+        assert main(["figures", str(sweep), "-o", str(out), "--jobs", "1"]) == 0
+    return Drawn(sweep, out, told.getvalue(), errors.getvalue())
 
 
 def numbers(folder: Path, figure: str) -> list[dict[str, str]]:
@@ -31,44 +68,37 @@ def numbers(folder: Path, figure: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_partial_sweep_gives_all_ten_with_missing_cells_counted(
-    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_partial_sweep_gives_all_ten_with_missing_cells_counted(drawn: Drawn) -> None:
     """Each as SVG, PNG, PDF and CSV, even those that no run belongs to."""
-    (sweep / "broken.flent.gz").write_bytes(b"\x1f\x8bnothing")
-    out = tmp_path / "out"
-    assert main(["figures", str(sweep), "-o", str(out), "--jobs", "1"]) == 0
-    told = capsys.readouterr()
+    out, told = drawn.out, drawn.told
     assert sorted(path.suffix for path in out.iterdir()) == sorted(
         [".svg", ".png", ".pdf", ".csv"] * 10)
     assert all(path.stat().st_size > 0 for path in out.iterdir())
-    assert told.err.startswith(f"left out: {sweep / 'broken.flent.gz'}: ")
-    assert "10 figures of 7 runs" in told.out
-    assert "; 1 left out" in told.out
+    assert drawn.errors.startswith(f"left out: {drawn.sweep / 'broken.flent.gz'}: ")
+    assert "10 figures of 7 runs" in told
+    assert "; 1 left out" in told
     # sfq is missing at two rates and two directions, with cross traffic everything is.
-    assert "figure  1: 6 runs; 4 cells without a run" in told.out
-    assert "figure  5: 0 runs; 16 cells without a run" in told.out
+    assert "figure  1: 6 runs; 4 cells without a run" in told
+    assert "figure  5: 0 runs; 16 cells without a run" in told
     throughput = numbers(out, "figure01-throughput")
     assert {(row["rate_mbps"], row["aqm"], row["direction"]) for row in throughput} == {
         (rate, aqm, way) for rate in ("100", "900") for way in ("download", "upload")
         for aqm in ("no_aqm", "codel", "fq_codel")}
     assert {row["runs"] for row in throughput} == {"1"}
-    drawn = (out / "figure01-throughput.svg").read_text()
+    picture = (out / "figure01-throughput.svg").read_text()
     for text in ("Figure 1: Throughput, without burst shaping, without cross traffic",
                  "link rate (Mbit/s)", "upload (Mbit/s)", "sfq"):
-        assert text in drawn
+        assert text in picture
 
 
-def test_numbers_are_those_of_the_runs(sweep: Path, tmp_path: Path) -> None:
+def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
     """The latency table has the probes' own percentiles, the verdicts the metrics' values."""
     import numpy
 
     from flent_aqm.results.metrics.run import load_run
     from flent_aqm.results.metrics.table import METRICS
 
-    out = tmp_path / "out"
-    assert main(["figures", str(sweep), "-o", str(out), "--figure", "2", "--figure", "7",
-                 "--figure", "10"]) == 0
+    sweep, out = drawn.sweep, drawn.out
     run = load_run(sweep / "ndt7-codel-900.flent.gz")
     row, = [row for row in numbers(out, "figure02-latency")
             if (row["rate_mbps"], row["aqm"], row["direction"]) == ("900", "codel", "upload")]
@@ -151,11 +181,9 @@ def test_width_that_is_none_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_cells_of_the_verdicts_tell_their_units(sweep: Path, tmp_path: Path) -> None:
+def test_cells_of_the_verdicts_tell_their_units(drawn: Drawn) -> None:
     """A grade alone doesn't say what its number is."""
-    out = tmp_path / "out"
-    assert main(["figures", str(sweep), "-o", str(out), "--jobs", "1", "--figure", "10"]) == 0
-    words = {row["metric"]: row["in_words"] for row in numbers(out, "figure10-verdicts")
+    words = {row["metric"]: row["in_words"] for row in numbers(drawn.out, "figure10-verdicts")
              if row["in_words"]}
     assert words["dslreports_rise_ms"].endswith(" ms)")
     assert words["rpm_ietf_estimate"].endswith(" RPM)")

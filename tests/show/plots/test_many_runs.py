@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .conftest import RUNS, environment, labels, said
+from ...warm_flent import run_flent
+from .conftest import RUNS, labels, said
 
 Draw = Callable[..., Any]
 Variant = Callable[..., Path]
-FLENT = Path(sys.executable).with_name("flent")
 
 
 @pytest.fixture
@@ -90,9 +88,7 @@ def test_wrong_option_on_the_command_line_is_one_line_and_no_picture(
 ) -> None:
     """Exit status 2: a script would take a picture of an error for one of its data."""
     picture = tmp_path / "picture.png"
-    done = subprocess.run(
-        [FLENT, *matrix[:2], "-p", plot, option, value, "-o", picture], capture_output=True,
-        text=True, check=False, env=environment(tmp_path))
+    done = run_flent(*matrix[:2], "-p", plot, option, value, "-o", picture, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     line, = [line for line in done.stderr.splitlines() if line.startswith("flent-aqm:")]
     assert why in line

@@ -29,19 +29,33 @@ TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
 # printed (Flent's log, Python's warnings). A line of input names a folder, whether the pictures
 # are wanted, and the files of one test; a line of output says that they have been drawn.
 DRAW_ALL = """\
-import gc, json, logging, os, sys, traceback
+import functools, gc, json, logging, os, pickle, sys, traceback
 logging.captureWarnings = lambda capture: None  # Flent would have them logged, and not show them
 import flent
 from flent import batch, plotters, resultset, settings
 import matplotlib
 matplotlib.use("svg")
-import matplotlib.backends.backend_svg, matplotlib.figure, matplotlib.pyplot
-from matplotlib.text import Text
+import matplotlib.backends.backend_svg, matplotlib.figure, matplotlib.pyplot, matplotlib.textpath
 import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
 
 # No fork lives long enough to collect anything, and what is shared stays so.
 gc.freeze()
 gc.disable()
+# All plots of a test have much text in common. matplotlib remembers for one drawing how wide a
+# text is, and asking the font is an eighth of all.
+measured = functools.cache(matplotlib.textpath.text_to_path.get_text_width_height_descent)
+matplotlib.textpath.TextToPath.get_text_width_height_descent = lambda self, *words: measured(*words)
+
+# Each plot gets results of its own, as from flent-gui, which reads a file once and pickles what it
+# read for each plot.
+stock_load = resultset.load
+
+@functools.cache
+def packed(*words):
+    return pickle.dumps(stock_load(*words))
+
+resultset.load = lambda *words: pickle.loads(packed(*words))
+
 in_figure = {}
 stock_savefig = matplotlib.figure.Figure.savefig
 
@@ -49,8 +63,10 @@ def tell(figure, output):
     curves = [part for axes in figure.axes for part in (*axes.lines, *axes.patches)
               if part.get_visible() and part.get_clip_on() and len(part.get_path().vertices)]
     in_figure[os.path.basename(output).removesuffix(".svg")] = {
-        "curves": len(curves), "words": " ".join(text.get_text()
-                                                 for text in figure.findobj(Text))}
+        "curves": len(curves),
+        # Not by findobj(), which makes all ticks of the figure to look for labels.
+        "words": " ".join(text.get_text() for part in (figure, *figure.axes)
+                          for text in part.texts)}
 
 def tell_and_save(figure, output, **more):
     tell(figure, output)
@@ -129,7 +145,7 @@ SAVED = ("ndt7", "iperf3_bidirectional", "webrtc_call", "rrul_compete", "ping_ex
 
 @dataclass(frozen=True)
 class Figure:
-    """What a plot drew: how many curves, bars and boxes of data, and all words."""
+    """What a plot drew: how many curves, bars and boxes of data, and all words but labels."""
 
     curves: int
     words: str
