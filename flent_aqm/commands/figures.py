@@ -148,8 +148,7 @@ def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) ->
     for kind in KINDS:
         canvas.savefig(stem.with_suffix(f".{kind}"), dpi=DPI, metadata=_DATES[kind])
     table.write(stem.with_suffix(".csv"))
-    missing = f"; {counted(len(table.missing), 'cell')} without a run" if table.missing else ""
-    print(f"{counted(table.runs, 'run')}{missing}: {stem}.{{svg,png,pdf,csv}}")
+    print(f"{table.told}: {stem}.{{svg,png,pdf,csv}}")
 
 
 def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
@@ -202,9 +201,7 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
     if args.caption_apart:
         write_caption(stem.with_suffix(".txt"), [heading, *words])
     table.write(stem.with_suffix(".csv"))
-    missing = f"; {counted(len(table.missing), 'cell')} without a run" if table.missing else ""
-    runs = counted(table.runs, "run")
-    print(f"figure {figure.number:2}: {runs}{missing}: {stem}.{{svg,png,pdf,csv}}")
+    print(f"figure {figure.number:2}: {table.told}: {stem}.{{svg,png,pdf,csv}}")
 
 
 # No date in the files, so that the same data gives the same bytes.

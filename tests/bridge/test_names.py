@@ -154,6 +154,7 @@ def test_hostile_name_when_in_data_file_is_refused(
 ) -> None:
     """No NAME executes a file outside the two folders: not beside, above, below, absolute."""
     executed = besieged.path / "executed"
+    executed.unlink(missing_ok=True)
     data = write_data(tmp_path / "x.flent.gz", NAME=name.format(evil=besieged.path.parent))
     ended = besieged.flent(data, "-f", "summary", cwd=tmp_path)
     assert not executed.exists()
@@ -163,7 +164,6 @@ def test_hostile_name_when_in_data_file_is_refused(
     if name != "../tests/rrul":
         besieged.flent(data, "-f", "summary", cwd=tmp_path, environ={"FLENT_AQM_DISABLE": "1"})
         assert executed.exists()
-        executed.unlink()
 
 
 def test_hostile_output_when_in_data_file_writes_nothing(

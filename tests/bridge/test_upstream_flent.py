@@ -65,7 +65,8 @@ def test_our_tests_are_listed_once_and_run_by_name(upstream: Env, tmp_path: Path
     assert (ended.status, ended.err) == (0, "")
     assert {"aqm_probe", "rrul", "ndt7"} <= listed(ended.out)
     assert ended.out.count("  aqm_probe ") == 1
-    assert upstream.run("flent", "aqm_probe", *RUN, cwd=tmp_path).status == 0
+    ended = upstream.run("flent", "aqm_probe", *RUN, cwd=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
     assert len([*tmp_path.glob("*.flent.gz")]) == 1
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy
 
-from flent_aqm.base.words import for_spreadsheet, plain
+from flent_aqm.base.words import counted, for_spreadsheet, plain
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.table import LOST
 from flent_aqm.show.row import Floats
@@ -29,6 +29,12 @@ class Table:
     rows: list[list[Cell]] = field(default_factory=list)
     runs: int = 0
     missing: list[str] = field(default_factory=list)
+
+    @property
+    def told(self) -> str:
+        """How many runs and missing cells it has, in words."""
+        missing = f"; {counted(len(self.missing), 'cell')} without a run" if self.missing else ""
+        return f"{counted(self.runs, 'run')}{missing}"
 
     def write(self, path: Path) -> None:
         with path.open("w", newline="", encoding="utf-8") as file:

@@ -13,13 +13,9 @@ from flent_aqm.results.share.stock_test import STORED_AS
 
 from ...bridge.conftest import stock
 
-__all__ = ["GOLDEN", "LIKE_LIBRESPEED", "golden", "shared", "stock"]
+__all__ = ["GOLDEN", "golden", "shared", "stock"]
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 SPEEDTESTS = GOLDEN.parent / "speedtests"
-# Drawing takes time, and these are of librespeed's form.
-LIKE_LIBRESPEED = {"ndt7_browser", "librespeed_browser", "responsiveness", "cloudflare",
-                   "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
-                   "librespeed_cli", "msak", "ethr", "crusader", "webrtc_call"}
 
 
 def golden(test: str) -> Path:
