@@ -16,6 +16,7 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import carried_mbit, told_window
+from flent_aqm.results.metrics.window import ROUNDING_S
 
 # Longer than netperf's intervals and shorter than what TCP needs to grow back.
 STEP_S = 0.25
@@ -23,8 +24,6 @@ STEP_S = 0.25
 # are chance.
 START_UP_S = 2.0
 FEWEST_STEPS = 20
-# Times of the epoch are floats 0.24 µs apart. A last step that is whole but for that counts.
-ROUNDING_S = 1e-6
 
 
 def synchronisation(run: Run, direction: str) -> float:

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Times of the epoch are floats 0.24 µs apart. In virtual time many events happen at round times, so
+# also exactly at the edge of a window: an edge is compared with this much room.
+ROUNDING_S = 1e-6
+
 
 @dataclass(frozen=True)
 class Window:

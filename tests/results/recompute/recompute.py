@@ -305,9 +305,10 @@ def late(run, interval_s):
     _, end = run.span(run.of_test())
     last = [about["LOAD_START"] for about, _ in run.of_test() if about["LOAD_END"] > end - 1]
     begin = max(end - 4 * interval_s, min(last))
-    foreign = [rtt for sent, rtt in run.loaded() if sent > begin and rtt != LOST]
+    # A sample on the edge, which rounding may put on either side, is outside.
+    foreign = [rtt for sent, rtt in run.loaded() if sent > begin + 1e-6 and rtt != LOST]
     own = [one["tcp_rtt"] for _, samples in run.of_test() for one in samples
-           if one.get("tcp_rtt") is not None and begin < one["t"] <= end]
+           if one.get("tcp_rtt") is not None and begin + 1e-6 < one["t"] <= end + 1e-6]
     return foreign, own
 
 

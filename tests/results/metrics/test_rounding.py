@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""No metric depends on how the last bit of a time was rounded."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from flent_aqm.results.data_file import as_data_file
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.table import METRICS, ranked
+from flent_aqm.results.reading.limits import OWN
+from flent_aqm.results.reading.parse import parse
+from flent_aqm.results.reading.unpack import unpack_file
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "runs"
+
+
+def run_of(name: str, apart: random.Random | None = None) -> Run:
+    """A golden run; with times that are each a float's step earlier, the same or later."""
+    path = GOLDEN / f"{name}.flent.gz"
+    whole: dict[str, Any] = parse(unpack_file(path, OWN))
+    for samples in whole["raw_values"].values() if apart else ():
+        for sample in samples:
+            if "t" in sample:
+                sample["t"] += apart.choice((-1, 0, 1)) * float(numpy.spacing(sample["t"]))
+    return as_run(as_data_file(whole, path))
+
+
+@pytest.mark.parametrize("name", [path.name.removesuffix(".flent.gz") for path in sorted(GOLDEN.glob("*.gz"))])
+def test_metrics_are_the_same_when_times_are_rounded_otherwise(name: str) -> None:
+    """In virtual time, samples lie exactly on the edges of windows and intervals."""
+    run = run_of(name)
+    expected = {key: ranked(metric.of(run)) for key, metric in METRICS.items()}
+    apart = random.Random(1)
+    for _ in range(5):
+        run = run_of(name, apart)
+        for key, metric in METRICS.items():
+            found = ranked(metric.of(run))
+            assert found == (None if expected[key] is None
+                             else pytest.approx(expected[key], rel=1e-4, abs=1e-4)), key
