@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy
 
 from flent_aqm.base.errors import AqmError, ConfigError
-from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.grouping import collect
+from flent_aqm.results.metrics.delay_parts import ELSEWHERE, GROUPS, delay_parts
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, load_run
@@ -282,6 +283,29 @@ def rrul_gallery(runs: Sequence[Run]) -> Lines:
         yield f"| `{GALLERY[place]}` | `{case}` | {' | '.join(cells)} |"
 
 
+def delay_part_means(runs: Sequence[Run]) -> Lines:
+    """Yield a row for each run and phase of NDT7: the mean of each part of the probes' time."""
+    yield (f"| line | router | AQM | phase | {' | '.join(GROUPS)} | {ELSEWHERE} | "
+           "NDT7 reports, Mbit/s |")
+    yield "|" + " --- |" * (len(GROUPS) + 6)
+    lines = {run.title: run for run in runs}
+    for run in sorted(lines.values(), key=lambda run: (run.settings["rate_down_mbps"],
+                                                       str(run.settings["aqm"]) != "no_aqm")):
+        parts = delay_parts(read_data_file(run.path).raw_values)
+        down, up = run.settings["rate_down_mbps"], run.settings["rate_up_mbps"]
+        rates = f"{down:g}" if down == up else f"{down:g}/{up:g}"
+        crossed = ", cross traffic both ways" if run.settings["cross_traffic"] else ""
+        for phase in ("download", "upload"):
+            flows = run.way(phase)
+            means = parts.chosen((parts.sent_s >= min(flow.start_s for flow in flows))
+                                 & (parts.sent_s <= max(flow.end_s for flow in flows))).means_ms()
+            speed = METRICS[f"ndt7_throughput_{phase}_mbps"]
+            yield (f"| {rates} Mbit/s{crossed} | `{run.settings['router_model']}` | "
+                   f"`{run.settings['aqm']}` | {phase} | "
+                   f"{' | '.join(digits(ms) for ms in means.values())} | "
+                   f"{speed.text(speed.of(run))} |")
+
+
 PARTS: Mapping[str, Part] = {
     "scores": Part("metrics.md", _batch("scores"), scores),
     "ping_exp": Part("ping-exp.md", _batch("ping_exp"), ping_exp),
@@ -290,6 +314,7 @@ PARTS: Mapping[str, Part] = {
                     rfc7928.picture),
     "study_router": Part("study-again.md", _batch("study_router"), study_router.lines),
     "rrul_gallery": Part("rrul-gallery.md", _batch("rrul_gallery"), rrul_gallery),
+    "delay_parts": Part("delay-parts.md", _batch("delay_parts"), delay_part_means),
     "spread": Part("reproducibility.md", _batch("spread"), spread),
 }
 

@@ -75,9 +75,9 @@ def _patch_layout(plotter: Any) -> None:
 
     @wraps(stock)
     def build_tight_layout(self: Any, artists: Any) -> Any:
-        # Flent saves the figure once more, into a buffer, to have matplotlib place everything.
-        # That needs no picture.
-        self.figure.savefig = lambda *_, **__: self.figure.draw_without_rendering()
+        # Flent saves the figure once more, into a buffer, as old versions of matplotlib placed
+        # nothing before. Newer ones place what they are asked the extent of.
+        self.figure.savefig = lambda *_, **__: None
         try:
             arguments = stock(self, artists)
         finally:

@@ -65,7 +65,7 @@ def show(
     differing = factors(settings)
     keys = list(group_by)
     if not keys:
-        keys = [name for name in USUAL if name in differing]
+        keys = [name for name in USUAL if name in settings[0] and not _same(name, settings)]
         keys += [name for name in differing if name not in (*keys, AQM)]
         keys += [AQM] if any(AQM in one for one in settings) else []
     failed = bool(failures)
@@ -104,7 +104,7 @@ def _say_what_lines_are(
 ) -> None:
     """What all runs have in common, and what a line of several runs is."""
     same = [_TOLD.get(name, "{} " + name).format(shown(settings[0][name])) for name in USUAL
-            if name not in keys and name in settings[0]]
+            if name not in keys and name in settings[0] and _same(name, settings)]
     if same:
         console.print(f"All runs: {', '.join(same)}.", markup=False, highlight=False,
                       soft_wrap=True)
@@ -114,6 +114,10 @@ def _say_what_lines_are(
                       markup=False, highlight=False, soft_wrap=True)
     elif any(len(members) > 1 for members in groups.values()):
         console.print("Medians over the runs of each line.", highlight=False)
+
+
+def _same(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:
+    return len({one.get(name) for one in settings}) == 1
 
 
 def _settings(cell: Cell) -> dict[str, Setting]:

@@ -73,6 +73,19 @@ def test_parameters_of_queues_and_tests_tell_runs_apart(tmp_path: Path) -> None:
     assert len([line for line in text.splitlines() if "codel  " in line]) == 3
 
 
+def test_setting_that_differs_together_with_another_is_shown(tmp_path: Path) -> None:
+    """The rate already tells these runs apart; that one of them has cross traffic is told too, and
+    not that none has."""
+    cells = [cell(tmp_path, 1, aqm="codel", rate_mbps=10),
+             cell(tmp_path, 2, aqm="codel", rate_mbps=20, cross_traffic=1)]
+    known = scores(cells, Scores(9.0, 9.0, 5.0, 6.0))
+    text = table(cells, known)
+    assert row(text, "off", "10")
+    assert row(text, "on", "20")
+    assert "All runs: test ndt7." in text
+    assert "All runs: test ndt7.\n" in table(cells, known, group_by=["rate_mbps"])
+
+
 def test_summary_by_pools_and_says_over_what(tmp_path: Path) -> None:
     """Asked for by name: medians over rates, with a word on it."""
     cells = [cell(tmp_path, n, aqm="codel", rate_mbps=rate) for n, rate in enumerate((10, 20, 30))]

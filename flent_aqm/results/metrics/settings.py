@@ -25,5 +25,10 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
                      if isinstance(value, (str, float, int, bool))}
     down, up = settings.get("rate_down_mbps"), settings.get("rate_up_mbps")
     if down is not None and up is not None:
-        settings["rate_mbps"] = down if down == up else f"{down}/{up}"
+        settings["rate_mbps"] = down if down == up else f"{_short(down)}/{_short(up)}"
     return settings
+
+
+def _short(rate: Setting) -> str:
+    """Return 600 for 600.0."""
+    return str(rate).removesuffix(".0")
