@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,14 @@ def run_of(name: str, apart: random.Random | None = None) -> Run:
     """A golden run; with times that are each a float's step earlier, the same or later."""
     path = GOLDEN / f"{name}.flent.gz"
     whole: dict[str, Any] = parse(unpack_file(path, OWN))
-    for samples in whole["raw_values"].values() if apart else ():
-        for sample in samples:
-            if "t" in sample:
-                sample["t"] += apart.choice((-1, 0, 1)) * float(numpy.spacing(sample["t"]))
+    for sample in chain.from_iterable(whole["raw_values"].values()):
+        if apart and "t" in sample:
+            sample["t"] += apart.choice((-1, 0, 1)) * float(numpy.spacing(sample["t"]))
     return as_run(as_data_file(whole, path))
 
 
-@pytest.mark.parametrize("name", [path.name.removesuffix(".flent.gz") for path in sorted(GOLDEN.glob("*.gz"))])
+@pytest.mark.parametrize("name", sorted(path.name.removesuffix(".flent.gz")
+                                        for path in GOLDEN.glob("*.flent.gz")))
 def test_metrics_are_the_same_when_times_are_rounded_otherwise(name: str) -> None:
     """In virtual time, samples lie exactly on the edges of windows and intervals."""
     run = run_of(name)
