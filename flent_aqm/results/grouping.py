@@ -31,6 +31,8 @@ UNTOLD: Mapping[str, Setting] = {"kernel": STOCK}
 NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "start_jitter_ms",
          "cross_jitter_ms")
 
+_OF_QUEUES = ("aqm_", "up_aqm")
+
 LONGEST_SHOWN = 60
 MOST_NAMED = 60
 
@@ -73,6 +75,19 @@ def factors(runs: Sequence[Settings], given: Sequence[str] = ()) -> list[str]:
 def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
     """In what runs of one group differ when they are grouped by the settings in used."""
     return [name for name in factors(runs, used) if name != TITLE]
+
+
+def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
+    """Return the settings that differ only together with those in used: groups of runs differ in
+    them too, so what tells the groups apart may be their doing.
+
+    A queue's own parameters and the upload's queue are left out, and so is what only some of the
+    runs know.
+    """
+    apart = {*used, *pooled_over(runs, used), *NEVER}
+    names = dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
+    return [name for name in names if name not in apart and not name.startswith(_OF_QUEUES)
+            and len({value for run in runs if (value := setting(run, name)) is not None}) > 1]
 
 
 def unpooled(runs: Sequence[Settings], asked: Sequence[str], pool: Sequence[str] = ()

@@ -45,6 +45,11 @@ def pooled_over(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
     return grouping.pooled_over([run.settings for run in runs], used)
 
 
+def along_with(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
+    """Return the settings that differ only together with those in used."""
+    return grouping.along_with([run.settings for run in runs], used)
+
+
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
     """Return one group for each combination of values of the settings that there are runs of.
 
@@ -99,13 +104,17 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
     if len(runs) > most:
         return found
     alone = []
+    # Lines that are taken in each colour: another group may have the same queue.
+    taken = {(group.look.colour, group.look.line) for group in found if len(group.runs) == 1}
     for group in found:
         for number, run in enumerate(group.runs, 1):
-            label = group.label if len(runs) > 1 else title_of(run)
+            label, look = group.label if len(runs) > 1 else title_of(run), group.look
             if len(group.runs) > 1:
                 label += f" #{number}"
-            alone.append(Group(label, group.look.lined(LINES[(number - 1) % len(LINES)])
-                               if len(group.runs) > 1 else group.look, [run], group.key))
+                free = [line for line in LINES if (look.colour, line) not in taken]
+                look = look.lined(free[0] if free else LINES[(number - 1) % len(LINES)])
+                taken.add((look.colour, look.line))
+            alone.append(Group(label, look, [run], group.key))
     return alone
 
 

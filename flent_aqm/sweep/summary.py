@@ -15,7 +15,15 @@ from rich.table import Table
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.results.grouping import AQM, factors, grouped, parse_keys, pooled_over, shown
+from flent_aqm.results.grouping import (
+    AQM,
+    along_with,
+    factors,
+    grouped,
+    parse_keys,
+    pooled_over,
+    shown,
+)
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.scores import Scores, Value, scores
 from flent_aqm.results.metrics.settings import Setting, settings_of
@@ -107,6 +115,10 @@ def _say_what_lines_are(
             if name not in keys and name in settings[0] and _same(name, settings)]
     if same:
         console.print(f"All runs: {', '.join(same)}.", markup=False, highlight=False,
+                      soft_wrap=True)
+    along = along_with(settings, keys)
+    if along:
+        console.print(f"Lines also differ in {', '.join(along)}.", markup=False, highlight=False,
                       soft_wrap=True)
     pooled = pooled_over(settings, keys)
     if pooled:

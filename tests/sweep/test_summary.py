@@ -83,7 +83,10 @@ def test_setting_that_differs_together_with_another_is_shown(tmp_path: Path) -> 
     assert row(text, "off", "10")
     assert row(text, "on", "20")
     assert "All runs: test ndt7." in text
-    assert "All runs: test ndt7.\n" in table(cells, known, group_by=["rate_mbps"])
+    by_rate = table(cells, known, group_by=["rate_mbps"])
+    assert "All runs: test ndt7.\n" in by_rate
+    assert "Lines also differ in cross_traffic.\n" in by_rate
+    assert "also differ" not in text
 
 
 def test_summary_by_pools_and_says_over_what(tmp_path: Path) -> None:

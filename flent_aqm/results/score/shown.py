@@ -19,7 +19,15 @@ from rich.text import Text
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.words import for_spreadsheet, plain
 from flent_aqm.results.data_file import SUFFIX
-from flent_aqm.results.grouping import check_known, collect, grouped, harmless, shown, unpooled
+from flent_aqm.results.grouping import (
+    along_with,
+    check_known,
+    collect,
+    grouped,
+    harmless,
+    shown,
+    unpooled,
+)
 from flent_aqm.results.metrics.compare import (
     Summary,
     cliffs_deltas,
@@ -145,6 +153,9 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[
     groups = grouped([(one.settings, one) for one in scored], keys)
     if pooled:
         console.print(Text(f"A line is pooled over {', '.join(map(harmless, pooled))}."))
+    along = along_with([one.settings for one in scored], keys)
+    if along:
+        console.print(Text(f"Lines also differ in {', '.join(map(harmless, along))}."))
     for name in names:
         numbers = {key: [value for one in members
                          if (value := ranked(one.values[name])) is not None]
@@ -172,13 +183,19 @@ def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
     return (LOST if math.isinf(found.median) else metric.text(found.median)), quartiles, spread
 
 
+def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:
+    """Return whether every combination of the settings' values has equally many numbers."""
+    combinations = math.prod(len(set(values)) for values in zip(*numbers, strict=True))
+    return len(numbers) == combinations and len({*map(len, numbers.values())}) == 1
+
+
 def _comparisons(keys: Sequence[str],
                  numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> Sequence[str]:
     """Of the values of the first setting, where all others are the same; and each setting's
     share of the whole variance."""
     alike = collect(numbers, lambda key: key[1:])
     lines: list[str] = []
-    tests = 0
+    tests, fewest = 0, len(max(numbers.values(), key=len, default=()))
     single = "no comparison, because no two runs repeat each other"
     for rest, members in alike.items():
         groups = {shown(key[0]): numbers[key] for key in members if numbers[key]}
@@ -193,6 +210,7 @@ def _comparisons(keys: Sequence[str],
             lines.append(f"{keys[0]}{where}: no comparison, because {error}")
             continue
         tests += 1
+        fewest = min(fewest, *map(len, groups.values()))
         lines.append(f"{keys[0]}{where}: Kruskal-Wallis H = {test.statistic:.3g}, "
                      f"p = {test.probability:.2g}; Cliff's delta: " + ", ".join(
                          f"{one} and {other} {delta:+.2f}"
@@ -200,15 +218,18 @@ def _comparisons(keys: Sequence[str],
     if not lines:
         return [single]
     if tests:
-        lines.append(how_far_to_trust(tests, min(
-            len(values) for values in numbers.values() if values)))
+        lines.append(how_far_to_trust(tests, fewest))
+    having = {key: values for key, values in numbers.items() if values}
+    flat = [(value, key) for key, values in having.items() for value in values]
+    differing = [place for place in range(len(keys)) if len({key[place] for key in having}) > 1]
     try:
-        flat = [(value, key) for key, values in numbers.items() for value in values]
-        shares = [(name, variance_share([value for value, _ in flat],
-                                        [key[place] for _, key in flat]))
-                  for place, name in enumerate(keys)]
-        lines.append("share of variance: "
-                     + ", ".join(f"{name} {share:.0%}" for name, share in shares))
+        shares = [f"{keys[place]} " + format(variance_share(
+            [value for value, _ in flat], [key[place] for _, key in flat]), ".0%")
+            for place in differing]
+        if shares:
+            lines.append(f"share of variance: {', '.join(shares)}" + (
+                "" if len(shares) < 2 or _balanced(having) else
+                "; they overlap, as not every combination has equally many runs"))
     except NotAvailable as error:
         lines.append(f"no share of variance, because {error}")
     return lines

@@ -22,7 +22,7 @@ from flent_aqm.results.grouping import check_known, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.raw_samples import data_file_of, packed_of
-from flent_aqm.show.grouping import Group, by_run, factors, groups, pooled_over
+from flent_aqm.show.grouping import Group, along_with, by_run, factors, groups, pooled_over
 from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
 from flent_aqm.show.plots.paper import letters, write_caption
 
@@ -94,15 +94,17 @@ class ChartPlotter(Plotter):
         unless they belong together. What is pooled or left out is said below the plot."""
         names = self.group_names(runs)
         found = groups(runs, names or factors(runs)) if names or together else by_run(runs, most)
-        if names:
-            self.note_pooled(runs, names)
+        self.note_pooled(runs, names or factors(runs))
         return self.first(found, most)
 
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
-        """Say in what runs differ that are drawn as one."""
-        rest = pooled_over(runs, used)
+        """Say in what runs differ that are drawn as one, and what differs along with what is
+        drawn apart."""
+        rest, along = pooled_over(runs, used), along_with(runs, used)
         if rest:
             self.note(f"pooled over {', '.join(rest)}")
+        if along:
+            self.note(f"also different: {', '.join(along)}")
 
     def first(self, found: list[Some], most: int) -> list[Some]:
         """As many of them as there is room for; the rest is counted below the plot."""

@@ -36,6 +36,20 @@ def test_two_runs_each_are_enough_to_compare() -> None:
     assert one == ["no comparison, because no two runs repeat each other"]
 
 
+def test_shares_of_variance_that_overlap_are_said_to() -> None:
+    """Cake ran with one test and codel with another: either explains all of it."""
+    apart = _comparisons(["aqm", "test"], {
+        ("cake", "ndt7"): [5.0, 6.0], ("codel", "ndt7"): [6.0, 7.0], ("pie", "iperf3"): [70.0]})
+    assert apart[-1].startswith("share of variance: aqm 100%, test ")
+    assert apart[-1].endswith("; they overlap, as not every combination has equally many runs")
+    assert "with 2 runs in a group" in apart[-2], "pie is compared with nothing"
+    whole = _comparisons(["aqm", "test"], {
+        (aqm, test): [1.0 * len(aqm), 2.0 * len(test)]
+        for aqm in ("cake", "codel") for test in ("ndt7", "iperf3")})
+    assert "share of variance: " in whole[-1]
+    assert "overlap" not in whole[-1]
+
+
 def test_threshold_of_a_name_alone_is_none() -> None:
     """0 ms: only a call gives another."""
     assert Leaf("name", Kind.NUMBER, "function").threshold_ms == 0

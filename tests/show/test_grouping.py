@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs in a plot: which line is whose, and what is said of how they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flent_aqm.results.grouping import Settings, along_with
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.show.grouping import by_run
+
+QUICK = Path(__file__).resolve().parents[1] / "golden" / "batches" / "quick"
+
+
+def run(name: str) -> Run:
+    """A golden run."""
+    return load_run(QUICK / f"{name}.flent.gz")
+
+
+def test_lines_of_one_queue_are_all_different() -> None:
+    """A run of one test, two of another: the colour is the queue's, so lines tell them apart."""
+    names = ("iperf3_upload-no_aqm", "ndt7-no_aqm", "ndt7-no_aqm", "ndt7-codel")
+    *found, codel = by_run([run(name) for name in names], 10)
+    assert [one.label for one in found] == [
+        "iperf3_upload, no_aqm", "ndt7, no_aqm #1", "ndt7, no_aqm #2"]
+    assert codel.look.colour != found[0].look.colour
+    assert len({one.look.colour for one in found}) == 1
+    assert len({one.look.line for one in found}) == 3
+
+
+def test_settings_that_differ_only_together_with_others_are_named() -> None:
+    """What is told, what is pooled, what belongs to a queue, and what one run knows is not."""
+    one: Settings = {"test": "ndt7", "aqm": "codel", "aqm_target": "5ms", "rate_mbps": 10.0,
+                     "router_model": "ideal", "seed": 1, "cross_traffic": False}
+    other: Settings = {"test": "ndt7", "aqm": "cake", "aqm_target": "1ms", "rate_mbps": 20.0,
+                       "router_model": "omnia", "seed": 2, "cross_traffic": False, "flows": "4"}
+    assert along_with([one, other], ["aqm"]) == ["rate_mbps", "router_model"]
+    assert along_with([one, other], ["aqm", "rate_mbps"]) == ["router_model"]
+    assert along_with([one, {**other, "aqm": "codel"}], ["aqm"]) == ["router_model"]
+    assert along_with([one, {**one, "seed": 3}], ["aqm"]) == []
