@@ -288,9 +288,8 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
     yield (f"| line | router | AQM | phase | {' | '.join(GROUPS)} | {ELSEWHERE} | "
            "NDT7 reports, Mbit/s |")
     yield "|" + " --- |" * (len(GROUPS) + 6)
-    lines = {run.title: run for run in runs}
-    for run in sorted(lines.values(), key=lambda run: (run.settings["rate_down_mbps"],
-                                                       str(run.settings["aqm"]) != "no_aqm")):
+    for run in sorted(runs, key=lambda run: (run.settings["rate_down_mbps"],
+                                             str(run.settings["aqm"]) != "no_aqm")):
         parts = delay_parts(read_data_file(run.path).raw_values)
         down, up = run.settings["rate_down_mbps"], run.settings["rate_up_mbps"]
         rates = f"{down:g}" if down == up else f"{down:g}/{up:g}"
