@@ -22,8 +22,9 @@ import numpy
 
 from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.results.data_file import SUFFIX, read_data_file
-from flent_aqm.results.grouping import collect
+from flent_aqm.results.grouping import collect, shown
 from flent_aqm.results.metrics.delay_parts import ELSEWHERE, GROUPS, delay_parts
+from flent_aqm.results.metrics.flows import span
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, load_run
@@ -291,16 +292,14 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
     for run in sorted(runs, key=lambda run: (run.settings["rate_down_mbps"],
                                              str(run.settings["aqm"]) != "no_aqm")):
         parts = delay_parts(read_data_file(run.path).raw_values)
-        down, up = run.settings["rate_down_mbps"], run.settings["rate_up_mbps"]
-        rates = f"{down:g}" if down == up else f"{down:g}/{up:g}"
         crossed = ", cross traffic both ways" if run.settings["cross_traffic"] else ""
         for phase in ("download", "upload"):
-            flows = run.way(phase)
-            means = parts.chosen((parts.sent_s >= min(flow.start_s for flow in flows))
-                                 & (parts.sent_s <= max(flow.end_s for flow in flows))).means_ms()
+            window = span(run.way(phase))
+            assert window is not None  # there are flows, or way() refuses
+            means = parts.chosen(window.holds(parts.sent_s)).means_ms()
             speed = METRICS[f"ndt7_throughput_{phase}_mbps"]
-            yield (f"| {rates} Mbit/s{crossed} | `{run.settings['router_model']}` | "
-                   f"`{run.settings['aqm']}` | {phase} | "
+            yield (f"| {shown(run.settings['rate_mbps'])} Mbit/s{crossed} | "
+                   f"`{run.settings['router_model']}` | `{run.settings['aqm']}` | {phase} | "
                    f"{' | '.join(digits(ms) for ms in means.values())} | "
                    f"{speed.text(speed.of(run))} |")
 

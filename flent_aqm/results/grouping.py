@@ -55,11 +55,10 @@ def factors(runs: Sequence[Settings], given: Sequence[str] = ()) -> list[str]:
     A setting that says no more than those before it is left out. Files of tests that know no
     settings differ by their titles.
     """
-    names = dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
     chosen = list(given)
     found = []
     count = len({_values(run, chosen) for run in runs})
-    for name in names:
+    for name in _names(runs):
         if name in NEVER or name in chosen:
             continue
         finer = len({_values(run, [*chosen, name]) for run in runs})
@@ -70,6 +69,10 @@ def factors(runs: Sequence[Settings], given: Sequence[str] = ()) -> list[str]:
     if not chosen and len({run.get(TITLE) for run in runs}) > 1:
         return [TITLE]
     return found
+
+
+def _names(runs: Sequence[Settings]) -> Iterable[str]:
+    return dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
 
 
 def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
@@ -85,8 +88,7 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
     runs know.
     """
     apart = {*used, *pooled_over(runs, used), *NEVER}
-    names = dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
-    return [name for name in names if name not in apart and not name.startswith(_OF_QUEUES)
+    return [name for name in _names(runs) if name not in apart and not name.startswith(_OF_QUEUES)
             and len({value for run in runs if (value := setting(run, name)) is not None}) > 1]
 
 

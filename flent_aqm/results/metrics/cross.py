@@ -58,8 +58,7 @@ def _values(run: Run, field: str, direction: str | None = None) -> Numbers:
             flow.is_cross for flow in run.flows) else "the run has no cross traffic")
     points = flows[0].noticed[field]
     window = run.load_window
-    values = points.values if window is None else points.values[
-        (points.at_s >= window.start_s) & (points.at_s <= window.end_s)]
+    values = points.values if window is None else points.values[window.holds(points.at_s)]
     if not values.size:
         raise NotAvailable("none of the cross traffic's pages, segments or frames began under "
                            "load and came to its end")

@@ -12,6 +12,7 @@ import numpy
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import Numbers, a_number, numbers
+from flent_aqm.results.metrics.window import Window
 
 # Runners whose series are a speed test's own throughput, or cross traffic.
 SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "AqmNetperfRunner",
@@ -130,3 +131,10 @@ def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Poin
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def span(flows: Sequence[Flow]) -> Window | None:
+    """Return from the first flow's start to the last one's end; None without flows."""
+    if not flows:
+        return None
+    return Window(min(flow.start_s for flow in flows), max(flow.end_s for flow in flows))

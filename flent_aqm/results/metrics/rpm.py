@@ -22,7 +22,7 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.steps import step
 from flent_aqm.results.metrics.trimmed import trimmed_mean
-from flent_aqm.results.metrics.window import ROUNDING_S, Window
+from flent_aqm.results.metrics.window import Window
 
 # MAD of both sources, and their interval durations.
 INTERVALS = 4
@@ -75,7 +75,7 @@ def foreign_ms(run: Run, interval_s: float) -> Numbers:
     """Answered probes of the last four intervals under load. Raises NotAvailable."""
     late = last_intervals(run, interval_s)
     probes = run.loaded()
-    inside = (probes.sent_s > late.start_s + ROUNDING_S) & numpy.isfinite(probes.rtt_ms)
+    inside = late.holds_behind_start(probes.sent_s) & numpy.isfinite(probes.rtt_ms)
     return _enough(probes.rtt_ms[inside], "answered probes", late)
 
 
@@ -83,8 +83,7 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
     """TCP_INFO's round-trip times in the same time, of all loading flows together. Raises
     NotAvailable."""
     late = last_intervals(run, interval_s)
-    found = [rtt.values[(rtt.at_s > late.start_s + ROUNDING_S)
-                        & (rtt.at_s <= late.end_s + ROUNDING_S)]
+    found = [rtt.values[late.holds_behind_start(rtt.at_s)]
              for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
     if not found:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
-from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow
+from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow, span
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, Tool, read_probe, tool_of, until
 from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.window import Window
@@ -95,7 +95,7 @@ class Run:
     @cached_property
     def load_window(self) -> Window | None:
         """From the start of the test's first flow to the end of its last; None: no load."""
-        return _span(self.speed_test)
+        return span(self.speed_test)
 
     def loaded(self, direction: str | None = None, probe: Probe | None = None) -> Samples:
         """Probes sent while the test loaded the link, in one direction or at all.
@@ -104,18 +104,17 @@ class Run:
         """
         if probe is None:
             return self._phases(direction)
-        window = self.load_window if direction is None else _span(self.way(direction))
+        window = self.load_window if direction is None else span(self.way(direction))
         if window is None:
             raise NotAvailable("the test doesn't load the link")
-        return _samples(probe, window, (probe.sent_s >= window.start_s)
-                        & (probe.sent_s <= window.end_s), "under load")
+        return _samples(probe, window, window.holds(probe.sent_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
         """Probes that were back before the first flow started, cross traffic included; all
         of them in a test without load. Raises NotAvailable."""
         if probe is None:
             return self._phases(IDLE)
-        load = _span(self.flows)
+        load = span(self.flows)
         end_s = load.start_s if load else float(probe.sent_s[-1])
         back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
         inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
@@ -201,12 +200,6 @@ def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | Non
     if length_s is not None:
         last_s = min(last_s, min(float(one.sent_s[0]) for one in probes) + length_s)
     return last_s
-
-
-def _span(flows: Sequence[Flow]) -> Window | None:
-    if not flows:
-        return None
-    return Window(min(flow.start_s for flow in flows), max(flow.end_s for flow in flows))
 
 
 def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: str) -> Samples:

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 # Times of the epoch are floats 0.24 µs apart. In virtual time many events happen at round times, so
 # also exactly at the edge of a window: an edge is compared with this much room.
@@ -20,3 +23,15 @@ class Window:
     @property
     def length_s(self) -> float:
         return self.end_s - self.start_s
+
+    def holds(self, at_s: NDArray[Any]) -> NDArray[Any]:
+        """Return a mask of times, in seconds of the epoch: those from its start to its end."""
+        inside: NDArray[Any] = (at_s >= self.start_s) & (at_s <= self.end_s)
+        return inside
+
+    def holds_behind_start(self, at_s: NDArray[Any]) -> NDArray[Any]:
+        """Return a mask of times: those behind its start, up to its end, whichever way times on
+        the edges were rounded."""
+        inside: NDArray[Any] = ((at_s > self.start_s + ROUNDING_S)
+                                & (at_s <= self.end_s + ROUNDING_S))
+        return inside

@@ -215,7 +215,7 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
         rate = a_number(run.settings.get(key))
         queue = known.get(way)
         if rate and queue is not None and window is not None:
-            inside = (queue.at_s >= window.start_s) & (queue.at_s <= window.end_s)
+            inside = window.holds(queue.at_s)
             if inside.any():
                 found.append(float(numpy.percentile(
                     queue.backlog_bytes[inside], 95)) * 8e-3 / rate)

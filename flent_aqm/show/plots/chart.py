@@ -92,9 +92,10 @@ class ChartPlotter(Plotter):
         """Return what to draw as one each, at most so many: by the settings that were asked for,
         else by all in which runs differ; runs that repeat each other apart if there is room,
         unless they belong together. What is pooled or left out is said below the plot."""
-        names = self.group_names(runs)
-        found = groups(runs, names or factors(runs)) if names or together else by_run(runs, most)
-        self.note_pooled(runs, names or factors(runs))
+        asked = self.group_names(runs)
+        names = asked or factors(runs)
+        found = groups(runs, names) if asked or together else by_run(runs, most)
+        self.note_pooled(runs, names)
         return self.first(found, most)
 
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:

@@ -75,8 +75,7 @@ class AqmDelayPartsPlotter(ChartPlotter):
         widest = 0.0
         for run, parts in found:
             window = run.load_window
-            loaded = parts.chosen((parts.sent_s >= window.start_s)
-                                  & (parts.sent_s <= window.end_s)) if window else parts
+            loaded = parts.chosen(window.holds(parts.sent_s)) if window else parts
             if not loaded.sent_s.size:
                 self.note(f"left out: {run.title}: no probe came back under load")
                 continue

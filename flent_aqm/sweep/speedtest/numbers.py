@@ -16,7 +16,7 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import DataFile, Numbers, a_number
-from flent_aqm.results.metrics.flows import Flow
+from flent_aqm.results.metrics.flows import Flow, span
 from flent_aqm.results.metrics.percentiles import of_answered
 from flent_aqm.results.metrics.probes import Tool
 from flent_aqm.results.metrics.run import Run, Samples
@@ -82,34 +82,27 @@ def pings(run: Run, direction: str | None) -> Samples:
     return run.loaded(direction, probe) if run.flows else run.idle(probe)
 
 
-def window(flows: Sequence[Flow]) -> Window | None:
-    """From the first stream's start to the last one's end; None without streams."""
-    if not flows:
-        return None
-    return Window(min(flow.start_s for flow in flows), max(flow.end_s for flow in flows))
-
-
 def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
     """Processors while these streams were there; None where no sample was taken, as in the
     virtual lab."""
-    span = window(flows)
-    inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, span)]
+    window = span(flows)
+    inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, window)]
     if not inside:
         return None
     names = [name for name in inside[0] if name.startswith("cpu") and name[3:].isdigit()]
     used_s = sum(_cpu_s(data, flow) for flow in flows)
-    there_s = (span.length_s if span else 0.0) * len(names)
+    there_s = (window.length_s if window else 0.0) * len(names)
     return Load(
         samples=len(inside),
         processors=[_processor(name, inside) for name in sorted(names, key=lambda n: int(n[3:]))],
         netperf_pct=100 * used_s / there_s if there_s else 0.0)
 
 
-def _is_inside(sample: dict[str, object], span: Window | None) -> bool:
+def _is_inside(sample: dict[str, object], window: Window | None) -> bool:
     end_s, length_s = a_number(sample.get("t")), a_number(sample.get("dur"))
     if end_s is None or length_s is None:
         return False
-    return span is None or (end_s - length_s >= span.start_s and end_s <= span.end_s)
+    return window is None or (end_s - length_s >= window.start_s and end_s <= window.end_s)
 
 
 def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
