@@ -20,6 +20,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import plain
 from flent_aqm.results.reading.limits import OWN, Limits, limits
 from flent_aqm.results.reading.parse import parse
+from flent_aqm.results.reading.times import refuse_odd_times
 from flent_aqm.results.reading.unpack import unpack_file, unpack_gzip
 from flent_aqm.results.share import stock_test
 
@@ -51,17 +52,18 @@ class DataFile:
 
 def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
     """Read .flent.gz, .flent.bz2 or plain .flent. Raises BadResult in one line, with the path."""
-    return _checked(lambda: unpack_file(path, within or limits()), path)
+    allowed = within or limits()
+    return _checked(lambda: unpack_file(path, allowed), path, allowed)
 
 
 def parse_data_file(packed: bytes, path: Path) -> DataFile:
     """Return the same of a .flent.gz of our own that is in memory; path: what to call it."""
-    return _checked(lambda: unpack_gzip(packed, OWN), path)
+    return _checked(lambda: unpack_gzip(packed, OWN), path, OWN)
 
 
-def _checked(unpack: Callable[[], bytearray], path: Path) -> DataFile:
+def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:
     try:
-        return as_data_file(parse(unpack()), path)
+        return as_data_file(parse(unpack()), path, within)
     except OSError as error:
         why = error.strerror or str(error)
     except ValueError as error:  # such as a path with a NUL in it
@@ -71,8 +73,8 @@ def _checked(unpack: Callable[[], bytearray], path: Path) -> DataFile:
     raise BadResult(f"{path}: {why}; expected a data file of Flent") from None
 
 
-def as_data_file(whole: Any, path: Path) -> DataFile:
-    """Check the shape of a parsed file. Raises BadResult."""
+def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFile:
+    """Check the shape of a parsed file, and its times. Raises BadResult."""
     top = a_dict(whole, "the file")
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
@@ -93,6 +95,7 @@ def as_data_file(whole: Any, path: Path) -> DataFile:
     for name, samples in raw.items():
         if not isinstance(samples, list) or set(map(type, samples)) - {dict}:
             raise BadResult(f"raw values of {name[:60]!r} are not a list of objects")
+    refuse_odd_times(top, series_meta, raw, within or limits())
     return DataFile(path, version, metadata, series_meta, raw, top)
 
 

@@ -119,6 +119,18 @@ def structure() -> Named:
         yield f"without.{key}", _changed(without)
 
 
+def _lasting(whole: Whole, flows: int, length_s: float) -> None:
+    """Flows of few samples over a long time, at other rates each."""
+    meta = whole["metadata"]["SERIES_META"].pop(DOWNLOAD)
+    start_s = whole["raw_values"].pop(DOWNLOAD)[0]["t"]
+    meta |= {"LOAD_START": start_s, "LOAD_END": start_s + length_s}
+    for number in range(flows):
+        whole["metadata"]["SERIES_META"][f"{DOWNLOAD}::{number}"] = meta
+        whole["raw_values"][f"{DOWNLOAD}::{number}"] = [
+            {"t": start_s + length_s * step / 100, "dur": length_s / 100,
+             "val": 1.0 + number * step % 7} for step in range(1, 101)]
+
+
 def sizes() -> Named:
     """More of everything than any test makes; small on disk, as it repeats."""
     sample = {"t": 1767225605.0, "val": 1.5, "seq": 1}
@@ -161,6 +173,9 @@ def sizes() -> Named:
             whole["raw_values"].update({f"Ping (ms) UDP {n}": [
                 {"t": 1767225600 + step * 1e-4, "val": 1.5, "dur": 1e-4} for step in range(3)]
                 for n in range(900)})),
+        "lasting_flows": lambda whole: _lasting(whole, 2, 420_000.0),
+        "lasting_many_flows": lambda whole: _lasting(whole, 900, 900.0),
+        "flows_over_years": lambda whole: _lasting(whole, 2, 3e8),
         "hosts": lambda whole: whole["metadata"].update(HOSTS=["server"] * 90_000),
         "parameters": lambda whole: whole["metadata"]["TEST_PARAMETERS"].update(
             {f"p{n}": "1" for n in range(40_000)}),
@@ -232,7 +247,7 @@ def numbers() -> Named:
         yield f"x{number}", _set("x_values/3", value)
         yield f"result{number}", _set(f"results/{ICMP}/3", value)
     for key in ("LOAD_START", "LOAD_END", "MEAN_VALUE"):
-        for number, value in enumerate((0, 1e300, -1, "x", 1e17)):
+        for number, value in enumerate((0, 1e300, -1, "x", 1e17, 1e16)):
             yield f"{key}{number}", _set(f"metadata/SERIES_META/{DOWNLOAD}/{key}", value)
     for number, value in enumerate((0, -1, 1e300, "100", "=1+1", [], True)):
         yield f"rate{number}", _set("metadata/AQM/requested/rate_down_mbps", value)

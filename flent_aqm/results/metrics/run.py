@@ -23,6 +23,8 @@ from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow, span
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, Tool, read_probe, tool_of, until
 from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.reading.limits import limits
+from flent_aqm.results.reading.times import refuse_lasting
 
 # Settings of a run, and characters of each: what plots and tables can show.
 MOST_SETTINGS = 200
@@ -169,6 +171,11 @@ def _as_run(data: DataFile) -> Run:
         elif is_flow(meta, samples):
             flow = read_flow(name, meta, samples)
             flows += [flow] if flow else []
+    ends_s = [time_s for one in probes for time_s in one.sent_s[[0, -1]]]
+    ends_s += [time_s for flow in flows for time_s in (flow.start_s, flow.end_s)]
+    if ends_s:
+        # A series that isn't read here may have the clock of another machine.
+        refuse_lasting(float(max(ends_s) - min(ends_s)), "its flows and probes take", limits())
     if probes:
         end_s = _end_s(probes, flows, a_number(data.metadata.get("TOTAL_LENGTH")))
         whole = []

@@ -140,6 +140,49 @@ def test_small_file_of_very_many_lost_probes_is_refused(tmp_path: Path) -> None:
         load_run(path)
 
 
+def _with_times(tmp_path: Path, **window: float) -> Path:
+    """A file of ours whose download has another window."""
+    whole = json.loads(gzip.decompress((GOLDEN / "iperf3_download.flent.gz").read_bytes()))
+    whole["metadata"]["SERIES_META"]["TCP download"] |= window
+    path = tmp_path / "x.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    return path
+
+
+def test_series_that_last_longer_than_runs_do_are_refused_unless_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By samples, intervals, round-trip times or the window; all of a file's series together."""
+    start_s = 1767225602.0
+    path = _with_times(tmp_path, LOAD_END=start_s + 9 * 86_400)
+    load_run(path)
+    path = _with_times(tmp_path, LOAD_END=start_s + 20 * 86_400)
+    with pytest.raises(BadResult, match=rf"all its series together last 1,7.* s.*{LARGE_FILES}"):
+        read_data_file(path)
+    monkeypatch.setenv(LARGE_FILES, "1")
+    load_run(path)
+    monkeypatch.delenv(LARGE_FILES)
+    for sample in ({"t": start_s + 1e6}, {"t": start_s, "dur": 1e6}, {"t": start_s, "val": 1e9}):
+        whole = json.loads(TEXT)
+        whole["raw_values"]["Ping (ms) ICMP"].append(sample)
+        path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+        with pytest.raises(BadResult, match="all its series together last"):
+            read_data_file(path)
+    whole = json.loads(TEXT)
+    whole["x_values"][-1] = 1e6
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    with pytest.raises(BadResult, match="its x_values last"):
+        read_data_file(path)
+
+
+def test_times_beyond_our_age_are_refused(tmp_path: Path) -> None:
+    """Where one second more is the same float, an end lies in no window."""
+    for key in ("LOAD_START", "LOAD_END"):
+        for time_s in (1e16, 1e17, -1e11):
+            with pytest.raises(BadResult, match="has the time"):
+                read_data_file(_with_times(tmp_path, **{key: time_s}))
+
+
 def test_parsed_numbers_are_finite_and_text_is_whole() -> None:
     """Halves of characters become question marks, also in keys; long integers floats."""
     assert parse(rb'{"\ud800": "a\udcff", "n": 123456789012345678901234567890}') == {
