@@ -161,9 +161,11 @@ def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
             "retransmits": total.retransmits}
         if total.packets is not None:
             metadata["IPERF3"] |= {"packets": total.packets, "lost_packets": total.lost_packets}
-    # Of UDP the totals are what was sent.
+    # With --bidir, iperf3 divides what the client received by the server's time, which is longer;
+    # and of UDP its totals are what was sent. There the receiver's own intervals tell.
+    tells = direction == "upload" and sent and sent[0].streams[0].rtt_ms is not None
     metadata["MEAN_VALUE"] = (
-        total.received_mbps if total and sent and sent[0].streams[0].rtt_ms is not None
+        total.received_mbps if total and tells
         else sum(one["val"] * one["dur"] for one in rates) / sum(one["dur"] for one in rates))
     return ([[one["t"], one["val"]] for one in rates],
             sorted(rates + state, key=lambda one: one["t"]), metadata)

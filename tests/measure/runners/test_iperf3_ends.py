@@ -53,3 +53,15 @@ def test_download_is_what_the_client_received() -> None:
     assert [one["val"] for one in raw if "val" in one] == pytest.approx(
         [one["sum"]["bits_per_second"] / 1e6 for one in whole["intervals"]])
     assert meta["IPERF3"]["intervals"] == "receiver"
+
+
+@pytest.mark.parametrize("name", ["bidirectional-3.12", "bidirectional-3.18"])
+def test_download_beside_an_upload_is_over_its_own_time(name: str) -> None:
+    """iperf3 has the client's bytes over the server's time, which is longer."""
+    text, whole = printed(name)
+    meta = _one_direction(parse_iperf3(text), "download", 1000.0)[2]
+    received = [one for interval in whole["intervals"] for one in interval["streams"]
+                if not one["sender"] and one["seconds"] > 0.01]
+    own_mbps = sum(one["bytes"] for one in received) * 8e-6 / received[-1]["end"]
+    assert meta["MEAN_VALUE"] == pytest.approx(own_mbps, rel=1e-6)
+    assert own_mbps > whole["end"]["sum_received_bidir_reverse"]["bits_per_second"] / 1e6
