@@ -41,6 +41,9 @@ _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
 FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"
 RATES = rf"{_NUMBER}(?:,{_NUMBER}){{0,99}}"
 
+ONLY_IN_NAMESPACES = ("works where the router is a network namespace of this machine (testbed "
+                      "virtual or netns)")
+
 Refuse = Callable[[str], object]
 
 
@@ -153,18 +156,19 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
                refuse: Refuse) -> tuple[list[float], float]:
     """Return Mbit/s that the router's rate takes in turn, and for how long each; checked.
 
-    scenario: of the run, None where the router is none of ours.
+    scenario: of the run, None where it isn't known yet, or the router is none of ours, which the
+    runner refuses.
     """
     if not text:
         return [], 0.0
-    if scenario is None:
-        refuse("rates_mbps: works where the router is a network namespace of this machine "
-               "(testbed virtual or netns)")
+    if scenario is not None and scenario.testbed not in ("virtual", "netns"):
+        refuse(f"rates_mbps: {ONLY_IN_NAMESPACES}")
         return [], 0.0
-    if scenario.shaper != "htb" or scenario.tiers != 1 or scenario.burst_shaping:
+    if scenario is not None and (scenario.shaper != "htb" or scenario.tiers != 1
+                                 or scenario.burst_shaping):
         refuse("rates_mbps: works with shaper=htb, one tier, and without burst_shaping")
         return [], 0.0
-    if scenario.topology.startswith("subscribers"):
+    if scenario is not None and scenario.topology.startswith("subscribers"):
         refuse("rates_mbps: can't be used with subscribers, whose classes have parts of the rate; "
                "leave it out")
         return [], 0.0

@@ -18,12 +18,13 @@ from flent_aqm.asked.cell import (
 )
 from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
-from flent_aqm.asked.flow_groups import refuse_unknown_hosts
+from flent_aqm.asked.flow_groups import rates_from, refuse_unknown_hosts
 from flent_aqm.asked.keys import refuse_unknown_parameters
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.scenario_keys import DUMBBELL, parse_flag
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.bridge.testenv_patch import REFUSED
 
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
 
@@ -45,6 +46,7 @@ def make_cell(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
     _check_cross_traffic(where, scenario, settings)
+    _check_parameters(where, scenario, settings)
     _check_hosts(where, scenario, settings)
     return Cell(
         name=settings.DATA_FILENAME,
@@ -95,6 +97,18 @@ def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
         raise ConfigError(f"{where}: cross_traffic is {scenario.cross_traffic}, but "
                           f"test_parameters says {parameter}; add cross_traffic=${{cross_traffic}} "
                           "to test_parameters")
+
+
+def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
+    """Refuse values that the test's definition would refuse when the run has begun."""
+    def refuse(fault: object) -> None:
+        raise ConfigError(f"{where}: test_parameters: {fault}")
+
+    for fault in getattr(settings, REFUSED, ()):
+        refuse(fault)
+    given = settings.TEST_PARAMETERS
+    rates_from(str(given.get("rates_mbps", "")), str(given.get("rate_step_s", "20")),
+               scenario, refuse)
 
 
 def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:

@@ -126,3 +126,38 @@ def test_replay_refuses_what_a_newer_version_asked_for(tmp_path: Path) -> None:
         recorded._cell(run, requested, {}, tmp_path / "a.flent.gz", tmp_path)
     del requested["weather"]
     assert recorded._cell(run, requested, {}, tmp_path / "a.flent.gz", tmp_path)
+
+
+def plan(folder: Path, lines: str) -> subprocess.CompletedProcess[str]:
+    """A batch of one run."""
+    (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    (folder / "mine.batch").write_text(f"[Batch::mine]\ninherits = base\n{lines}\n")
+    return run_flent("-B", "mine.batch", "--batch-dry-run", cwd=folder)
+
+
+@pytest.mark.parametrize(("test", "parameters", "line"), [
+    ("aqm_flows", "direction=both", "direction: unknown value 'both'; known: upload, download"),
+    ("aqm_flows", "flows=2xreno@5-4", "flows: '2xreno@5-4' must lie within the load"),
+    ("aqm_flows", "rates_mbps=fast", "rates_mbps, rate_step_s: 'fast' every '20' s is not"),
+    ("iperf3_upload", "streams=0", "streams: '0' is not a number of connections"),
+    ("ping_exp", "load=full", "load: unknown value 'full'; known: empty, upload"),
+    ("cloudflare", "http_version=9", "http_version: '9' is not known"),
+])
+def test_value_that_a_test_refuses_ends_the_planning(
+    tmp_path: Path, test: str, parameters: str, line: str
+) -> None:
+    """Not the run, in the midst of a sweep."""
+    ended = plan(tmp_path, f"test_name = {test}\ntest_parameters = {parameters}")
+    assert ended.returncode == 1
+    assert line in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("keys", "line"), [
+    ("shaper = tbf", "works with shaper=htb"),
+    ("testbed = ssh://router", "works where the router is a network")])
+def test_rates_that_change_need_a_router_that_can(tmp_path: Path, keys: str, line: str) -> None:
+    """The batch tells which one it has."""
+    ended = plan(tmp_path, f"{keys}\ntest_name = aqm_flows\ntest_parameters = rates_mbps=10,5")
+    assert ended.returncode == 1
+    assert line in ended.stderr

@@ -7,8 +7,10 @@ import subprocess
 import time
 from typing import IO, Any
 
+from flent_aqm.asked.flow_groups import ONLY_IN_NAMESPACES
 from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner
 from flent_aqm.measure.runners.qdisc import DEVICES
 
@@ -21,18 +23,24 @@ class AqmRatesRunner(SupervisedRunner):
     """HTB's rate on both devices of the router in a network namespace.
 
     Keys of the data set: rates_mbps, taken in turn again and again; step_s, how long each
-    lasts; length (s), of all; usual_mbps, by device, which it has before and after.
+    lasts; length (s), of all; usual_mbps, by device, which it has before and after, None where the
+    router is none of ours.
     Series and raw samples: the rate of the downstream device in Mbit/s, at each change.
     """
 
     def __init__(self, *, rates_mbps: list[float], step_s: float, length: float,
-                 usual_mbps: dict[str, float], **kwargs: Any) -> None:
+                 usual_mbps: dict[str, float] | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rates_mbps = rates_mbps
         self.step_s = step_s
         self.run_for_s = length
-        self.usual_mbps = usual_mbps
+        self.usual_mbps = usual_mbps or {}
         self.command = "ip netns exec router tc -batch -"
+
+    def check(self) -> None:
+        if not self.usual_mbps:
+            raise RunnerCheckError(f"rates_mbps: {ONLY_IN_NAMESPACES}")
+        super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         text = output.read()
