@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="for CITATION.cff; may be repeated")
     parser.add_argument("--licence", choices=[*texts.LICENCES], default="CC-BY-4.0",
                         help="licence of the data (default: CC-BY-4.0)")
+    parser.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
+                        help="where traces of links are that runs played, to repeat these; none "
+                             "is copied; may be repeated")
     parser.add_argument("--replay", type=_whole, default=3, metavar="N",
                         help="repeat N runs and compare (default: 3; 0: none)")
 
@@ -59,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
             batch = folder.pack_batch(packed, args.batch, target)
             folder.pack_kernel(packed, target)
             folder.write_versions(packed, target)
-            checked = check.check(target, packed, args.replay)
+            checked = check.check(target, packed, args.replay, args.trace)
             texts.write_texts(target, packed, checked, title=plain(args.title),
                               authors=[plain(one) for one in args.author],
                               licence=args.licence, batch=batch)

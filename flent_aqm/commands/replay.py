@@ -27,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "all samples, results and counters. Exit status: 0 identical, 1 different, 2 the run "
         "could not be repeated.")
     parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
+    parser.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
+                        help="where a trace that the run's link played may be, as a folder or a "
+                             "file; it is found by its SHA-256, also beside the data file; may be "
+                             "repeated")
     parser.add_argument("--keep", metavar="DIR", type=Path,
                         help="keep the new data file in DIR, under the name of the old one")
 
@@ -36,7 +40,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="flent-aqm-replay-") as temporary:
             folder = args.keep or Path(temporary)
-            was = recorded.read(args.file, folder)
+            was = recorded.read(args.file, folder, args.trace)
             if was.cell.data_file.exists():
                 raise ConfigError(f"--keep: {was.cell.data_file} exists already; name another "
                                   "folder")

@@ -15,8 +15,9 @@ from tests.sweep.conftest import Bench
 
 @pytest.mark.lab
 def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench: Bench) -> None:
-    """The trace by path and content, what the link carried; replay finds the trace, and refuses a
-    run with a program of the router's, which a file may not choose."""
+    """The trace by path and content, what the link carried; replay finds the trace by its content
+    where the user says, and refuses a run with a program of the router's, which a file may not
+    choose."""
     trace = "".join(f"{ms}\n" for ms in range(1, 1001))  # 12 Mbit/s
     (bench.folder / "some.trace").write_text(trace)
     bench.batch("test_name = iperf3_download\nlength = 2\nrate_mbps = 100\nshaper = none\n"
@@ -33,16 +34,22 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
     carried = links["down"]["counters"]["carried_bytes"] * 8 / 1e6
     assert 12 * 2 * 0.8 < carried < 12 * 20
     assert links["up"]["counters"]["lost_packets"] > 0
-    again = _replay(file)
+    again = _replay(file, "--trace", bench.folder)
     assert again.returncode != 0
     assert "no data file may choose one" in again.stderr
     bench.batch("test_name = iperf3_download\nlength = 2\nrate_mbps = 100\nshaper = none\n"
                 "link_down_trace = some.trace\nfilename_extra = second", "second")
     assert bench.flent(name="second").returncode == 0
     again = _replay(bench.file("second"))
-    assert again.returncode == 0, again.stdout + again.stderr
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "there is no such file beside it or where --trace says" in again.stderr
+    moved = bench.folder / "traces"
+    moved.mkdir()
+    (bench.folder / "some.trace").rename(moved / "other.name")
+    again = _replay(bench.file("second"), "--trace", moved)
+    assert (again.returncode, again.stdout) == (0, "identical\n"), again.stderr
 
 
-def _replay(file: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([Path(sys.executable).with_name("flent-aqm"), "replay", file],
+def _replay(file: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([Path(sys.executable).with_name("flent-aqm"), "replay", file, *words],
                           cwd=file.parents[1], check=False, capture_output=True, text=True)

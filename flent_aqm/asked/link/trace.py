@@ -6,7 +6,8 @@ Two formats, told apart by the first line:
     mahimahi    a line for each opportunity to deliver 1500 bytes: its time in ms (mm-link(1))
     CSV         a header, then rows: time_s, rate_mbps, and if wanted delay_ms and loss_pct
 
-A file is somebody else's: its size is bounded, and each fault is told with line and column.
+A file is somebody else's: its size is bounded, and each fault is told with line and column. What
+stands there is never quoted, as it may be none of the reader's business.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from flent_aqm.asked.link.units import NS
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
-_MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20
 _MOST_S = 7 * 24 * 3600
 _MOST_ROWS = MOST_STEPS // 4
 _COLUMNS: dict[str, tuple[float, float]] = {
@@ -94,10 +95,10 @@ def _content(key: str, path: str) -> bytes:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise ConfigError(f"{key}: {path} is not a regular file; give the file of a trace")
-            if found.st_size > _MOST_BYTES:
+            if found.st_size > MOST_BYTES:
                 raise ConfigError(f"{key}: {path} has {found.st_size} bytes; expected at most "
-                                  f"{_MOST_BYTES}: shorten it")
-            return file.read(_MOST_BYTES)
+                                  f"{MOST_BYTES}: shorten it")
+            return file.read(MOST_BYTES)
     except (OSError, ValueError) as fault:
         said = getattr(fault, "strerror", None) or fault
         raise ConfigError(f"{key}: can't read the trace {path}: {said}") from None
@@ -117,8 +118,7 @@ def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
     back = numpy.flatnonzero(numpy.diff(times) < 0)
     if back.size:
         at = int(back[0])
-        raise file.fault(at + 2, 1, f"the time goes back from {times[at]} to {times[at + 1]} ms; "
-                                    "expected ascending times")
+        raise file.fault(at + 2, 1, "the time goes back; expected ascending times")
     last = int(times[-1])
     if not last:
         raise file.fault(len(times), 1, "all delivery opportunities are at 0 ms; expected later "
@@ -151,9 +151,8 @@ def _first_odd_line(file: _File, data: bytes) -> _Fault:
         found = re.match(rb"[0-9]{0,9}", line)
         good = found.end() if found else 0
         if good != len(line) or not line:
-            said = line.decode("ascii", "replace")
-            return file.fault(number, good + 1, f"{said[:40]!r} is not a time; expected a whole "
-                              "number of ms below 1000000000, one a line")
+            return file.fault(number, good + 1, "this is not a time; expected a whole number of "
+                              "ms below 1000000000, one a line")
     raise AssertionError  # the caller has found one
 
 
@@ -164,8 +163,8 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
     names = [name.strip() for name in head.split(",")]
     for number, (name, column) in enumerate(zip(names, _columns(head), strict=True)):
         if name not in _COLUMNS or name in names[:number]:
-            raise file.fault(1, column, f"{name[:40]!r} is not a known column, or stands twice; "
-                                        f"expected a header of {', '.join(_COLUMNS)}")
+            raise file.fault(1, column, "this is not a known column, or stands twice; expected a "
+                                        f"header of {', '.join(_COLUMNS)}")
     for name in ("time_s", "rate_mbps"):
         if name not in names:
             raise file.fault(1, 1, f"the header has no {name}; expected time_s,rate_mbps and, if "
@@ -178,10 +177,9 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
         at_ns = round(row["time_s"] * NS)
         column = _columns(text)[names.index("time_s")]
         if not steps and at_ns:
-            raise file.fault(line, column, f"the first row is at {row['time_s']:g} s; expected 0")
+            raise file.fault(line, column, "the first row's time is not 0; expected 0")
         if steps and at_ns <= steps[-1].at_ns:
-            raise file.fault(line, column, f"the time goes from {steps[-1].at_ns / NS:g} to "
-                                           f"{row['time_s']:g} s; expected ascending times")
+            raise file.fault(line, column, "the time doesn't go forward; expected ascending times")
         steps.append(Step(at_ns, round(row["rate_mbps"] * 1e6),
                           round(row.get("delay_ms", 0) * 1e6), 0, row.get("loss_pct", 0) / 100,
                           line))
@@ -200,7 +198,7 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
 def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float]:
     cells = text.split(",")
     if len(cells) != len(names):
-        raise file.fault(line, 1, f"{len(cells)} values; expected {len(names)}: {','.join(names)}")
+        raise file.fault(line, 1, f"{len(cells)} values; expected {len(names)}, as the header has")
     row = {}
     for name, cell, column in zip(names, cells, _columns(text), strict=True):
         low, high = _COLUMNS[name]
@@ -209,8 +207,7 @@ def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float
         except ValueError:
             number = math.nan
         if not low <= number <= high:
-            raise file.fault(line, column, f"{name} is {cell.strip()[:40]!r}; expected a number "
-                             f"from {low:g} to {high:g}")
+            raise file.fault(line, column, f"{name} is not a number from {low:g} to {high:g}")
         row[name] = number
     return row
 

@@ -25,8 +25,10 @@ class ReplayedRuns:
     not_again: dict[str, str]
 
 
-def check(target: Path, packed: Sequence[Packed], most: int) -> ReplayedRuns:
-    """Make runs again, at most that many, each test at least once if that many allow it.
+def check(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Path]
+          ) -> ReplayedRuns:
+    """Make runs again, at most that many, each test at least once if that many allow it; traces:
+    where those of their links may be.
 
     Raises BadResult for the first that comes out different.
     """
@@ -36,7 +38,7 @@ def check(target: Path, packed: Sequence[Packed], most: int) -> ReplayedRuns:
         file = target / DATA / one.name
         with tempfile.TemporaryDirectory(prefix="flent-aqm-archive-") as folder:
             try:
-                was = recorded.read(file, Path(folder))
+                was = recorded.read(file, Path(folder), traces)
                 print(f"making {one.name} again", file=sys.stderr, flush=True)
                 now = again(was.cell)
             except AqmError as error:

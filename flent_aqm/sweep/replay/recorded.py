@@ -7,7 +7,7 @@ Nothing in the file is trusted: known names and checked values go on, all else i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import SUFFIX as DATA_SUFFIX
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.sweep.finish import SCHEMA_VERSION
+from flent_aqm.sweep.replay.files import without_paths
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,10 @@ class RecordedRun:
     cell: Cell
 
 
-def read(path: Path, folder: Path) -> RecordedRun:
+def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
     """Read a data file; its cell's new data file goes into folder.
 
+    traces: files and folders where traces of links may be, besides the file's own folder.
     Raises BadResult for a file that is damaged or can't be run again, with the reason.
     """
     file = read_data_file(path)
@@ -62,6 +64,7 @@ def read(path: Path, folder: Path) -> RecordedRun:
         if requested.get("router_model") == "omnia" and "router" not in aqm:
             # A file of the time when that name meant late timers and nothing else.
             requested = {**requested, "router_model": "20us"}
+        requested = without_paths(requested, aqm.get("links"), [*traces, path.parent])
         return RecordedRun(file.whole, _cell(run, requested, metadata, path, folder))
     except (BadResult, ConfigError) as error:
         raise BadResult(f"{path}: {error}") from None

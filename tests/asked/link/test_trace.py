@@ -49,22 +49,22 @@ def test_csv_trace_has_columns_in_any_order_and_its_last_row_ends_it(tmp_path: P
 
 @pytest.mark.parametrize(("text", "end", "said"), [
     ("", "repeat", ":1:1: the file is empty"),
-    ("1\n2\n3x\n", "repeat", ":3:2: '3x' is not a time"),
-    ("1\n\n3\n", "repeat", ":2:1: '' is not a time"),
-    ("1\n-2\n", "repeat", ":2:1: '-2'"),
-    ("1.5\n", "repeat", ":1:2: '1.5'"),
-    ("5\n7\n6\n", "repeat", ":3:1: the time goes back from 7 to 6 ms"),
+    ("1\n2\n3x\n", "repeat", ":3:2: this is not a time"),
+    ("1\n\n3\n", "repeat", ":2:1: this is not a time"),
+    ("1\n-2\n", "repeat", ":2:1: this is not a time"),
+    ("1.5\n", "repeat", ":1:2: this is not"),
+    ("5\n7\n6\n", "repeat", ":3:1: the time goes back;"),
     ("0\n0\n", "repeat", ":2:1: all delivery opportunities are at 0 ms"),
     ("1\n1000000\n", "repeat", "nothing passes for 999.999 s"),
-    ("time_s,rate\n0,1\n", "repeat", ":1:8: 'rate' is not a known column"),
+    ("time_s,rate\n0,1\n", "repeat", ":1:8: this is not a known column"),
     ("time_s,rate_mbps,time_s\n", "repeat",
-     ":1:18: 'time_s' is not a known column, or stands twice"),
+     ":1:18: this is not a known column, or stands twice"),
     ("time_s,loss_pct\n0,1\n", "repeat", ":1:1: the header has no rate_mbps"),
-    ("time_s,rate_mbps\n1,1\n2,1\n", "repeat", ":2:1: the first row is at 1 s"),
-    ("time_s,rate_mbps\n0,1\n2,1\n1,1\n", "repeat", ":4:1: the time goes from 2 to 1 s"),
-    ("time_s,rate_mbps\n0,1\n1,nan\n", "repeat", ":3:3: rate_mbps is 'nan'"),
-    ("time_s,rate_mbps\n0,1\n1,-3\n", "repeat", ":3:3: rate_mbps is '-3'"),
-    ("time_s,rate_mbps,loss_pct\n0,1,200\n1,1,0\n", "repeat", ":2:5: loss_pct is '200'"),
+    ("time_s,rate_mbps\n1,1\n2,1\n", "repeat", ":2:1: the first row's time is not 0"),
+    ("time_s,rate_mbps\n0,1\n2,1\n1,1\n", "repeat", ":4:1: the time doesn't go forward"),
+    ("time_s,rate_mbps\n0,1\n1,nan\n", "repeat", ":3:3: rate_mbps is not a number from 0 to"),
+    ("time_s,rate_mbps\n0,1\n1,-3\n", "repeat", ":3:3: rate_mbps is not a number from 0 to"),
+    ("time_s,rate_mbps,loss_pct\n0,1,200\n1,1,0\n", "repeat", ":2:5: loss_pct is not a number"),
     ("time_s,rate_mbps\n0,1\n1\n", "repeat", ":3:1: 1 values; expected 2"),
     ("time_s,rate_mbps\n0,1\n", "repeat", ":2:1: too few rows"),
     ("time_s,rate_mbps\n0,0\n1,0\n", "repeat", "nothing ever passes"),
@@ -82,6 +82,16 @@ def test_trace_that_is_wrong_is_told_by_line_and_column(
     assert str(fault.value).startswith("link_up_trace: ")
     assert said in str(fault.value)
     assert "\n" not in str(fault.value)
+
+
+@pytest.mark.parametrize("text", [
+    "root:secret:0\n", "root,secret\n", "time_s,rate_mbps\n0,1\n1,secret\n",
+    "time_s,rate_mbps,secret\n0,1,1\n", "1\nsecret\n", "time_s,rate_mbps\n0,1,secret\n"])
+def test_what_stands_in_a_file_is_never_quoted(tmp_path: Path, text: str) -> None:
+    """It may be another file than its user thought."""
+    with pytest.raises(ConfigError) as fault:
+        _read(tmp_path, text)
+    assert "secret" not in str(fault.value)
 
 
 def test_trace_that_is_no_file_of_reasonable_size_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a recorded run read from files: found again by its content, never by a path in a data file.
+
+A path that a data file has could be any file of the machine's. The traces of a link are looked
+for where the user says, and beside the data file, by size and SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.asked.link.seeded import parse_seeded
+from flent_aqm.asked.link.trace import MOST_BYTES
+from flent_aqm.asked.topology.topology import SUFFIX
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import plain
+
+WAYS = ("down", "up")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def without_paths(requested: Mapping[str, Any], links: object, places: Sequence[Path]
+                  ) -> dict[str, Any]:
+    """Return the settings that were requested with each trace's path replaced by that of a file
+    of the same content, from one of the places.
+
+    links: the object AQM.links; places: files, and folders, of which the files in them are meant.
+    Raises ConfigError where there is none, and for a path in any other setting.
+    """
+    topology = str(requested.get("topology", "")).strip()
+    if topology.endswith(SUFFIX):
+        raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; files of "
+                          "flent-aqm have the links themselves")
+    found = dict(requested)
+    for way in WAYS:
+        key = f"link_{way}_trace"
+        text = found.get(key)
+        if text not in (None, "") and parse_seeded(key, str(text)) is None:
+            link = links.get(way) if isinstance(links, dict) else None
+            found[key] = str(_found(key, link if isinstance(link, dict) else {}, places))
+    if found.get("link_trace"):
+        raise ConfigError("link_trace: files of flent-aqm have link_down_trace and link_up_trace")
+    return found
+
+
+def _found(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Path:
+    size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
+    if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
+        raise ConfigError(f"{key}: it doesn't say which trace it played, by size and SHA-256")
+    for path in _files(places):
+        if _is(path, size_bytes, sha256):
+            return path
+    name = plain(str(link.get("trace"))[:60])
+    raise ConfigError(f"{key}: it played a trace called {name!r} of {size_bytes} bytes, whose "
+                      f"SHA-256 is {sha256}; there is no such file beside it or where --trace "
+                      "says: give --trace FOLDER, of your copy")
+
+
+def _files(places: Sequence[Path]) -> Iterator[Path]:
+    for place in places:
+        if os.path.isdir(place):
+            try:
+                yield from sorted(Path(one.path) for one in os.scandir(place))
+            except OSError:
+                continue
+        else:
+            yield place
+
+
+def _is(path: Path, size_bytes: int, sha256: str) -> bool:
+    """Whether a regular file has that content; others are left unread. A link's target is what
+    somebody else named, as an archive of data files may have one."""
+    try:
+        about = path.lstat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size != size_bytes \
+                or size_bytes > MOST_BYTES:
+            return False
+        return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+    except OSError:
+        return False

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that a recorded run read: found by content in places that the user names, and no others."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import hashlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.sweep.replay import recorded
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "batches" / "quick"
+CONTENT = b"1\n2\n5\n"
+SECRET = "root:x:0:0:secret"
+
+
+def _file(folder: Path, requested: dict[str, Any], links: object = None) -> Path:
+    """A data file of a run of the lab with other settings."""
+    whole = json.loads(gzip.decompress((GOLDEN / "iperf3_upload-codel.flent.gz").read_bytes()))
+    whole = copy.deepcopy(whole)
+    whole["metadata"]["AQM"]["requested"] |= requested
+    if links is not None:
+        whole["metadata"]["AQM"]["links"] = links
+    folder.mkdir(exist_ok=True)
+    path = folder / "x.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    return path
+
+
+def _link(content: bytes = CONTENT) -> dict[str, Any]:
+    return {"down": {"trace": "lte.down", "size_bytes": len(content),
+                     "sha256": hashlib.sha256(content).hexdigest()}}
+
+
+def test_trace_is_found_by_content_beside_the_file_or_where_the_user_says(tmp_path: Path) -> None:
+    """Whatever it is called, and whatever else is there; not by the path in the file."""
+    recorded_path = tmp_path / "recorded" / "lte.down"
+    recorded_path.parent.mkdir()
+    recorded_path.write_bytes(CONTENT)
+    file = _file(tmp_path / "data", {"link_down_trace": str(recorded_path)}, _link())
+    with pytest.raises(BadResult, match="there is no such file beside it or where --trace says"):
+        recorded.read(file, tmp_path)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    os.mkfifo(mine / "a pipe")
+    (mine / "b").write_bytes(b"9" * len(CONTENT))
+    (mine / "c").write_bytes(CONTENT)
+    for place in (mine, mine / "c"):
+        found = recorded.read(file, tmp_path, [place]).cell.scenario.link_down_trace
+        assert found == str(mine / "c")
+    (file.parent / "beside").write_bytes(CONTENT)
+    found = recorded.read(file, tmp_path).cell.scenario.link_down_trace
+    assert found == str(file.parent / "beside")
+
+
+@pytest.mark.parametrize(("requested", "links"), [
+    ({"link_down_trace": "{secret}"}, None),
+    ({"link_down_trace": "{secret}"}, {"down": {"size_bytes": 18}}),
+    ({"link_down_trace": "{secret}"}, {"down": []}),
+    ({"link_down_trace": "{secret}"}, []),
+    ({"link_up_trace": "{secret}"}, _link()),
+    ({"link_trace": "{secret}"}, _link()),
+    ({"link_down_trace": ["{secret}"]}, _link()),
+    ({"topology": "{secret}"}, None),
+    ({"topology": " {secret} "}, None),
+    ({"router_program": "cat {secret}"}, None),
+    ({"kernel": "{secret}"}, None),
+])
+def test_no_path_in_a_data_file_is_opened(
+    requested: dict[str, Any], links: object, tmp_path: Path
+) -> None:
+    """Told by Python's own audit: not even to say that it is none of what it should be."""
+    secret = tmp_path / "elsewhere" / "secret.topology"
+    secret.parent.mkdir()
+    secret.write_text(SECRET)
+    opened = []
+    sys.addaudithook(lambda event, words: opened.append(str(words[0])) if event == "open" else None)
+    text = json.dumps(requested).replace("{secret}", str(secret))
+    file = _file(tmp_path / "data", json.loads(text), links)
+    with pytest.raises(BadResult) as refused:
+        recorded.read(file, tmp_path)
+    assert str(file) in opened
+    assert not any("secret" in path for path in opened)
+    assert SECRET not in str(refused.value)
+    assert not re.search("can't be read|no such file or", str(refused.value), re.IGNORECASE)
+
+
+def test_link_beside_the_file_is_not_followed(tmp_path: Path) -> None:
+    """It may have come with the data file, from whoever knows the content of a file of ours."""
+    secret = tmp_path / "secret"
+    secret.write_bytes(CONTENT)
+    file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, _link())
+    (file.parent / "lte.down").symlink_to(secret)
+    with pytest.raises(BadResult, match="there is no such file"):
+        recorded.read(file, tmp_path)
