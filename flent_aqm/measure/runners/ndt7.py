@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import shlex
+import socket
 import sys
 from typing import IO, Any
 
@@ -86,13 +88,31 @@ class AqmNdt7Runner(SupervisedRunner):
 
     def _crate_words(self) -> list[str]:
         tls = ["--no-verify"] if self.tls else []
+        version = [f"--ipv{self.settings.IP_VERSION}"] if self.settings.IP_VERSION else []
         if self.early_exit:
-            return ["--service-url", self._service_url(self._address()), *tls, "--format", "json"]
-        words = ["--server", f"{normalise_host(self.host, bracket_v6=True)}:{self.port}",
-                 "--no-locate", *(tls or ["--no-tls"]), "--format", "json"]
-        if self.settings.IP_VERSION:
-            words.append(f"--ipv{self.settings.IP_VERSION}")
-        return words + ["--no-upload" if self.direction == "download" else "--no-download"]
+            return ["--service-url", self._service_url(self._crate_host()), *tls,
+                    "--format", "json", *version]
+        return ["--server", f"{self._crate_host()}:{self.port}", "--no-locate",
+                *(tls or ["--no-tls"]), "--format", "json", *version,
+                "--no-upload" if self.direction == "download" else "--no-download"]
+
+    def _crate_host(self) -> str:
+        """Return the host for the crate's client, which looks an IPv6 address up as a name, with
+        its brackets: the name that the system has for one, such as in /etc/hosts."""
+        host = str(normalise_host(self.host))
+        if ":" not in host:
+            return host
+        try:
+            name = socket.getnameinfo((host, 0), socket.NI_NAMEREQD)[0]
+            found = {one[4][0] for one in socket.getaddrinfo(name, None, socket.AF_INET6)}
+        except OSError:
+            found = set()
+        if str(ipaddress.IPv6Address(host)) not in found:
+            raise RunnerCheckError(
+                f"ndt7-client can't take the IPv6 address {host}, for which the system has no "
+                "name; give the server's name, or one for it in /etc/hosts, or use M-Lab's client "
+                "(ndt7_client=mlab)")
+        return name
 
     def _mlab_words(self) -> list[str]:
         # It has no option for the IP version, so it gets an address.

@@ -37,10 +37,11 @@ def mlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "mlab" / "ndt7-client"
 
 
-def words(direction: str, **keys: Any) -> list[str]:
-    """The command line of a client for 127.0.0.1."""
-    runner = AqmNdt7Runner(name="x", settings=SimpleNamespace(IP_VERSION=4), host="127.0.0.1",
-                           finish_event=threading.Event(), direction=direction, **keys)
+def words(direction: str, host: str = "127.0.0.1", **keys: Any) -> list[str]:
+    """The command line of a client for a host."""
+    runner = AqmNdt7Runner(
+        name="x", settings=SimpleNamespace(IP_VERSION=6 if ":" in host else 4), host=host,
+        finish_event=threading.Event(), direction=direction, **keys)
     runner.check()
     return shlex.split(runner.command)
 
@@ -58,7 +59,7 @@ def words(direction: str, **keys: Any) -> list[str]:
      "--server 127.0.0.1:4443 --no-locate --no-verify --format json --ipv4 --no-upload"),
     ({"early_exit": True, "tls": True, "port": 4443},
      ("--service-url wss://127.0.0.1:4443/ndt/v7/download?early_exit=250 --no-verify "
-      "--format json")),
+      "--format json --ipv4")),
 ])
 def test_client_is_the_one_asked_for_and_gets_its_own_words(
     mlab: Path, keys: dict[str, Any], expected: str
@@ -67,6 +68,13 @@ def test_client_is_the_one_asked_for_and_gets_its_own_words(
     program, *rest = words("download", **keys)
     assert (program == str(mlab)) == (keys.get("client") == "mlab")
     assert rest == expected.split()
+
+
+def test_ipv6_address_without_a_name_is_refused_before_the_run(mlab: Path) -> None:
+    """With what to do; M-Lab's client takes it. One with a name: tests/testbed/lab."""
+    with pytest.raises(RunnerCheckError, match=r"IPv6 address 2001:db8::77, .* /etc/hosts"):
+        words("download", "2001:db8::77")
+    assert words("download", "2001:db8::77", client="mlab")[2] == "[2001:db8::77]:8080"
 
 
 def test_upload_never_ends_early(mlab: Path) -> None:
