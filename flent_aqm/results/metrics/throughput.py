@@ -46,14 +46,30 @@ def utilisation_pct(run: Run, direction: str) -> float:
     Source: arithmetic; see payload_share(). Raises NotAvailable.
     """
     flows = run.sharing(direction)
-    rate_mbps = a_number(run.settings.get(_RATE[direction]))
-    if not rate_mbps or rate_mbps < 0:
-        raise NotAvailable("the file doesn't tell the rate of the link")
-    if run.settings.get("rates_mbps"):
-        raise NotAvailable("the rate of the link changed in the run")
+    rate_mbps = _rate_mbps(run, direction)
     window = _while_any_ran(run.way(direction))
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
     return carried_mbps / (rate_mbps * payload_share(run, direction)) * 100
+
+
+def _rate_mbps(run: Run, direction: str) -> float:
+    """Return the rate of the one link that all flows share. Raises NotAvailable where there is none
+    such."""
+    rate = _RATE[direction]
+    if run.settings.get("shaper") == "none":
+        # rate_mbps shapes nothing then, and a modem, if any, has the rate.
+        rate = rate.replace("rate_", "modem_")
+        if not a_number(run.settings.get(rate)):
+            raise NotAvailable("shaper=none: nothing in the run has the rate of rate_mbps")
+    before = run.aqm.get("before")
+    if isinstance(before, dict) and before.get("routers"):
+        raise NotAvailable("the run has several bottlenecks, and not all flows go through the same")
+    if run.settings.get("rates_mbps"):
+        raise NotAvailable("the rate of the link changed in the run")
+    rate_mbps = a_number(run.settings.get(rate))
+    if not rate_mbps or rate_mbps < 0:
+        raise NotAvailable("the file doesn't tell the rate of the link")
+    return rate_mbps
 
 
 def payload_share(run: Run, direction: str) -> float:

@@ -24,7 +24,7 @@ FULL = RATE_MBPS * 1448 / 1514
 
 
 def run_of(flows: dict[str, list[tuple[float, float, float]]],
-           requested: dict[str, Any] | None = None) -> Run:
+           requested: dict[str, Any] | None = None, **aqm: Any) -> Run:
     """A run of flows by name: (start, end, Mbit/s) of each interval."""
     series, raw = {}, {}
     for name, spans in flows.items():
@@ -36,7 +36,7 @@ def run_of(flows: dict[str, list[tuple[float, float, float]]],
     return as_run(as_data_file({
         "version": 4, "raw_values": raw, "metadata": {
             "NAME": "made", "SERIES_META": series, "AQM": {"requested": requested or {
-                "rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS}}}}, Path("made")))
+                "rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS}, **aqm}}}, Path("made")))
 
 
 def value(run: Run, name: str) -> float:
@@ -118,6 +118,26 @@ def test_utilisation_of_a_changing_rate_is_not_known() -> None:
     found = METRICS["utilisation_upload_pct"].of(run)
     assert isinstance(found, Unavailable)
     assert "changed" in found.because
+
+
+def test_utilisation_needs_a_link_of_that_rate() -> None:
+    """A default that shapes nothing is none; a modem behind the router is one."""
+    flows = {"TCP upload": [(0.0, 10.0, FULL / 2)]}
+    rates = {"rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS}
+    found = METRICS["utilisation_upload_pct"].of(run_of(flows, {**rates, "shaper": "none"}))
+    assert isinstance(found, Unavailable)
+    assert "shaper=none" in found.because
+    modem = run_of(flows, {**rates, "shaper": "none", "modem_up_mbps": RATE_MBPS / 2})
+    assert value(modem, "utilisation_upload_pct") == pytest.approx(100)
+
+
+def test_utilisation_of_several_bottlenecks_is_not_known() -> None:
+    """Flows that share none of them would add up to more than either carries."""
+    run = run_of({"TCP upload": [(0, 10, FULL)], "TCP upload (2)": [(0, 10, FULL / 2)]},
+                 before={"routers": {"router2": {}}})
+    found = METRICS["utilisation_upload_pct"].of(run)
+    assert isinstance(found, Unavailable)
+    assert "several bottlenecks" in found.because
 
 
 spans = st.lists(st.tuples(st.floats(0.05, 3), st.floats(0, 3), st.floats(0, 1e3)), min_size=1,

@@ -214,14 +214,17 @@ def throughput(run, way):
 
 def utilisation(run, way):
     flows = run.all_of(way)
-    if run.meta.get("TEST_PARAMETERS", {}).get("rates_mbps"):
+    if run.meta.get("TEST_PARAMETERS", {}).get("rates_mbps") or run.aqm["before"].get("routers"):
+        raise Unknown
+    of = "rate" if run.requested.get("shaper", "htb") != "none" else "modem"
+    rate = run.requested.get(f"{of}_{'down' if way == 'download' else 'up'}_mbps")
+    if rate is None:
         raise Unknown
     times = [own_time(flow) for flow in run.of_test(way)]
     begin, end = min(a for a, _ in times), max(b for _, b in times)
     overhead = run.requested.get("aqm_parameters", {}).get("overhead")
     with_cake = run.requested.get("shaper") == "cake" and overhead is not None
     counted = 1500 + float(overhead) if with_cake else 1514
-    rate = run.requested["rate_down_mbps" if way == "download" else "rate_up_mbps"]
     return 100 * sum(mean_over(flow, begin, end) for flow in flows) / (rate * 1448 / counted)
 
 
