@@ -80,7 +80,8 @@ def play(host: str, port: int, line: Line) -> None:
             now_s = time.time()
             rates.append(size * 8e-6 / max(now_s - begin_s, 1e-6))
             screen.add(now_s)
-            line.tell(t=now_s, segment_mbps=chosen, stalled_ms=screen.stalled_ms())
+            line.tell(t=begin_s, segment_mbps=chosen)
+            line.tell(t=now_s, stalled_ms=screen.stalled_ms())
             time.sleep(max(screen.buffer_s + SEGMENT_S - BUFFER_S, 0))
             screen.go_on(time.time())
     finally:

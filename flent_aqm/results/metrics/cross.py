@@ -10,7 +10,9 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.window import Window
 
 # A frame that is no later than this can be shown: with 50 ms for camera, coder and screen that
 # makes the 150 ms from mouth to ear that ITU-T G.114 gives most conversations.
@@ -34,14 +36,15 @@ def video_bitrate_mbps(run: Run) -> float:
 
 
 def video_stall_pct(run: Run) -> float:
-    """Return the share in % of the time in which the picture stood still. Raises NotAvailable."""
-    flow = next((one for one in run.flows if "stalled_ms" in one.noticed), None)
-    stalled_ms = float(_values(run, "stalled_ms").sum())
-    window = run.load_window
-    if window is None:
-        assert flow is not None
-        return stalled_ms / 10 / (flow.end_s - flow.start_s)
-    return min(stalled_ms / 10 / window.length_s, 100.0)
+    """Return the share in % of the load's time in which the picture stood still; in a test without
+    load, of the video's. Raises NotAvailable."""
+    flow = _flow(run, "stalled_ms")
+    window = run.load_window or Window(flow.start_s, flow.end_s)
+    points = flow.noticed["stalled_ms"]
+    # A stall is told when it ends, which may be after the load.
+    start_s = numpy.maximum(points.at_s - points.values / 1000, window.start_s)
+    end_s = numpy.minimum(points.at_s, window.end_s)
+    return float(numpy.maximum(end_s - start_s, 0).sum()) / window.length_s * 100
 
 
 def page_time_ms(run: Run, statistic: str) -> float:
@@ -51,15 +54,19 @@ def page_time_ms(run: Run, statistic: str) -> float:
 
 
 def _values(run: Run, field: str, direction: str | None = None) -> Numbers:
-    flows = [flow for flow in run.flows if field in flow.noticed
-             and direction in (None, flow.direction)]
-    if not flows:
-        raise NotAvailable("the cross traffic is of another kind" if any(
-            flow.is_cross for flow in run.flows) else "the run has no cross traffic")
-    points = flows[0].noticed[field]
+    points = _flow(run, field, direction).noticed[field]
     window = run.load_window
     values = points.values if window is None else points.values[window.holds(points.at_s)]
     if not values.size:
         raise NotAvailable("none of the cross traffic's pages, segments or frames began under "
                            "load and came to its end")
     return values
+
+
+def _flow(run: Run, field: str, direction: str | None = None) -> Flow:
+    """Return the flow that tells of a field."""
+    for flow in run.flows:
+        if field in flow.noticed and direction in (None, flow.direction):
+            return flow
+    raise NotAvailable("the cross traffic is of another kind" if any(
+        flow.is_cross for flow in run.flows) else "the run has no cross traffic")

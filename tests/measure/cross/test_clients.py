@@ -35,8 +35,9 @@ def port() -> Iterator[int]:
     server.wait()
 
 
-def printed(module: str, port: int, until: str) -> str:
-    """What a client prints up to a line with a word in it, and when it is then stopped."""
+def printed(module: str, port: int, until: str, more: int = 0) -> str:
+    """What a client prints up to a line with a word in it, so many lines more, and when it is then
+    stopped."""
     with subprocess.Popen([sys.executable, "-m", f"flent_aqm.measure.cross.{module}",
                            "127.0.0.1", str(port)], stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout is not None
@@ -44,6 +45,7 @@ def printed(module: str, port: int, until: str) -> str:
         for line in client.stdout:
             lines.append(line)
             if until in line:
+                lines += [client.stdout.readline() for _ in range(more)]
                 break
         client.send_signal(signal.SIGINT)
         lines += client.stdout
@@ -63,9 +65,12 @@ def test_page_comes_whole_and_its_time_is_told(port: int) -> None:
 
 def test_player_takes_the_best_picture_once_it_knows_the_line(port: int) -> None:
     """Its first segment is a modest one; stopped, it says how long the picture stood still."""
-    events = parse_lines(printed("video", port, "7.8")).events
-    assert [one.get("segment_mbps") for one in events] == [FIRST_MBPS, LADDER_MBPS[-1], None]
-    assert all(one["stalled_ms"] >= 0 for one in events)
+    events = parse_lines(printed("video", port, "7.8", more=1)).events
+    assert [one.get("segment_mbps") for one in events] == [
+        FIRST_MBPS, None, LADDER_MBPS[-1], None, None]
+    assert all(one["stalled_ms"] >= 0 for one in events if "segment_mbps" not in one)
+    # A segment counts from when it was asked for, a stall until the picture moves.
+    assert events[0]["t"] < events[1]["t"] <= events[2]["t"] < events[3]["t"]
 
 
 def test_client_without_a_server_says_so_in_one_line() -> None:

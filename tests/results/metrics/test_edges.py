@@ -243,17 +243,20 @@ def test_video_and_pages_of_a_run_without_a_load() -> None:
     assert cross.page_time_ms(run, "max") == 900
 
 
-def test_video_that_stood_still_all_the_time_did_so_for_100_percent(make_run: MakeRun) -> None:
-    """A stall that outlasts the load counts as the load."""
+def test_stall_counts_as_far_as_it_lies_within_the_load(make_run: MakeRun) -> None:
+    """Whether it began before, or ended after: it is told when the picture moves again."""
     run = make_run([20.0] * 1000)
     window = run.load_window
     assert window is not None
-    def stalled(milliseconds: float) -> Run:
-        return replace(run, flows=(*run.flows, noticed(
-            stalled_ms=[(window.start_s + 1, milliseconds)])))
+    def stalled(until_s: float, milliseconds: float) -> Run:
+        return replace(run, flows=(*run.flows, noticed(stalled_ms=[(until_s, milliseconds)])))
 
-    assert cross.video_stall_pct(stalled(2500)) == pytest.approx(25)
-    assert cross.video_stall_pct(stalled(25_000)) == 100
+    # The load takes 10 s.
+    assert cross.video_stall_pct(stalled(window.start_s + 3, 2500)) == pytest.approx(25)
+    assert cross.video_stall_pct(stalled(window.start_s + 1, 2500)) == pytest.approx(10)
+    assert cross.video_stall_pct(stalled(window.end_s + 1, 2500)) == pytest.approx(15)
+    assert cross.video_stall_pct(stalled(window.end_s + 1, 25_000)) == pytest.approx(100)
+    assert cross.video_stall_pct(stalled(window.end_s + 5, 2500)) == 0
 
 
 def counted(**queue: tuple[float, float]) -> Run:
