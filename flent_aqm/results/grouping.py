@@ -92,6 +92,22 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
             and len({value for run in runs if (value := setting(run, name)) is not None}) > 1]
 
 
+def alike_in(runs: Sequence[Settings], compared: Sequence[str], given: Sequence[str]) -> list[str]:
+    """Return the settings, beyond given ones, that runs have to share for being alike in all but
+    those compared. A queue's own parameters belong to it, unless runs of one queue differ in
+    them."""
+    found = factors(runs, (*given, *compared))
+    apart = len({_values(run, [*given, *found]) for run in runs})
+    for name in _names(runs):
+        if name in (*NEVER, *given, *compared, *found) or name.startswith(_OF_QUEUES):
+            continue
+        finer = len({_values(run, [*given, *found, name]) for run in runs})
+        if finer > apart:
+            apart = finer
+            found.append(name)
+    return [name for name in found if name != TITLE]
+
+
 def unpooled(runs: Sequence[Settings], asked: Sequence[str], pool: Sequence[str] = ()
              ) -> tuple[tuple[str, ...], list[str]]:
     """Return the settings to group by where some are asked for: those, and all others in which

@@ -169,8 +169,8 @@ def word(name: str, value: Value | None) -> str:
     if name in ("burst_shaping", "cross_traffic"):
         on = str(value).lower() in ("true", "1", "1.0", "yes", "on")
         if str(value) in KINDS:
-            return f"with {value}"
-        return f"{'with' if on else 'no'} {name.split('_')[0]}"
+            return f"{name.replace('_', ' ')} {value}"
+        return f"{'with' if on else 'no'} {name.replace('_', ' ')}"
     if name == "base_delay_ms":
         return f"+{value:g} ms" if isinstance(value, (int, float)) else f"+{value} ms"
     if name in ("test", AQM, "title", "router_model", "testbed"):

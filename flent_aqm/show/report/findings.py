@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report says first: which queue keeps latency low under load, at what cost, from how
-many runs. A condition is all that runs are alike in but their queue; nothing is pooled over
-conditions.
+"""What a report says first is about: conditions, and in each its queues with their runs' numbers.
 
-Latencies are of all probes that a run sent under load. A lost probe counts as later than any
-other, so that a percentile may be infinite: more were lost than lie beyond it.
+A condition is all that runs are alike in but their queue; nothing is pooled over conditions. All
+numbers are metrics. A lost probe counts as later than any other, so that a percentile may be
+infinite: more were lost than lie beyond it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy
-
 from flent_aqm.results.grouping import RATE, collect
-from flent_aqm.results.metrics.percentiles import (
-    SAMPLES_BEYOND,
-    of_any,
-    of_sorted,
-    samples_beyond,
-)
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
@@ -36,34 +29,49 @@ from flent_aqm.show.report.slices import (
     rates,
 )
 
-# The tail that is told: the furthest that every run of a condition has samples for.
-TAILS_PCT = (99.0, 95.0, 90.0, 75.0)
 MIDDLE_PCT = 50.0
+# Percentiles that can be told, the furthest first.
+LATENCIES: Mapping[float, str] = {
+    99.0: "latency_loaded_p99_ms", 95.0: "latency_loaded_p95_ms", 90.0: "latency_loaded_p90_ms",
+    MIDDLE_PCT: "latency_loaded_median_ms"}
 
 
 @dataclass(frozen=True)
 class Line:
-    """A queue in a condition: medians over its runs. middle_ms, tail_ms: of probes under
-    load; infinite where too many were lost, None where none were sent. mbps: throughput by
-    direction. lost_pct: of the run that lost most."""
+    """A queue in a condition: a number of each of its runs. latency_ms: by percentile, of probes
+    under load, infinite where that is a lost one. mbps: throughput by direction."""
 
     queue: str
     colour: str
     runs: int
-    middle_ms: float | None
-    tail_ms: float | None
-    lost_pct: float
-    mbps: dict[str, float]
+    latency_ms: Mapping[float, Sequence[float]]
+    lost_pct: Sequence[float]
+    mbps: Mapping[str, Sequence[float]]
+
+    def within_ms(self, percent: float) -> float:
+        """Return the median over runs of a percentile."""
+        return of_any(self.latency_ms[percent], 50)
 
     @property
-    def total_mbps(self) -> float | None:
-        """Mean of the directions, which compares queues of one condition."""
-        return sum(self.mbps.values()) / len(self.mbps) if self.mbps else None
+    def is_lost(self) -> bool:
+        """Whether at least half of the probes never came back."""
+        return math.isinf(self.within_ms(MIDDLE_PCT))
+
+    @property
+    def middle_lost_pct(self) -> float:
+        """Return the median over runs."""
+        return of_any(self.lost_pct, 50)
+
+    def middle_mbps(self, way: str) -> float:
+        """Return the median over runs."""
+        return of_any(self.mbps[way], 50)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """title: what its runs are alike in. tail_pct: which percentile tail_ms is."""
+    """title: what its runs are alike in. tail_pct: the percentile that its queues are compared
+    at: the furthest that every run has, and that came back with every queue; with at least half
+    of the probes lost a queue has none, and others are compared without it."""
 
     title: str
     tail_pct: float
@@ -75,7 +83,7 @@ def conditions(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[Co
     known = rates(rows)
     several = len(known) > 1
     places = {one.name: {value: at for at, value in enumerate(one.values)} for one in found}
-    groups = collect([row for row in rows if row.loaded_ms],
+    groups = collect([row for row in rows if LATENCIES[MIDDLE_PCT] in row.metrics],
                      lambda row: (key_of(row, found), rate_of(row)))
     ordered = sorted(groups.items(), key=lambda pair: (
         [places[one.name][value] for one, value in zip(found, pair[0][0], strict=True)],
@@ -85,27 +93,26 @@ def conditions(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[Co
             for (key, rate), members in ordered]
 
 
-def _condition(title: str, rows: Sequence[ReportRow], colours: dict[str, str]) -> Condition:
-    sent = {id(row): numpy.sort(numpy.concatenate(list(row.loaded_ms.values()))) for row in rows}
-    fewest = min(one.size for one in sent.values())
-    tail_pct = next((one for one in TAILS_PCT if samples_beyond(fewest, one) >= SAMPLES_BEYOND),
-                    MIDDLE_PCT)
+def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]) -> Condition:
     members = collect(rows, queue_of)
-    lines = []
-    for queue in [name for name in colours if name in members]:
-        mine = [sent[id(row)] for row in members[queue]]
-        ways = [name for name in ("download", "upload")
-                if any(f"throughput_{name}_mbps" in row.metrics for row in members[queue])]
-        lines.append(Line(
-            queue=queue, colour=colours[queue], runs=len(mine),
-            middle_ms=of_any([of_sorted(one, MIDDLE_PCT) for one in mine], 50),
-            tail_ms=of_any([of_sorted(one, tail_pct) for one in mine], 50),
-            lost_pct=max(100 * float(numpy.isinf(one).mean()) for one in mine),
-            mbps={way: float(numpy.median([row.metrics[f"throughput_{way}_mbps"]
-                                           for row in members[queue]
-                                           if f"throughput_{way}_mbps" in row.metrics]))
-                  for way in ways}))
-    return Condition(title, tail_pct, lines)
+    lines = [_line(queue, colour, members[queue]) for queue, colour in colours.items()
+             if queue in members]
+    told = [percent for percent, name in LATENCIES.items()
+            if all(name in row.metrics for row in rows)]
+    returned = [line for line in lines if not line.is_lost] or lines
+    return Condition(title, next(
+        (percent for percent in told if all(
+            math.isfinite(line.within_ms(percent)) for line in returned)), MIDDLE_PCT), lines)
+
+
+def _line(queue: str, colour: str, rows: Sequence[ReportRow]) -> Line:
+    def of(name: str) -> list[float]:
+        return [row.metrics[name] for row in rows if name in row.metrics]
+
+    return Line(queue, colour, len(rows),
+                {percent: values for percent, name in LATENCIES.items() if (values := of(name))},
+                of("loss_loaded_pct"),
+                {way: values for way in DIRECTIONS if (values := of(f"throughput_{way}_mbps"))})
 
 
 def _title(key: Sequence[Setting], rate: Setting | None, found: Sequence[Dimension]) -> str:
@@ -114,8 +121,3 @@ def _title(key: Sequence[Setting], rate: Setting | None, found: Sequence[Dimensi
     if rate is not None and rate != NOT_TOLD:
         words.append(word(RATE, rate))
     return ", ".join(words) or (str(key[0]) if key else "all runs")
-
-
-def is_lost(value_ms: float | None) -> bool:
-    """Return whether a percentile lies among the lost probes."""
-    return value_ms is not None and math.isinf(value_ms)

@@ -1,34 +1,50 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The findings in words, and how their picture is drawn: a scale, and places on it."""
+"""The findings in words. Each sentence rests on comparisons of `compared`, and the numbers that it
+names are those that were compared."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
-from flent_aqm.show.report.findings import Condition, Line, is_lost
+from flent_aqm.base.words import counted
+from flent_aqm.results.grouping import harmless
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.show.report.compared import (
+    LEAST_LOST_PCT,
+    SAME_THROUGHPUT_SHARE,
+    Outcome,
+    Standing,
+    is_less_mbps,
+    is_more,
+    lose_alike,
+    standing,
+)
+from flent_aqm.show.report.findings import Condition, Line
+from flent_aqm.show.report.words import listed, ms, number, share, span
 
-# Latencies that differ by less than both are called alike: no user can tell, and few runs.
-ALIKE_SHARE, ALIKE_MS = 0.1, 0.5
-SAME_THROUGHPUT_SHARE = 0.01
-LEAST_LOST_PCT = 0.5
-# More panels than this stand behind a click.
-MOST_PANELS = 8
+Cases = Sequence[tuple[Standing, Sequence[Line]]]
+
+_NOTHING = ("None of these runs has enough probes under load to tell its latency; the tables below "
+            "have the rest.")
 
 
-def headline(conditions: Sequence[Condition], words: str, all_runs: int) -> list[str]:
-    """Sentences that say what was found; words: what its lines are, such as "queue";
-    all_runs: how many there are, also without load."""
-    compared = [one for one in conditions if len(one.lines) > 1]
+def headline(conditions: Sequence[Condition], words: str, all_runs: int, apart: Sequence[str] = (),
+             also: Sequence[str] = ()) -> list[str]:
+    """Sentences that say what was found; words: what its lines are, such as "queue"; all_runs: how
+    many there are, also without load; apart: settings in which runs differ that aren't compared;
+    also: in what else than the queue those differ that are."""
     if not conditions:
-        return ["None of these runs measured latency under load; the tables below have the rest."]
-    if not compared:
-        alone = _alone(conditions)
-        return [alone, f"Nothing to compare: no two runs are alike in all but the {words}."]
-    return [_lowest(compared), _cost(compared), *_loss(compared), _runs(compared, words, all_runs)]
+        return [_NOTHING]
+    standings = [standing(one) for one in conditions if len(one.lines) > 1]
+    if not standings:
+        names = f"; they differ in {_names(apart)}" if apart else ""
+        return [_alone(conditions),
+                f"Nothing to compare: no two runs are alike in all but the {words}{names}."]
+    sentences = [_lowest(standings), _throughput(standings), _loss(standings)]
+    if also:
+        sentences.append(f"What is compared differs in {_names(also)}, too.")
+    return [*filter(None, sentences), _runs(standings, words, all_runs, apart)]
 
 
 def _alone(conditions: Sequence[Condition]) -> str:
@@ -36,216 +52,217 @@ def _alone(conditions: Sequence[Condition]) -> str:
     if len(lines) > 1:
         return f"{len(lines)} conditions were measured."
     (one, line), = lines
-    return (f"With {line.queue}, {_share(one.tail_pct)} of the probes under load were back "
-            f"within {ms(line.tail_ms)}.")
+    if line.is_lost:
+        return f"With {line.queue}, at least half of the probes under load were lost."
+    return (f"With {line.queue}, {share(one.tail_pct)} of the probes under load were back "
+            f"within {ms(line.within_ms(one.tail_pct))}.")
 
 
-def _lowest(compared: Sequence[Condition]) -> str:
-    """Who kept latency lowest, and who was worst."""
-    share = _share(min(one.tail_pct for one in compared))
-    differing = [one for one in compared if len(_best(one)) < len(one.lines)]
-    if not differing:
-        span = _span([line.tail_ms for one in compared for line in one.lines])
-        return f"All kept latency under load alike: {share} of the probes were back within {span}."
-    alike, compared = len(compared) - len(differing), differing
-    bests = [_best(one) for one in compared]
-    winners, won = _most([line.queue for best in bests for line in best])
-    losers, lost = _most([line.queue for one in compared for line in one.lines
-                          if _order(line) == max(map(_order, one.lines))])
-    loser = losers[0]
-    span = _span(_tails(compared, winners))
-    text = (f"{_listed(winners)} kept latency under load lowest{_where(won, compared)}: "
-            f"{share} of the probes were back within {span}.")
-    if loser not in winners:
-        factor = _factor(compared, winners, loser)
-        times = f", {factor} times as long" if factor else ""
-        worst = _where(lost, compared)
-        tails = _tails(compared, [loser])
-        took = f"it took {_span(tails)}{times}" if any(map(_is_known, tails)) else (
-            f"fewer than {share} came back at all")
-        text += f" With {loser}, the worst{worst}, {took}."
-    return text + (f" In {alike} more conditions all did alike." if alike else "")
+# ---- latency ----
+
+def _lowest(standings: Sequence[Standing]) -> str:
+    """Who kept latency lowest, and who was worst; and of conditions without these."""
+    by = {outcome: [one for one in standings if one.outcome is outcome] for outcome in Outcome}
+    parts = [_best_and_worst(by[Outcome.DIFFER])] if by[Outcome.DIFFER] else []
+    alone = len(by) - list(by.values()).count([]) == 1
+
+    def where(found: Sequence[Standing]) -> str:
+        return "" if alone else f" in {counted(len(found), 'condition')}"
+
+    if alike := by[Outcome.ALIKE]:
+        within = _within([(one, one.condition.lines) for one in alike])
+        losses = ("" if all(lose_alike(one.condition.lines) for one in alike)
+                  else ", but for the probes that they lost")
+        parts.append(f"All kept latency under load alike{where(alike)}{losses}: {within}.")
+    if untold := by[Outcome.UNTOLD]:
+        within = _within([(one, [line for line in one.condition.lines if not line.is_lost])
+                          for one in untold])
+        parts.append("Whose latency under load was lower, the runs don't tell"
+                     f"{where(untold)}, as they overlap: {within}.")
+    if lost := by[Outcome.LOST]:
+        parts.append(f"With all{where(lost)}, at least half of the probes under load were lost.")
+    return " ".join(parts)
 
 
-def _most(queues: Sequence[str]) -> tuple[list[str], int]:
-    """Return those that are named most often, and how often."""
-    counted = Counter(queues)
-    most = max(counted.values())
-    return [queue for queue in counted if counted[queue] == most], most
+def _best_and_worst(standings: Sequence[Standing]) -> str:
+    winners, best = _most([(one, one.best) for one in standings])
+    losers, worst = _most([(one, one.worst) for one in standings])
+    text = (f"{listed(winners)} kept latency under load lowest{_where(winners, best, standings)}: "
+            f"{_within(best)}.")
+    if not losers or set(losers) & set(winners):
+        return text
+    text += f" With {listed(losers)}, the worst{_where(losers, worst, standings)}, "
+    if all(line.is_lost for _, lines in worst for line in lines):
+        return f"{text}at least half of them were lost."
+    worst = [(one, [line for line in lines if not line.is_lost]) for one, lines in worst]
+    if {one.percent for one, _ in worst} == {one.percent for one, _ in best} and len(
+            {one.percent for one, _ in best}) == 1:
+        return f"{text}it took {_span(worst)}{_factor(worst, winners)}."
+    return f"{text}{_within(worst)}{_factor(worst, winners)}."
 
 
-def _where(times: int, compared: Sequence[Condition]) -> str:
-    if len(compared) == 1:
+def _most(cases: Cases) -> tuple[list[str], Cases]:
+    """Return the queues that are named in the most cases, and those cases with them alone."""
+    times = Counter(line.queue for _, lines in cases for line in lines)
+    names = [name for name, count in times.items() if count == max(times.values())]
+    found = [(one, [line for line in lines if line.queue in names]) for one, lines in cases]
+    return names, [(one, lines) for one, lines in found if lines]
+
+
+def _where(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
+    """Return in how many of the conditions each of some queues was named."""
+    if len(among) == 1:
         return ""
-    every = "both" if len(compared) == 2 else f"all {len(compared)}"
-    return (f" in {every} conditions" if times == len(compared)
-            else f" in {times} of {len(compared)} conditions")
+    times = sum(len(lines) for _, lines in cases) // len(names)
+    each = "each " if times < len(cases) else ""
+    every = "both" if len(among) == 2 else f"all {len(among)}"
+    return (f", {each}" if each else " ") + (
+        f"in {every} conditions" if times == len(among)
+        else f"in {times} of {len(among)} conditions")
 
 
-def _tails(compared: Sequence[Condition], queues: Sequence[str]) -> list[float | None]:
-    return [line.tail_ms for one in compared for line in one.lines if line.queue in queues]
+def _within(cases: Cases) -> str:
+    """Return how long how many of the probes took: the furthest percentile first."""
+    by: dict[float, list[tuple[Standing, Sequence[Line]]]] = {}
+    for one, lines in sorted(cases, key=lambda case: -case[0].percent):
+        if lines:
+            by.setdefault(one.percent, []).append((one, lines))
+    (first, found), *others = by.items()
+    return f"{share(first)} of the probes were back within {_span(found)}" + "".join(
+        f"; in {counted(len(more), 'condition')}, {share(percent)} within {_span(more)}"
+        for percent, more in others)
 
 
-def _cost(compared: Sequence[Condition]) -> str:
-    """Return what the best in latency lost in throughput, in the condition where it was most."""
+def _span(cases: Cases) -> str:
+    return span([line.within_ms(one.percent) for one, lines in cases for line in lines], "ms")
+
+
+def _factor(worst: Cases, winners: Sequence[str]) -> str:
+    """Return how much longer the worst took than the winners; nothing where they weren't the best
+    in one of the conditions."""
     found = []
-    for one in compared:
-        known = [line for line in one.lines if line.total_mbps]
-        if known:
-            best = min(known, key=_order)
-            most = max(known, key=lambda line: line.total_mbps or 0)
-            found.append((1 - (best.total_mbps or 0) / (most.total_mbps or 1), best, most, one))
-    if not found:
+    for one, lines in worst:
+        best = [line.within_ms(one.percent) for line in one.best if line.queue in winners]
+        if lines and not best:
+            return ""
+        found += [line.within_ms(one.percent) / own for line in lines for own in best if own]
+    if not found or min(found) < 1.5:
+        return ""
+    texts = list(dict.fromkeys(number(one, 2) for one in (min(found), max(found))))
+    return f", {' to '.join(texts)} times as long"
+
+
+# ---- throughput ----
+
+def _throughput(standings: Sequence[Standing]) -> str:
+    """What the best in latency lost in throughput; where none is, in what throughput differs."""
+    ways = [way for way in DIRECTIONS if any(way in line.mbps for one in standings
+                                             for line in one.condition.lines)]
+    if not ways:
         return "These runs don't tell their throughput."
-    share, best, most, one = max(found, key=lambda cost: cost[0])
-    if share < SAME_THROUGHPUT_SHARE:
-        alike = (f"{number(best.total_mbps or 0)} Mbit/s with all" if len(compared) == 1
-                 else "it differed by less than 1 %")
-        return f"It cost no throughput: {alike}."
-    where = f" ({one.title})" if len(compared) > 1 else ""
-    most_of_all = "at most " if len(compared) > 1 else ""
-    return (f"It cost {most_of_all}{100 * share:.0f} % of throughput: "
-            f"{number(best.total_mbps or 0)} Mbit/s with {best.queue}, "
-            f"{number(most.total_mbps or 0)} with {most.queue}{where}.")
+    differing = [one for one in standings if one.outcome is Outcome.DIFFER]
+    if not differing:
+        return " ".join(filter(None, (_difference(standings, way, len(ways) > 1)
+                                      for way in ways)))
+    costs = [text for way in ways if (text := _cost(differing, way, len(ways) > 1))]
+    return f"It cost {'; '.join(costs)}." if costs else ""
 
 
-def _loss(compared: Sequence[Condition]) -> list[str]:
+def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
+    """Return what keeping latency low cost in a direction, at most."""
+    what = f"{way} throughput" if several else "throughput"
+    known = [(one, lines) for one in standings
+             if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1
+             and any(line in one.best for line in lines)]
+    if not known:
+        return ""
+    cases = [(1 - line.middle_mbps(way) / most.middle_mbps(way), line, most, one)
+             for one, lines in known for most in [_most_mbps(lines, way)]
+             for line in lines if line in one.best and most.middle_mbps(way) > 0]
+    tested = [case for case in cases if is_less_mbps(case[1], case[2], way)]
+    if tested:
+        part, line, most, one = max(tested, key=lambda case: case[0])
+        up_to = "up to " if len(cases) > 1 else ""
+        return (f"{up_to}{100 * part:.0f} % of {what}: {number(line.middle_mbps(way))} Mbit/s with "
+                f"{line.queue}, {number(most.middle_mbps(way))} with {most.queue}"
+                f"{_of(one, standings)}")
+    if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
+        return f"no {what} that the runs could tell, as they overlap"
+    if len(known) > 1:
+        return f"less than 1 % of {what} in any of {len(known)} conditions"
+    (one, lines), = known
+    best = [line for line in lines if line in one.best]
+    others = [line for line in lines if line not in one.best]
+    mbps = span([line.middle_mbps(way) for line in best], "Mbit/s")
+    if not any(is_less_mbps(line, _most_mbps(lines, way), way) for line in lines):
+        mbps = span([line.middle_mbps(way) for line in lines], "Mbit/s")
+        return f"no {what}: {mbps} with all"
+    return (f"no {what}: {mbps} with {listed([line.queue for line in best])}, "
+            f"{span([line.middle_mbps(way) for line in others], 'Mbit/s')} with "
+            f"{listed([line.queue for line in others])}")
+
+
+def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
+    """Return the largest difference in throughput; nothing where the runs don't tell of any."""
+    what = f"{way} throughput" if several else "throughput"
+    known = [(one, lines) for one in standings
+             if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1]
+    pairs = [(1 - least.middle_mbps(way) / most.middle_mbps(way), least, most, one)
+             for one, lines in known for most in [_most_mbps(lines, way)]
+             for least in lines if is_less_mbps(least, most, way)]
+    if pairs:
+        part, least, most, one = max(pairs, key=lambda pair: pair[0])
+        up_to = "up to " if len(pairs) > 1 else ""
+        return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
+                f"{number(least.middle_mbps(way))} Mbit/s with {least.queue}, "
+                f"{number(most.middle_mbps(way))} with {most.queue}{_of(one, standings)}.")
+    if known and all(line.middle_mbps(way) >= (1 - SAME_THROUGHPUT_SHARE)
+                     * _most_mbps(lines, way).middle_mbps(way)
+                     for _, lines in known for line in lines):
+        mbps = span([line.middle_mbps(way) for _, lines in known for line in lines], "Mbit/s")
+        return f"{what.capitalize()}, too, was alike: {mbps}."
+    return ""
+
+
+def _most_mbps(lines: Sequence[Line], way: str) -> Line:
+    return max(lines, key=lambda line: line.middle_mbps(way))
+
+
+# ---- losses and runs ----
+
+def _loss(standings: Sequence[Standing]) -> str:
     """Who lost most probes, and how losses count; nothing where hardly any was lost."""
-    line = max((line for one in compared for line in one.lines), key=lambda line: line.lost_pct)
-    if line.lost_pct < LEAST_LOST_PCT:
-        return []
-    return [(f"Up to {number(line.lost_pct)} % of the probes were lost, with {line.queue}; a lost "
-             "probe counts as later than any other.")]
+    one, most = max(((one, line) for one in standings for line in one.condition.lines),
+                    key=lambda case: case[1].middle_lost_pct)
+    if most.middle_lost_pct < LEAST_LOST_PCT:
+        return ""
+    least = min(one.condition.lines, key=lambda line: line.middle_lost_pct)
+    less = (f", {number(least.middle_lost_pct)} % with {least.queue}"
+            if is_more(least.lost_pct, most.lost_pct, LEAST_LOST_PCT) else "")
+    alike = [line.queue for line in one.condition.lines
+             if number(line.middle_lost_pct) == number(most.middle_lost_pct)]
+    return (f"Up to {number(most.middle_lost_pct)} % of the probes were lost: with {listed(alike)}"
+            f"{_of(one, standings)}{less}. A lost probe counts as later than any other.")
 
 
-def _runs(compared: Sequence[Condition], words: str, all_runs: int) -> str:
-    counts = [line.runs for one in compared for line in one.lines]
+def _of(one: Standing, among: Sequence[Standing]) -> str:
+    """Return which of several conditions it is."""
+    return f" ({one.condition.title})" if len(among) > 1 else ""
+
+
+def _runs(standings: Sequence[Standing], words: str, all_runs: int, apart: Sequence[str]) -> str:
+    counts = [line.runs for one in standings for line in one.condition.lines]
     low, high = min(counts), max(counts)
     each = f"{low}" if low == high else f"{low} to {high}"
-    where = " in each condition" if len(compared) > 1 else ""
-    chance = (": how much of the difference is chance, single runs don't tell." if high == 1
+    where = " in each condition" if len(standings) > 1 else ""
+    chance = (": how much of the difference is chance, single runs don't tell." if low == 1
               else ".")
     others = all_runs - sum(counts)
+    but = f" that is alike in {_names(apart)}" if apart else ""
     rest = (f" {'One more run has' if others == 1 else f'{others} more runs have'} no latency "
-            f"under load, or no other {words} to be compared with." if others else "")
+            f"under load, or no other {words} to be compared with{but}." if others else "")
     return f"From {sum(counts)} runs, {each} of each {words}{where}{chance}{rest}"
 
 
-def _best(one: Condition) -> list[Line]:
-    least = min(one.lines, key=_order)
-    if least.tail_ms is None or is_lost(least.tail_ms):
-        return [line for line in one.lines if _order(line) == _order(least)]
-    room = max(least.tail_ms * (1 + ALIKE_SHARE), least.tail_ms + ALIKE_MS)
-    return [line for line in one.lines if line.tail_ms is not None and line.tail_ms <= room]
-
-
-def _order(line: Line) -> float:
-    return math.inf if line.tail_ms is None else line.tail_ms
-
-
-def _factor(compared: Sequence[Condition], winners: Sequence[str], loser: str) -> str:
-    found = []
-    for one in compared:
-        tails = {line.queue: line.tail_ms for line in one.lines}
-        low = min((ms for name in winners if (ms := tails.get(name))), default=None)
-        high = tails.get(loser)
-        if low and high and math.isfinite(low) and math.isfinite(high):
-            found.append(high / low)
-    if not found or max(found) < 1.5:
-        return ""
-    low, high = min(found), max(found)
-    return number(low, 2) if high < 1.2 * low else f"{number(low, 2)} to {number(high, 2)}"
-
-
-def _span(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    low, high = min(known), max(known)
-    if ms(low) == ms(high):
-        return ms(low)
-    if is_lost(high):
-        return f"{_span(list(filter(_is_known, known)))} where so many came back at all"
-    return f"{ms(low).removesuffix(' ms')} to {ms(high)}"
-
-
-def _is_known(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _share(percent: float) -> str:
-    return "half" if percent == 50 else f"{percent:g} %"
-
-
-def ms(value: float | None) -> str:
-    """Return a latency with its unit; words for none and for lost ones."""
-    if value is None:
-        return "not measured"
-    return "lost" if is_lost(value) else f"{number(value)} ms"
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Return a number in so many significant digits, without an exponent."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    return f"{rounded:,.{max(0, places)}f}".rstrip("0").rstrip(".") if places > 0 \
-        else f"{rounded:,.0f}"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """A logarithmic scale of latencies that all panels share, in % of its width."""
-
-    low_ms: float
-    high_ms: float
-
-    @property
-    def ticks(self) -> list[tuple[float, str]]:
-        """Decades inside: (place, text)."""
-        first, last = math.ceil(math.log10(self.low_ms) - 1e-9), math.floor(
-            math.log10(self.high_ms) + 1e-9)
-        return [(self.place(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
-
-    def place(self, value_ms: float | None) -> float:
-        """Return where a latency stands; lost ones at the end."""
-        if value_ms is None or is_lost(value_ms):
-            return 100.0
-        inside = min(max(value_ms, self.low_ms), self.high_ms)
-        return round(100 * math.log(inside / self.low_ms)
-                     / math.log(self.high_ms / self.low_ms), 2)
-
-
-def scale(conditions: Sequence[Condition]) -> Scale:
-    """From the decade below the least latency to the one above the highest."""
-    known = [value for one in conditions for line in one.lines
-             for value in (line.middle_ms, line.tail_ms)
-             if value is not None and 0 < value < math.inf]
-    low, high = min(known, default=1.0), max(known, default=10.0)
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    return Scale(10.0 ** first, 10.0 ** max(last, first + 1))
-
-
-def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
-    """Return what the template draws: panels at once, more behind a click, and the ticks."""
-    common = scale(conditions)
-    drawn = [{"title": one.title, "tail": _share(one.tail_pct), "lines": [{
-        "queue": line.queue,
-        # Black would not be seen on dark ground.
-        "colour": "var(--ink)" if line.colour == "#000000" else line.colour, "runs": line.runs,
-        "from": common.place(line.middle_ms), "to": common.place(line.tail_ms),
-        "lost": is_lost(line.tail_ms), "middle": ms(line.middle_ms), "latency": ms(line.tail_ms),
-        "lost_pct": number(line.lost_pct, 2) if line.lost_pct else "",
-        "throughput": _throughput(line)} for line in one.lines]} for one in conditions]
-    return {"first": drawn[:MOST_PANELS], "more": drawn[MOST_PANELS:], "ticks": common.ticks}
-
-
-def _throughput(line: Line) -> str:
-    """Return Mbit/s of the directions, once where they are alike."""
-    if not line.mbps:
-        return ""
-    values = [number(one) for one in line.mbps.values()]
-    return values[0] if len(set(values)) == 1 else " / ".join(values)
+def _names(settings: Sequence[str]) -> str:
+    return listed([harmless(name) for name in settings])

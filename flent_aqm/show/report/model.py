@@ -16,7 +16,7 @@ from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.status import Status
 from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
-from flent_aqm.show.report import findings, headline, slices, statistics
+from flent_aqm.show.report import findings, headline, panels, slices, statistics
 from flent_aqm.show.report.commands import offered, sweep_command
 from flent_aqm.show.report.facts import Proof, seeds, together
 from flent_aqm.show.report.gather import ReportRow
@@ -61,6 +61,7 @@ class Report:
     panels: Mapping[str, Any]
     conditions: str
     has_ways: bool
+    several: bool
     progress: Sequence[Mapping[str, Any]]
 
 
@@ -90,9 +91,11 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
                                         pair[0].asked)),
         commands=_commands(rows, folders),
         headline=headline.headline(
-            found, "queue" if len(side) == 1 else "configuration", len(rows)),
-        panels=headline.panels(found), conditions=_conditions(rows, dimensions),
+            found, "configuration" if any(row.side for row in rows) else "queue", len(rows),
+            slices.apart(rows, dimensions, side), slices.also_differ(rows, side)),
+        panels=panels.panels(found), conditions=_conditions(rows, dimensions),
         has_ways=any(len(line.mbps) > 1 for one in found for line in one.lines),
+        several=any(line.runs > 1 for one in found for line in one.lines),
         progress=[progress(one, now_s) for one in folders])
 
 

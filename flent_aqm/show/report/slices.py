@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.results.grouping import AQM, RATE, TITLE, factors, setting
+from flent_aqm.results.grouping import AQM, RATE, alike_in, along_with, setting
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
 from flent_aqm.results.metrics.settings import Setting
@@ -20,7 +20,7 @@ from flent_aqm.show.report.gather import STEP_S, ReportRow
 
 MOST_SIDES = 12
 # What else a router's configuration is made of, besides the queue.
-_ROUTER = ("up_aqm", "shaper", "txqueuelen", "tx_queues", "tcp_ecn", "ingress", "tiers")
+_ROUTER = ("up_aqm", "shaper", "txqueuelen", "tx_queues", "ingress", "tiers")
 NOT_TOLD = "not told"
 # Of the distributions; finer where a tail is.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
@@ -36,16 +36,18 @@ class Dimension:
 
 
 def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
-    """Return the rows with what they are compared as, and the settings that say it: the queue; and
-    what else of the router goes with it, as in a batch that compares whole configurations. What is
-    tried with each of the queues is no part of it."""
+    """Return the rows with what they are compared as, and the settings in which that may differ:
+    the queue; and what else of the router goes with it, as in a batch that compares whole
+    configurations. What is tried with each of the queues is no part of it."""
     apart = [name for name in _ROUTER if len(_pairs(AQM, name, rows)) > 1
              and len(_pairs(AQM, name, rows)) < len(_pairs(AQM, AQM, rows))
              * len(_pairs(name, name, rows))]
     names = (AQM, *apart)
     keys = {_key(row, names) for row in rows}
-    if not apart or len(keys) > MOST_SIDES or len(keys) <= len(_pairs(AQM, AQM, rows)):
+    if not apart or len(keys) > MOST_SIDES:
         return list(rows), (AQM,)
+    if len(keys) == len(_pairs(AQM, AQM, rows)):  # each queue has a configuration of its own
+        return list(rows), names
     titles = [_own_words(row, rows) for row in rows]
     pairs = {(title, _key(row, names)) for title, row in zip(titles, rows, strict=True)}
     if not len(pairs) == len(set(titles)) == len(keys):  # the user calls them otherwise
@@ -88,16 +90,35 @@ def rate_of(row: ReportRow) -> Setting:
 
 def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[Dimension]:
     """Return the settings, besides what is compared and the rate, that tell slices apart; the test
-    always."""
-    names = ["test", *factors([row.settings for row in rows], ("test", *side, RATE))]
+    always. Runs of a slice and rate are alike in all but what is compared."""
+    names = ["test", *alike_in([row.settings for row in rows], side, ("test", RATE))]
     return [Dimension(name, [NOT_TOLD if one is None else one for one in sorted_values(
-        name, [row.settings.get(name, NOT_TOLD) for row in rows])])
-        for name in names if name != TITLE]
+        name, [_told(row, name) for row in rows])]) for name in names]
+
+
+def apart(rows: Sequence[ReportRow], found: Sequence[Dimension], side: Sequence[str]
+          ) -> list[str]:
+    """Return the names of the settings that tell conditions apart, and of those that differ only
+    together with them."""
+    names = [one.name for one in found if len(one.values) > 1] + [RATE] * (len(rates(rows)) > 1)
+    return [*names, *along_with([row.settings for row in rows], (*names, *side))]
+
+
+def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
+    """Return in what else than the queue those that are compared differ, of what side names."""
+    return [name for name in side if name != AQM and len(_pairs(name, name, rows)) > 1 and not (
+        name == "up_aqm" and all(_key(row, (AQM, name)) in (
+            (row.settings.get(AQM), None), (row.settings.get(AQM),) * 2) for row in rows))]
 
 
 def key_of(row: ReportRow, found: Sequence[Dimension]) -> tuple[Setting, ...]:
     """Return the slice that a run is in."""
-    return tuple(row.settings.get(one.name, NOT_TOLD) for one in found)
+    return tuple(_told(row, one.name) for one in found)
+
+
+def _told(row: ReportRow, name: str) -> Setting:
+    value = setting(row.settings, name)
+    return NOT_TOLD if value is None else value
 
 
 def queues(rows: Sequence[ReportRow]) -> list[str]:

@@ -1,104 +1,134 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report says first: words and numbers, worked by hand."""
+"""What a report compares, and how it draws that: numbers worked by hand."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 
-from flent_aqm.show.report.facts import Facts
-from flent_aqm.show.report.findings import conditions
-from flent_aqm.show.report.gather import ReportRow
-from flent_aqm.show.report.headline import headline, number, panels, scale
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.show.report.findings import Condition, conditions
+from flent_aqm.show.report.gather import ReportRow, row_of
+from flent_aqm.show.report.model import build
+from flent_aqm.show.report.panels import panels, scale
 from flent_aqm.show.report.slices import dimensions, with_sides
+from flent_aqm.show.report.words import listed, number
 
-
-def row(aqm: str, sent_ms: Sequence[float], mbps: float = 95.6, **settings: Any) -> ReportRow:
-    """A run of an upload with these probes."""
-    said: dict[str, Any] = {"test": "iperf3_upload", "aqm": aqm, "rate_mbps": 100.0} | settings
-    loaded_ms = {"upload": numpy.array(sent_ms, numpy.float32)} if len(sent_ms) else {}
-    return ReportRow(Path(f"{aqm}.flent.gz"), said, loaded_ms, {"throughput_upload_mbps": mbps},
-                     {}, {}, Facts({}, None, None, None), ())
-
-
-def said(rows: Sequence[ReportRow], words: str = "queue") -> str:
-    """All sentences on some runs."""
-    return " ".join(headline(conditions(rows, dimensions(rows)), words, len(rows)))
-
+from .conftest import write_run
+from .made import LOST, row
 
 FAST, SLOW = [1.0] * 1000, [50.0] * 900 + [200.0] * 100
+PROBE = "Ping (ms) UDP irtt"
 
 
-def test_best_and_worst_are_named_with_their_percentile_and_factor() -> None:
-    """200 ms is 200 times 1 ms, at the same throughput."""
-    text = said([row("fq_codel", FAST), row("no_aqm", SLOW)])
-    assert "fq_codel kept latency under load lowest: 99 % of the probes were back within 1 ms." \
-        in text
-    assert "With no_aqm, the worst, it took 200 ms, 200 times as long." in text
-    assert "It cost no throughput: 95.6 Mbit/s with all." in text
-    assert "From 2 runs, 1 of each queue: how much of the difference is chance" in text
-
-
-def test_runs_that_are_not_compared_are_counted() -> None:
-    """A run without load, and one that is alone in its condition."""
-    text = said([row("fq_codel", FAST), row("no_aqm", SLOW), row("fq_codel", []),
-                 row("fq_codel", FAST, rate_mbps=10.0)])
-    assert "From 2 runs" in text
-    assert text.endswith(" 2 more runs have no latency under load, or no other queue to be "
-                         "compared with.")
-
-
-def test_cost_in_throughput_is_told_against_the_best_in_throughput() -> None:
-    """90 in place of 100 Mbit/s are 10 %."""
-    text = said([row("codel", FAST, 90), row("no_aqm", SLOW, 100)])
-    assert "It cost 10 % of throughput: 90 Mbit/s with codel, 100 with no_aqm." in text
+def found(rows: Sequence[ReportRow]) -> list[Condition]:
+    """The conditions of some runs."""
+    sided, names = with_sides(rows)
+    return conditions(sided, dimensions(sided, names))
 
 
 def test_runs_that_differ_in_a_setting_are_never_pooled() -> None:
-    """Of each rate its own panel; the best is counted over them."""
+    """Of each rate its own panel."""
     rows = [row("codel", FAST), row("no_aqm", SLOW),
             row("codel", SLOW, rate_mbps=10.0), row("no_aqm", FAST, rate_mbps=10.0),
             row("codel", FAST, rate_mbps=50.0), row("no_aqm", SLOW, rate_mbps=50.0)]
-    found = conditions(rows, dimensions(rows))
-    assert [one.title for one in found] == ["10 Mbit/s", "50 Mbit/s", "100 Mbit/s"]
-    assert [[line.tail_ms for line in one.lines] for one in found] == [
+    assert [one.title for one in found(rows)] == ["10 Mbit/s", "50 Mbit/s", "100 Mbit/s"]
+    assert [[line.within_ms(99) for line in one.lines] for one in found(rows)] == [
         [1, 200], [200, 1], [200, 1]]
-    assert "codel kept latency under load lowest in 2 of 3 conditions" in said(rows)
 
 
-def test_lost_probes_count_as_later_than_any_other() -> None:
-    """With 2 % lost the 99th percentile never came back, whatever the others took."""
-    lossy = row("sfb", [1.0] * 980 + [math.inf] * 20)
-    text = said([lossy, row("no_aqm", SLOW)])
-    assert "no_aqm kept latency under load lowest: 99 % of the probes were back within 200 ms" \
-        in text
-    assert "With sfb, the worst, fewer than 99 % came back at all." in text
-    assert "Up to 2 % of the probes were lost, with sfb" in text
-    drawn = panels(conditions([lossy], dimensions([lossy])))["first"][0]["lines"][0]
-    assert (drawn["lost"], drawn["to"], drawn["lost_pct"]) == (True, 100.0, "2")
+@pytest.mark.parametrize("other", [
+    {"cross_traffic": "video"}, {"tcp_ecn": True}, {"flows": "4"}, {"topology": "parking-lot"},
+    {"length_s": 20.5}, {"host": "192.0.2.1"}, {"base_delay_ms": 20.0}])
+def test_nothing_is_compared_unless_all_else_is_equal(other: dict[str, Any]) -> None:
+    """Neither in the findings nor in the statistics, although the queue alone tells the runs apart.
+    Each has a condition of its own that names what differs."""
+    rows = [row("no_aqm", FAST), row("codel", FAST), row("codel", FAST), row("pie", SLOW, **other)]
+    report = build(rows, [], [], "made")
+    assert sorted([line.queue for line in one.lines] for one in found(rows)) == [
+        ["no_aqm", "codel"], ["pie"]]
+    assert "pie" not in " ".join(report.headline)
+    assert all(len(entry["queues"]) < 3 for entry in report.data["statistics"])
+    (name, value), = other.items()
+    titles = " ".join(one.title for one in found(rows))
+    assert str(value) in titles or name.replace("_", " ") in titles or "+20 ms" in titles
+
+
+def test_a_queues_own_parameters_are_part_of_it() -> None:
+    """CoDel with a target is compared with PIE that has another."""
+    rows = [row("codel", FAST, aqm_target="5ms"), row("pie", FAST, aqm_target="15ms")]
+    assert [len(one.lines) for one in found(rows)] == [2]
+    more = [*rows, row("codel", FAST, aqm_target="20ms")]
+    assert sorted(len(one.lines) for one in found(more)) == [1, 1, 1]
+
+
+def test_files_tell_their_length_and_server(tmp_path: Path) -> None:
+    """Which aren't among what was asked of a testbed."""
+    def shorter(whole: dict[str, Any]) -> None:
+        whole["metadata"] |= {"LENGTH": 5, "HOST": "elsewhere"}
+    rows = [row_of(read_data_file(write_run(tmp_path / f"{at}.flent.gz", "ndt7", change)))
+            for at, change in enumerate([lambda whole: None, shorter])]
+    assert [one.settings["length_s"] for one in rows][1] == 5.0 != rows[0].settings["length_s"]
+    assert rows[1].settings["host"] == "elsewhere"
 
 
 def test_percentile_is_the_furthest_that_all_runs_have_samples_for() -> None:
     """100 probes have ten beyond the 90th percentile, and one beyond the 99th."""
-    few = [row("codel", FAST), row("no_aqm", [5.0] * 100)]
-    assert conditions(few, dimensions(few))[0].tail_pct == 90
-    assert "90 % of the probes" in said(few)
+    assert found([row("codel", FAST), row("no_aqm", [5.0] * 100)])[0].tail_pct == 90
 
 
-@pytest.mark.parametrize(("rows", "text"), [
-    ([row("codel", [])], "None of these runs measured latency under load"),
-    ([row("codel", FAST)], "With codel, 99 % of the probes under load were back within 1 ms."),
-    ([row("codel", FAST), row("no_aqm", FAST)], "All kept latency under load alike"),
-])
-def test_nothing_to_compare_is_said(rows: list[ReportRow], text: str) -> None:
-    """No winner without a race."""
-    assert text in said(rows)
-    assert "lowest" not in said(rows)
+@pytest.mark.parametrize(("lost", "percent"), [(0, 99), (20, 95), (80, 90), (400, 50), (600, 99)])
+def test_percentile_is_the_furthest_that_came_back_with_every_queue(
+    lost: int, percent: float
+) -> None:
+    """But for one that lost at least half of the probes: others are compared without it."""
+    rows = [row("codel", FAST), row("pie", SLOW), row("sfq", [1.0] * (1000 - lost) + [LOST] * lost)]
+    assert found(rows)[0].tail_pct == percent
+
+
+def test_numbers_are_the_metrics_of_runs_in_both_directions(tmp_path: Path) -> None:
+    """Probes under a download and an upload at once count once: some 150 of them have seven beyond
+    the 95th percentile, and twice as many would have fifteen."""
+    def fewer(whole: dict[str, Any]) -> None:
+        start_s = whole["metadata"]["SERIES_META"]["TCP upload"]["LOAD_START"]
+        probes = [one for one in whole["raw_values"][PROBE] if one["t"] >= start_s]
+        whole["raw_values"][PROBE] = probes[:150]
+    data = read_data_file(write_run(tmp_path / "a.flent.gz", "iperf3_bidirectional", fewer))
+    mine, run = row_of(data), as_run(data)
+    assert sum(one.size for one in mine.loaded_ms.values()) >= 200 > run.loaded().rtt_ms.size
+    one, = found([mine])
+    assert one.tail_pct == 90
+    assert one.lines[0].within_ms(90) == METRICS["latency_loaded_p90_ms"].of(run)
+    assert one.lines[0].middle_lost_pct == METRICS["loss_loaded_pct"].of(run)
+    assert one.lines[0].middle_mbps("upload") == METRICS["throughput_upload_mbps"].of(run)
+
+
+def test_losses_are_medians_over_runs() -> None:
+    """0, 0.4 and 2 % are 0.4, not the most of them."""
+    rows = [row("codel", [1.0] * (1000 - lost) + [LOST] * lost) for lost in (0, 4, 20)]
+    assert found(rows)[0].lines[0].middle_lost_pct == pytest.approx(0.4)
+    assert panels(found(rows))["first"][0]["lines"][0]["lost_pct"] == "0.4"
+
+
+def test_panels_tell_their_percentile_and_what_is_lost() -> None:
+    """Each its own; the dot of a queue that lost half stands at the end."""
+    rows = [row("codel", FAST), row("no_aqm", [LOST] * 1000),
+            row("codel", [1.0] * 100, rate_mbps=10.0)]
+    small, large = panels(found(rows))["first"]
+    assert (small["tail"], large["tail"]) == ("90 %", "99 %")
+    gone = next(line for line in large["lines"] if line["queue"] == "no_aqm")
+    assert (gone["lost"], gone["from"], gone["to"], gone["lost_pct"]) == (True, 100.0, 100.0, "100")
+
+
+def test_panel_has_both_directions_apart() -> None:
+    """Also where they carry the same."""
+    rows = [row("codel", FAST, {"download": 9.0, "upload": 9.0})]
+    assert panels(found(rows))["first"][0]["lines"][0]["throughput"] == "9 / 9"
 
 
 def test_configurations_are_compared_as_their_titles_call_them() -> None:
@@ -110,25 +140,32 @@ def test_configurations_are_compared_as_their_titles_call_them() -> None:
     sided, names = with_sides(rows)
     assert {one.side for one in sided} == {"defaults", "small", "fair"}
     assert names == ("aqm", "shaper")
-    found = conditions(sided, dimensions(sided, names))
-    assert [(one.title, len(one.lines)) for one in found] == [
+    assert [(one.title, len(one.lines)) for one in found(rows)] == [
         ("load download", 3), ("load upload", 3)]
+    said = build(rows, [], [], "made").headline
+    assert "What is compared differs in shaper, too." in said
+    assert any("1 of each configuration" in one for one in said)
 
 
 def test_what_is_tried_with_every_queue_is_a_condition() -> None:
     """ECN on and off with both queues: two panels of two lines."""
     rows = [row(aqm, FAST, tcp_ecn=ecn) for aqm in ("no_aqm", "codel") for ecn in (True, False)]
-    sided, names = with_sides(rows)
-    assert names == ("aqm",)
-    assert len(conditions(sided, dimensions(sided, names))) == 2
+    assert [len(one.lines) for one in found(rows)] == [2, 2]
+
+
+def test_cross_traffic_is_named_also_where_all_have_it() -> None:
+    """In the line of what the runs were made under."""
+    rows = [row("codel", FAST, cross_traffic=False), row("pie", FAST, cross_traffic=False)]
+    assert "no cross traffic" in build(rows, [], [], "made").conditions
+    rows = [row("codel", FAST, cross_traffic="video"), row("pie", FAST, cross_traffic="video")]
+    assert "cross traffic video" in build(rows, [], [], "made").conditions
 
 
 def test_scale_has_decades_around_all_latencies() -> None:
     """From 1 to 200 ms it goes from 1 to 1,000; 10 ms is a third of the way."""
-    rows = [row("fq_codel", FAST), row("no_aqm", SLOW)]
-    found = scale(conditions(rows, dimensions(rows)))
-    assert [text for _, text in found.ticks] == ["1", "10", "100", "1,000"]
-    assert found.place(10.0) == pytest.approx(33.33)
+    drawn = scale(found([row("fq_codel", FAST), row("no_aqm", SLOW)]))
+    assert [text for _, text in drawn.ticks] == ["1", "10", "100", "1,000"]
+    assert drawn.place(10.0) == pytest.approx(33.33)
 
 
 @pytest.mark.parametrize(("value", "text"), [
@@ -136,3 +173,9 @@ def test_scale_has_decades_around_all_latencies() -> None:
 def test_numbers_have_three_digits_and_no_exponent(value: float, text: str) -> None:
     """Plain to read."""
     assert number(value) == text
+
+
+def test_names_with_commas_are_told_apart() -> None:
+    """As configurations have."""
+    assert listed(["codel", "pie", "sfq"]) == "codel, pie and sfq"
+    assert listed(["a, 1", "a, 2", "b, 1"]) == "a, 1; a, 2 and b, 1"

@@ -288,3 +288,40 @@ def test_status_that_makes_no_sense_is_no_status(tmp_path: Path) -> None:
     for text in ("", "[" * 100_000, "null", "{", "\xff"):
         path.write_text(text)
         assert status.read(tmp_path) is None
+
+
+@pytest.mark.parametrize("width", [1280, 400, 360])
+def test_panels_keep_what_is_in_them(tmp_path: Path, browser: Browser, width: int) -> None:
+    """Long titles of configurations, both directions, losses: nothing stands out of its panel, and
+    nothing on something else."""
+    def losing(whole: dict[str, Any]) -> None:
+        probes = whole["raw_values"]["Ping (ms) UDP irtt"]
+        for sample in probes[::40]:
+            sample.pop("val", None)
+            sample["lost"] = True
+    for at, (aqm, shaper) in enumerate((("no_aqm", "none"), ("fq_codel", "htb"),
+                                        ("fq_codel", "cake"))):
+        write_run(tmp_path / "runs" / f"{at}.flent.gz", "ndt7", losing, aqm=aqm, shaper=shaper,
+                  aqm_parameters={"limit": "1000"}, rate_mbps=1234.5)
+    assert main(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]) == 0
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+    browser.open(tmp_path / "r.html")
+    try:
+        assert browser("return document.documentElement.scrollWidth") <= width
+        assert browser("return document.querySelectorAll('.panel tbody tr').length") == 4
+        assert browser("""return [...document.querySelectorAll('.panel')].flatMap(panel => {
+            const place = panel.getBoundingClientRect();
+            return [...panel.querySelectorAll('tbody td, tbody th')].filter(one => {
+                const own = one.getBoundingClientRect();
+                const seen = [...one.querySelectorAll(':scope :not(.aside)'), one].flatMap(
+                    part => [...part.childNodes].filter(node => node.nodeType === 3));
+                return own.right > place.right || seen.some(node => {
+                    const words = document.createRange();
+                    words.selectNodeContents(node);
+                    return !one.classList.contains('track') && [...words.getClientRects()].some(
+                        rect => rect.right > own.right + 1 || rect.left < own.left - 1);
+                });
+            }).map(one => one.textContent)})""") == []
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

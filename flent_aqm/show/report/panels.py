@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the picture of the findings is drawn: a scale that all panels share, and places on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.show.report.findings import MIDDLE_PCT, Condition, Line
+from flent_aqm.show.report.words import ms, number, share
+
+# More panels than this stand behind a click.
+MOST_PANELS = 8
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A logarithmic scale of latencies that all panels share, in % of its width."""
+
+    low_ms: float
+    high_ms: float
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Decades inside: (place, text)."""
+        first, last = math.ceil(math.log10(self.low_ms) - 1e-9), math.floor(
+            math.log10(self.high_ms) + 1e-9)
+        return [(self.place(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
+
+    def place(self, value_ms: float) -> float:
+        """Return where a latency stands; lost ones at the end."""
+        if math.isinf(value_ms):
+            return 100.0
+        inside = min(max(value_ms, self.low_ms), self.high_ms)
+        return round(100 * math.log(inside / self.low_ms)
+                     / math.log(self.high_ms / self.low_ms), 2)
+
+
+def scale(conditions: Sequence[Condition]) -> Scale:
+    """From the decade below the least latency to the one above the highest."""
+    known = [value for one in conditions for line in one.lines
+             for percent in (MIDDLE_PCT, one.tail_pct)
+             if 0 < (value := line.within_ms(percent)) < math.inf]
+    low, high = min(known, default=1.0), max(known, default=10.0)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    return Scale(10.0 ** first, 10.0 ** max(last, first + 1))
+
+
+def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
+    """Return what the template draws: panels at once, more behind a click, and the ticks."""
+    common = scale(conditions)
+    drawn = [{"title": one.title, "tail": share(one.tail_pct),
+              "lines": [_line(line, one.tail_pct, common) for line in one.lines]}
+             for one in conditions]
+    return {"first": drawn[:MOST_PANELS], "more": drawn[MOST_PANELS:], "ticks": common.ticks}
+
+
+def _line(line: Line, tail_pct: float, common: Scale) -> dict[str, Any]:
+    tail_ms = line.within_ms(tail_pct)
+    return {
+        "queue": line.queue, "runs": line.runs,
+        # Black would not be seen on dark ground.
+        "colour": "var(--ink)" if line.colour == "#000000" else line.colour,
+        "from": common.place(line.within_ms(MIDDLE_PCT)), "to": common.place(tail_ms),
+        "lost": math.isinf(tail_ms), "middle": ms(line.within_ms(MIDDLE_PCT)),
+        "latency": ms(tail_ms),
+        "lost_pct": number(line.middle_lost_pct, 2) if line.middle_lost_pct else "",
+        "throughput": " / ".join(number(line.middle_mbps(way)) for way in line.mbps)}

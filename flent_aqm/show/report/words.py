@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numbers and names as the report's sentences and panels have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def ms(value: float) -> str:
+    """Return a latency with its unit; a word for one that is lost."""
+    return "lost" if math.isinf(value) else f"{number(value)} ms"
+
+
+def span(values: Sequence[float], unit: str) -> str:
+    """Return from the least to the most, or the one that all are: "19.4 to 20.9 Mbit/s"."""
+    texts = list(dict.fromkeys(map(number, (min(values), max(values)))))
+    return f"{' to '.join(texts)} {unit}"
+
+
+def share(percent: float) -> str:
+    """Return how many of the probes a percentile holds."""
+    return "half" if percent == 50 else f"{percent:g} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them."""
+    comma = "; " if any("," in name for name in names) else ", "
+    return names[0] if len(names) == 1 else f"{comma.join(names[:-1])} and {names[-1]}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number in so many significant digits, without an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    return f"{rounded:,.{max(0, places)}f}".rstrip("0").rstrip(".") if places > 0 \
+        else f"{rounded:,.0f}"
