@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ NONE_LOST_BUT_SLOW = [300.0] * 1000
 Rows = Sequence[ReportRow]
 
 
-def both(one: Sequence[float], other: Sequence[float], runs: int = 1, **more: object) -> list[
+def both(one: Sequence[float], other: Sequence[float], runs: int = 1, **more: Any) -> list[
         ReportRow]:
     """Runs of two queues."""
     return [row(aqm, sent, **more) for aqm, sent in (("codel", one), ("no_aqm", other))
@@ -66,26 +67,26 @@ SENTENCES = (
     rf"With {NAMES}, (half|\d+ %) of the probes under load were back within {MS}\.",
     rf"Nothing to compare: no two runs are alike in all but the \w+(; they differ in {NAMES})?\.",
     rf"{NAMES} kept latency under load lowest{WHERE}: {WITHIN}{MORE}\.",
-    rf"With {NAMES}, the worst{WHERE}, (it took {MS}|{WITHIN}{MORE})"
-    r"(, [\d.,]+( to [\d.,]+)? times as long)?\.",
+    (rf"With {NAMES}, the worst{WHERE}, (it took {MS}|{WITHIN}{MORE})"
+     r"(, [\d.,]+( to [\d.,]+)? times as long)?\."),
     rf"With {NAMES}, the worst{WHERE}, at least half of them were lost\.",
-    rf"All kept latency under load alike( in \d+ conditions?)?"
-    rf"(, but for the probes that they lost)?: {WITHIN}{MORE}\.",
-    rf"Whose latency under load was lower, the runs don't tell( in \d+ conditions?)?, as they "
-    rf"overlap: {WITHIN}{MORE}\.",
+    (rf"All kept latency under load alike( in \d+ conditions?)?"
+     rf"(, but for the probes that they lost)?: {WITHIN}{MORE}\."),
+    (r"Whose latency under load was lower, the runs don't tell( in \d+ conditions?)?, as they "
+     rf"overlap: {WITHIN}{MORE}\."),
     r"With all( in \d+ conditions?)?, at least half of the probes under load were lost\.",
     r"These runs don't tell their throughput\.",
     rf"It cost {CLAUSE}(; {CLAUSE})*\.",
-    rf"\w+( throughput)? differed by (up to )?\d+ %: {MBPS} with {NAMES}, [\d.,]+ with "
-    rf"{NAMES}{OF}\.",
+    (rf"\w+( throughput)? differed by (up to )?\d+ %: {MBPS} with {NAMES}, [\d.,]+ with "
+     rf"{NAMES}{OF}\."),
     rf"\w+( throughput)?, too, was alike: {MBPS}\.",
     rf"Up to [\d.]+ % of the probes were lost: with {NAMES}{OF}(, [\d.]+ % with {NAMES})?\.",
     r"A lost probe counts as later than any other\.",
     rf"What is compared differs in {NAMES}, too\.",
-    rf"From \d+ runs, \d+( to \d+)? of each \w+( in each condition)?"
-    r"(: how much of the difference is chance, single runs don't tell)?\.",
-    rf"(One more run has|\d+ more runs have) no latency under load, or no other \w+ to be compared "
-    rf"with( that is alike in {NAMES})?\.",
+    (r"From \d+ runs, \d+( to \d+)? of each \w+( in each condition)?"
+     r"(: how much of the difference is chance, single runs don't tell)?\."),
+    (r"(One more run has|\d+ more runs have) no latency under load, or no other \w+ to be "
+     rf"compared with( that is alike in {NAMES})?\."),
 )
 
 # What is said; runs of which it is true; runs of which it is false, else as like as can be.
@@ -113,7 +114,8 @@ CASES: dict[str, tuple[Rows, Rows]] = {
         ([row("pie", FAST, flows="4"), row("fq_codel", SLOW)], both(FAST, SLOW)),
     "codel kept latency under load lowest: 99 % of the probes were back within 1 ms.":
         (both(FAST, SLOW), both(SLOW, FAST)),
-    "codel and sfq kept latency under load lowest: 99 % of the probes were back within 1 to 1.4 ms.":
+    "codel and sfq kept latency under load lowest: 99 % of the probes were back within 1 to "
+    "1.4 ms.":
         ([*both(FAST, SLOW), row("sfq", [1.4] * 1000)],
          [*both(FAST, SLOW), row("sfq", [1.6] * 1000)]),
     "codel kept latency under load lowest in 2 of 3 conditions: "
@@ -228,8 +230,8 @@ CASES: dict[str, tuple[Rows, Rows]] = {
          rated((FAST, SLOW), (FAST, SLOW))),
     "One more run has no latency under load, or no other queue to be compared with.":
         ([*both(FAST, SLOW), row("codel", [])], both(FAST, SLOW)),
-    "2 more runs have no latency under load, or no other queue to be compared with that is alike in "
-    "rate_mbps.":
+    "2 more runs have no latency under load, or no other queue to be compared with that is alike "
+    "in rate_mbps.":
         ([*both(FAST, SLOW), row("codel", []), row("codel", FAST, rate_mbps=10.0)],
          [*both(FAST, SLOW), row("codel", []), row("codel", FAST)]),
 }
