@@ -77,6 +77,12 @@ class BadResult(AqmError):
         return f"{text[:self.LONGEST * 2 // 3]}…{text[-self.LONGEST // 3:]}"
 
 
+def a_defect(error: Exception) -> str:
+    """Return what to say of an error that nobody foresaw, where work goes on without what
+    caused it."""
+    return f"a bug in flent-aqm: {type(error).__name__}: {error}; please report it"
+
+
 class NotAvailable(BadResult):
     """A number that a run doesn't tell. The text completes "not available, because …"."""
 

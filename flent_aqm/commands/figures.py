@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.waiting import told
-from flent_aqm.base.words import counted
+from flent_aqm.base.words import counted, plain
 from flent_aqm.results.jobs_option import add_jobs
 
 KINDS = ("svg", "png", "pdf")
@@ -55,8 +56,8 @@ def main(args: argparse.Namespace) -> int:
 
     from flent_aqm.results.grouping import ALIASES, check_known
     from flent_aqm.results.many_files import find_files
-    from flent_aqm.show.figures.gather import gather
-    from flent_aqm.show.figures.study import BASE_DELAY, FIGURES, grid, of_least_delay
+    from flent_aqm.show.figures.gather import BASE_DELAY, gather
+    from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay
     from flent_aqm.show.plots.paper import inches
 
     if args.which == "speedtests":
@@ -104,7 +105,7 @@ def _speedtests(args: argparse.Namespace) -> int:
 
     from flent_aqm.results.grouping import ALIASES
     from flent_aqm.results.many_files import each_file, find_files
-    from flent_aqm.show.figures.speedtests import Row, page_of, row_of
+    from flent_aqm.show.figures.speedtests import Row, in_order, page_of, row_of
 
     paths = find_files(args.results)
     chosen_by = [(ALIASES.get(key, key), value) for key, value in map(_pair, args.where)]
@@ -114,13 +115,15 @@ def _speedtests(args: argparse.Namespace) -> int:
             if all(_matches(row.settings.get(key), value) for key, value in chosen_by):
                 pages.setdefault(page_of(row), []).append(row)
         elif row is not None:
-            print(f"left out: {path}: {row}", file=sys.stderr)
+            text = str(row)
+            print(f"left out: {text if plain(path) in text else f'{plain(path)}: {text}'}",
+                  file=sys.stderr)
     if not pages:
         raise ConfigError(f"none of {len(paths)} files is of a speed test that this figure shows; "
                           "make some: flent -B batches/speedtests.batch")
     try:
         args.output.mkdir(parents=True, exist_ok=True)
-        for page in sorted(pages, key=lambda one: [float(value) for value in one]):
+        for page in sorted(pages, key=in_order):
             # The same data gives the same bytes; words out of files are no formulas.
             with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}):
                 _page(args, page, pages[page])
@@ -139,15 +142,19 @@ def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) ->
     down, up, delay, cross = page
     rate = f"{down:g}" if down == up else f"{down:g} down, {up:g} up"
     canvas = Canvas(figsize=SIZE_INCH, layout="constrained")
+    word = cross if isinstance(cross, str) else ""
     heading = (f"{TITLE}: {rate} Mbit/s, {float(delay or 0):g} ms, "
-               f"{'with' if cross else 'without'} cross traffic")
+               f"{'with' if cross else 'without'} cross traffic" + (f" ({word})" if word else ""))
     table, words = draw(rows, canvas, "" if args.no_title else heading)
     caption(canvas, words)
+    # A word out of a file names no folder.
+    harmless = re.sub(r"\W", "_", word[:20], flags=re.ASCII)
     stem = args.output / (f"speedtests-{down:g}mbit-{float(delay or 0):g}ms"
-                          + ("-cross" if cross else ""))
+                          + ("-cross" if cross else "")
+                          + (f"-{harmless}" if word else ""))
     for kind in KINDS:
-        canvas.savefig(stem.with_suffix(f".{kind}"), dpi=DPI, metadata=_DATES[kind])
-    table.write(stem.with_suffix(".csv"))
+        canvas.savefig(f"{stem}.{kind}", dpi=DPI, metadata=_DATES[kind])
+    table.write(Path(f"{stem}.csv"))
     print(f"{table.told}: {stem}.{{svg,png,pdf,csv}}")
 
 

@@ -29,8 +29,9 @@ def main(args: argparse.Namespace) -> int:
     # Late, as --help needs none of it.
     from flent_aqm.base.waiting import said
     from flent_aqm.base.whole_file import write_text
-    from flent_aqm.show.report import model
     from flent_aqm.show.report.html import render
+    from flent_aqm.show.report.model import build
+    from flent_aqm.show.report.odd import odd_runs
     from flent_aqm.show.report.read import read, require
 
     results = args.results or [newest()]
@@ -43,11 +44,19 @@ def main(args: argparse.Namespace) -> int:
     rows, damaged, folders = read(results, args.jobs)
     failed = sum(len(one.status.failed) for one in folders if one.status)
     require(rows, damaged, failed)
-    for path, cause in damaged[:MOST_NAMED]:
-        print(f"left out: {plain(path)}: {cause}", file=sys.stderr)
     title = args.title or title_of(results)
     with said("making the page"):
-        page = render(model.build(rows, damaged, folders, title))
+        try:
+            page = render(build(rows, damaged, folders, title))
+        except Exception:
+            odd = odd_runs(rows)
+            if not odd:
+                raise
+            damaged += odd.items()
+            rows = [row for row in rows if row.path not in odd]
+            page = render(build(rows, damaged, folders, title))
+    for path, cause in damaged[:MOST_NAMED]:
+        print(f"left out: {plain(path)}: {cause}", file=sys.stderr)
     try:
         write_text(output, page)
     except OSError as error:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, a_defect
 from flent_aqm.base.waiting import told
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.metrics.run import Run, as_run
@@ -68,7 +68,7 @@ def each_file(
     files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield what work gives for the content of each file, in the order of files; BadResult where a
-    file is damaged.
+    file is damaged, or is one that work should have refused.
 
     work must be a function of a module, or partial() of one: it goes to other processes.
     jobs: how many of them, by default one per core.
@@ -108,3 +108,5 @@ def _one(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
         return work(read_data_file(path))
     except BadResult as error:
         return BadResult(str(error))
+    except Exception as error:  # the other files are as good as they were
+        return BadResult(f"{path}: {a_defect(error)}")

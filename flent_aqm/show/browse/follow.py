@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Results that grow while they are watched: each data file is read once, when it is there."""
+"""Results that grow while they are watched: each data file is read once, when it is there.
+
+Nothing that stands in a file ends it: a run that can't be shown is named among the damaged ones
+until its file changes or goes, and what can't be told of any one run is said above the page.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, a_defect
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.many_files import each_file
 from flent_aqm.show.report.gather import ReportRow, row_of
-from flent_aqm.show.report.html import progress_html, render, sections_html, top_html
+from flent_aqm.show.report.html import fault_html, progress_html, render, sections_html, top_html
 from flent_aqm.show.report.model import Folder, Report, build, progress
+from flent_aqm.show.report.odd import odd_runs
 
 # A sweep needs the cores more: no more than a tenth of the time goes into the page.
 _REST_FACTOR = 10
@@ -42,10 +47,20 @@ class Follower:
         self._made: dict[str, tuple[int, bytes]] = {}
         self._rest_until_s = 0.0
         self._lock = threading.Lock()
+        # What went wrong in the last look, and with the last page.
+        self._faults = {"look": "", "page": ""}
         self._progress = self._progress_of(self._known)
 
     def look(self) -> None:
         """Read new files and changed ones; forget those that have gone."""
+        try:
+            self._look()
+        except Exception as error:  # such as a folder that can't be read any more
+            self._faults["look"] = f"no new runs are shown: {a_defect(error)}"
+        else:
+            self._faults["look"] = ""
+
+    def _look(self) -> None:
         stamps = dict(self._files())
         new = [path for path, stamp in stamps.items()
                if path not in self._known or self._known[path][0] != stamp]
@@ -66,7 +81,8 @@ class Follower:
         built = self._built
         resting = built is not None and time.monotonic() < self._rest_until_s
         version = built[0] if built is not None and resting else self._version
-        return _json({"version": version, "progress": self._progress})
+        return _json({"version": version, "progress": "".join(
+            [*map(fault_html, filter(None, self._faults.values())), self._progress])})
 
     def page(self) -> bytes:
         """Return the whole page."""
@@ -81,10 +97,32 @@ class Follower:
     def _answer(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
         """Made once for a version; whoever asks meanwhile waits for it."""
         with self._lock:
-            version, report = self._report()
-            if name not in self._made or self._made[name][0] != version:
-                self._made[name] = version, make(version, report)
-            return self._made[name][1]
+            try:
+                return self._made_anew(name, make)
+            except Exception:
+                self._leave_out_odd_runs()
+            try:
+                return self._made_anew(name, make)
+            except Exception as error:
+                self._faults["page"] = f"the page is an older one: {a_defect(error)}"
+            return self._made[name][1] if name in self._made else make(
+                self._version, build([], [], [], self._title))
+
+    def _made_anew(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
+        version, report = self._report()
+        if name not in self._made or self._made[name][0] != version:
+            self._made[name] = version, make(version, report)
+            self._faults["page"] = ""
+        return self._made[name][1]
+
+    def _leave_out_odd_runs(self) -> None:
+        """Count each run that no page can be made of, on its own, as a damaged file."""
+        odd = odd_runs([row for _, row in self._known.values() if isinstance(row, ReportRow)])
+        known = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
+                 for path, (stamp, row) in self._known.items()}
+        self._known = known
+        self._version += 1
+        self._built, self._rest_until_s = None, 0.0
 
     def _report(self) -> tuple[int, Report]:
         if self._built is None or (self._built[0] != self._version

@@ -25,6 +25,8 @@ from flent_aqm.show.row import (
     loaded_ms,
 )
 
+BASE_DELAY = "base_delay_ms"
+
 
 @dataclass(frozen=True, eq=False)
 class FigureRow(Row):
@@ -55,6 +57,9 @@ def row_of(data: DataFile) -> FigureRow:
     ways = directions(run)
     if not ways:
         raise BadResult(f"{data.path}: the test doesn't load the link")
+    delay = run.settings.get(BASE_DELAY, 0)
+    if isinstance(delay, str):
+        raise BadResult(f"{data.path}: its {BASE_DELAY} is {delay[:40]!r}, not a number of ms")
     seen = captured(data.raw_values)
     return FigureRow(
         path=data.path, settings=run.settings, loaded_ms=loaded_ms(loaded(run)),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.grouping import AQM
@@ -183,6 +183,7 @@ def row_of(data: DataFile) -> Row | None:
     about = next((one for one in TESTS if one.test == run.test), None)
     if about is None:
         return None
+    _refuse_untold(run)
     share = {}
     for way, name in zip(DIRECTIONS, about.rates, strict=bool(about.rates)):
         rate = a_number(run.settings.get("rate_down_mbps" if way == "download"
@@ -199,6 +200,16 @@ def row_of(data: DataFile) -> Row | None:
         truth = None
     return Row(data.path, run.settings, run.test, share, _shown_ms(run, about), truth,
                _queue_ms(run, data), about.verdict(run))
+
+
+def _refuse_untold(run: Run) -> None:
+    """Raise BadResult for a run that belongs onto no page, or to no queue."""
+    if AQM not in run.settings:
+        raise BadResult(f"{run.path}: it doesn't say which queue it had (AQM.requested.aqm)")
+    odd = [name for name in PAGE[:3] if isinstance(run.settings.get(name), str)]
+    if odd:
+        raise BadResult(f"{run.path}: its {odd[0]} is {str(run.settings[odd[0]])[:40]!r}, not a "
+                        "number")
 
 
 def _shown_ms(run: Run, about: Shown) -> float | None:
@@ -225,6 +236,11 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
 def page_of(row: Row) -> tuple[Value, ...]:
     """Return what a row's page is: its values of PAGE."""
     return tuple(row.settings.get(name, 0) for name in PAGE)
+
+
+def in_order(page: tuple[Value, ...]) -> tuple[list[float], str]:
+    """Return what pages are sorted by. Cross traffic may be a word, such as call."""
+    return [float(value) for value in page[:3]], str(page[3])
 
 
 def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.grouping import AQM, RATE, collect
-from flent_aqm.show.figures.gather import FigureRow
+from flent_aqm.show.figures.gather import BASE_DELAY, FigureRow
 from flent_aqm.show.grouping import sorted_values
 from flent_aqm.show.looks import order
 
-BASE_DELAY = "base_delay_ms"
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
 
 

@@ -53,6 +53,11 @@ def progress_html(progress: Sequence[Mapping[str, Any]]) -> str:
     return _environment().get_template("progress.html").render(progress=progress)
 
 
+def fault_html(fault: str) -> str:
+    """Return what the page says of a fault of its own."""
+    return str(Markup('<p class="bad" role="alert">{}</p>').format(plain(fault)))
+
+
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flent_aqm.show.report", "page"), autoescape=True,

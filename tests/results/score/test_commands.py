@@ -8,12 +8,16 @@ import gzip
 import io
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flent_aqm.cli import main
-from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.commands import score
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import METRICS, values
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 Capture = pytest.CaptureFixture[str]
@@ -34,6 +38,23 @@ def test_score_of_a_folder_has_a_line_per_file(capsys: Capture) -> None:
     out = capsys.readouterr().out
     for file in RUNS.glob("*.flent.gz"):
         assert file.name.removesuffix(".flent.gz") in out
+
+
+def test_file_that_work_stumbles_over_is_named_and_the_others_are_scored(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A defect of ours is no file's end but its own."""
+    def stumble(run: Run) -> Mapping[str, Any]:
+        if "ndt7" in run.path.name:
+            raise KeyError("aqm")
+        return values(run)
+
+    monkeypatch.setattr(score, "values", stumble)
+    files = [str(RUNS / f"{name}.flent.gz") for name in ("ndt7", "stock_ping", "ping_exp")]
+    assert main(["score", *files]) == 1
+    said = capsys.readouterr()
+    assert "ndt7.flent.gz: a bug in flent-aqm: KeyError: 'aqm'; please report it" in said.err
+    assert "stock_ping" in said.out
 
 
 @pytest.mark.parametrize("turned", [False, True])

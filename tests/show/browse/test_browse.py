@@ -23,6 +23,7 @@ import pytest
 
 from flent_aqm.results import status
 from flent_aqm.show.browse import follow
+from flent_aqm.show.report import model, odd
 
 from ..report.conftest import Browser, browser, write_run
 
@@ -293,6 +294,64 @@ def test_page_is_not_sent_again_while_it_rests(tmp_path: Path) -> None:
     assert json.loads(follower.state())["version"] == shown == 1
     follower._rest_until_s = 0.0
     assert json.loads(follower.state())["version"] == 2
+
+
+def test_run_that_no_page_can_be_made_of_is_named_and_the_others_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a defect of ours, until the file goes."""
+    really = model.build
+
+    def build(rows: Any, *words: Any) -> Any:
+        if any(row.path.name == "odd.flent.gz" for row in rows):
+            raise KeyError("aqm")
+        return really(rows, *words)
+
+    monkeypatch.setattr(follow, "build", build)
+    monkeypatch.setattr(odd, "build", build)
+    write_run(tmp_path / "a.flent.gz")
+    write_run(tmp_path / "odd.flent.gz")
+    follower = follow.Follower([tmp_path], "title", 1)
+    follower.look()
+    shown = json.loads(follower.data())
+    assert [run["file"] for run in shown["data"]["runs"]] == ["a.flent.gz"]
+    assert "odd.flent.gz" in shown["top"]
+    assert "a bug in flent-aqm: KeyError" in shown["top"]
+    (tmp_path / "odd.flent.gz").unlink()
+    follower.look()
+    follower._rest_until_s = 0.0
+    assert "odd.flent.gz" not in json.loads(follower.data())["top"]
+
+
+def test_follower_survives_whatever_happens_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it looks, and while it makes a page; well again, it says nothing."""
+    write_run(tmp_path / "a.flent.gz")
+    follower = follow.Follower([tmp_path], "title", 1)
+    follower.look()
+    first = follower.page()
+
+    def fail(*words: object, **more: object) -> Any:
+        raise ZeroDivisionError("<b>never</b>")
+
+    write_run(tmp_path / "b.flent.gz")
+    with monkeypatch.context() as broken:
+        broken.setattr(follow, "each_file", fail)
+        follower.look()
+        said = json.loads(follower.state())["progress"]
+        assert "no new runs are shown: a bug in flent-aqm: ZeroDivisionError" in said
+        assert "&lt;b&gt;never" in said
+    follower.look()
+    assert "ZeroDivisionError" not in json.loads(follower.state())["progress"]
+    with monkeypatch.context() as broken:
+        broken.setattr(follow, "render", fail)
+        follower._rest_until_s = 0.0
+        assert follower.page() == first
+        assert "the page is an older one" in json.loads(follower.state())["progress"]
+    follower._rest_until_s = 0.0
+    assert follower.page() != first
+    assert json.loads(follower.state())["progress"].strip() == ""
 
 
 def test_clients_that_never_read_take_no_memory_and_keep_nobody_out(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,30 @@ def test_a_test_is_judged_by_the_mean_of_the_probe(shown_ms: float | None, judge
     row = Row(Path("x"), {}, "ndt7", {}, shown_ms,
               {"mean": 100.0, "p5": 20.0, "median": 20.0, "p95": 300.0}, None, "")
     assert row.judged == judged
+
+
+def test_runs_without_a_queue_are_named_and_words_of_files_name_no_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are drawn; rates of half a megabit and kinds of cross traffic have a page each."""
+    for name, requested in (
+            ("good", {}), ("call", {"cross_traffic": "call"}), ("half", {"rate_down_mbps": 0.5}),
+            ("path", {"cross_traffic": "../../x"}), ("odd", {"aqm": None}),
+            ("rate", {"rate_up_mbps": "fast"})):
+        whole = json.loads(gzip.decompress((GOLDEN / "ndt7.flent.gz").read_bytes()))
+        whole["metadata"]["AQM"]["requested"] |= requested
+        (tmp_path / f"{name}.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode()))
+    made = tmp_path / "made"
+    assert main(["figures", str(tmp_path), "--set", "speedtests", "-o", str(made)]) == 0
+    said = capsys.readouterr().err
+    assert "odd.flent.gz: it doesn't say which queue" in said
+    assert "rate.flent.gz: its rate_up_mbps is 'fast', not a number" in said
+    stems = [path.name.removesuffix(".csv") for path in sorted(made.glob("*.csv"))]
+    assert len(stems) == 4
+    assert {"-cross" in stem for stem in stems} == {True, False}
+    assert any(stem.endswith("-cross-call") for stem in stems)
+    assert any("-cross-______x" in stem for stem in stems)
+    assert {path.parent for path in tmp_path.rglob("*.svg")} == {made}
 
 
 def test_files_of_no_speed_test_are_refused(tmp_path: Path) -> None:
