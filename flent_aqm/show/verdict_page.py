@@ -21,7 +21,8 @@ from flent_aqm.results.verdict.pairs import Comparison
 
 # Of a metric, more cells than this stand in one line at the end.
 MOST_CELLS = 3
-HOW = (f"Interval: {CONFIDENCE:.0%} of the mean difference over seeds. A difference counts if it "
+HOW = (f"Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
+       f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. A difference counts if it "
        f"is larger than people care about, and if chance explains it with less than "
        f"{FALSE_SHARE:.0%}, corrected for all cells and metrics (Benjamini and Hochberg). For a "
        "metric without such a difference the cell with the largest one is shown.")
@@ -51,7 +52,8 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
              f"in {counted(len(comparison.cells), 'cell')}."
              + (f" {counted(comparison.alone, 'run')} without a partner left out."
                 if comparison.alone else ""), "",
-             "| metric | verdict | cell | base | test | difference | interval |",
+             "| metric | verdict | cell | base, median | test, median | mean difference | "
+             f"{CONFIDENCE:.0%} interval |",
              "| --- | --- | --- | --- | --- | --- | --- |"]
     for one in judged:
         deciding = [effect for effect in one.effects if effect.verdict != SAME]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics between groups of runs, all of them by rank or resampling: latencies under
-load are not normally distributed, and a batch has few repetitions.
+"""Statistics between groups of runs, all of them by rank: latencies under load are not normally
+distributed, and a batch has few repetitions.
 
 SciPy's statistics are imported where they are used, as that takes a second.
 """
@@ -12,31 +12,38 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy
+from numpy.typing import ArrayLike
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.words import counted
-from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import of_any
 
-# Fewer say nothing about where the median of others would be.
-FEWEST_FOR_INTERVAL = 5
-RESAMPLES = 2000
+# An interval that holds the median less often isn't given.
+LEAST_LEVEL = 0.95
 # Kruskal and Wallis give exact tables for groups of up to five; below, chi-square is rough.
 FEWEST_FOR_P = 6
-# The same runs give the same interval.
-SEED = 1
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the median of all runs that there could be lies, in level, a share of such intervals:
+    from one of the group's runs to another, which may be infinite, a lost probe."""
+
+    low: float
+    high: float
+    level: float
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A group's runs: count, median, quartiles, and the 95 % interval of the median, None
-    where there are too few runs. Infinite is a lost probe."""
+    """A group's runs: count, median, quartiles, and the interval of the median, None where there
+    are too few runs. Infinite is a lost probe."""
 
     count: int
     median: float
     lower_quartile: float
     upper_quartile: float
-    interval: tuple[float, float] | None
+    interval: Interval | None
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ def summarise(values: Sequence[float]) -> Summary:
         raise NotAvailable("the group has no run")
     array = numpy.asarray(values, dtype=float)
     lower, median, upper = (of_any(array, percent) for percent in (25, 50, 75))
-    return Summary(array.size, median, lower, upper, _interval(array))
+    return Summary(array.size, median, lower, upper, median_interval(array))
 
 
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
@@ -132,12 +139,20 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     return float(between / whole)
 
 
-def _interval(array: Numbers) -> tuple[float, float] | None:
-    if array.size < FEWEST_FOR_INTERVAL or not numpy.isfinite(array).all():
-        return None
-    # Percentiles of resampled medians: the corrected kinds fail where runs are alike.
-    from scipy import stats
+def median_interval(values: ArrayLike) -> Interval | None:
+    """Return the narrowest interval between two order statistics, equally far from both ends, that
+    holds the median in LEAST_LEVEL of all cases or more, whatever the distribution; None of fewer
+    than six values, as even their least and most hold it less often.
 
-    found = stats.bootstrap((array,), numpy.median, n_resamples=RESAMPLES, method="percentile",
-                            rng=numpy.random.default_rng(SEED)).confidence_interval
-    return float(found.low), float(found.high)
+    Source: the sign test's, W. Thompson, Annals of Mathematical Statistics 7, 1936. The median lies
+    outside if fewer than k of n values fall on one side of it: binomial with a half.
+    """
+    ordered = numpy.sort(numpy.asarray(values, dtype=float))
+    from scipy.stats import binom
+
+    outside = 2 * binom.cdf(numpy.arange((ordered.size + 1) // 2), ordered.size, 0.5)
+    held = numpy.flatnonzero(outside <= 1 - LEAST_LEVEL)
+    if not held.size:
+        return None
+    place = int(held[-1])
+    return Interval(float(ordered[place]), float(ordered[-1 - place]), 1 - float(outside[place]))

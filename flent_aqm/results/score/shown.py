@@ -162,13 +162,16 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[
                    for key, members in groups.items()}
         metric = METRICS[name]
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
-        table = _table(*keys, "runs", "median", "quartiles", "95 % of the median",
+        table = _table(*keys, "runs", "median", "quartiles", "interval of the median",
                        left=len(keys))
         for key, values in numbers.items():
             table.add_row(*(escape(shown(part)) for part in key),
                           f"{len(values)}/{len(groups[key])}", *_cells(metric, values))
         console.print(table)
-        for line in _comparisons(keys, numbers):
+        reason = next((value.because for one in scored
+                       if isinstance(value := one.values[name], Unavailable)), "")
+        repeated = any(len(members) > 1 for members in groups.values())
+        for line in _comparisons(keys, numbers, _nothing(numbers, reason, repeated)):
             console.print(Text(f"  {line}"))
 
 
@@ -177,7 +180,8 @@ def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
     if not values:
         return "-", "-", "-"
     found: Summary = summarise(values)
-    spread = "-" if found.interval is None else " to ".join(map(digits, found.interval))
+    spread = "-" if (sure := found.interval) is None else (
+        f"{digits(sure.low)} to {digits(sure.high)} ({100 * sure.level:.1f} %)")
     quartiles = "-" if found.count < 2 else (
         f"{digits(found.lower_quartile)} to {digits(found.upper_quartile)}")
     return (LOST if math.isinf(found.median) else metric.text(found.median)), quartiles, spread
@@ -189,14 +193,25 @@ def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:
     return len(numbers) == combinations and len({*map(len, numbers.values())}) == 1
 
 
-def _comparisons(keys: Sequence[str],
-                 numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> Sequence[str]:
+def _nothing(numbers: Mapping[tuple[Setting, ...], Sequence[float]], reason: str,
+             repeated: bool) -> str:
+    """Return why groups can't be compared. reason: why a run has no number; repeated: whether
+    any group has several runs."""
+    if not any(numbers.values()):
+        return f"no comparison, because no run has a value: {reason}"
+    if repeated:
+        return ("no comparison, because no two runs that repeat each other have a value, "
+                f"but one at most: {reason}")
+    return "no comparison, because no two runs repeat each other"
+
+
+def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]],
+                 nothing: str) -> Sequence[str]:
     """Of the values of the first setting, where all others are the same; and each setting's
-    share of the whole variance."""
+    share of the whole variance. nothing: what is said where no group has two values."""
     alike = collect(numbers, lambda key: key[1:])
     lines: list[str] = []
     tests, fewest = 0, len(max(numbers.values(), key=len, default=()))
-    single = "no comparison, because no two runs repeat each other"
     for rest, members in alike.items():
         groups = {shown(key[0]): numbers[key] for key in members if numbers[key]}
         where = "".join(f", {name} {shown(value)}"
@@ -216,7 +231,7 @@ def _comparisons(keys: Sequence[str],
                          f"{one} and {other} {delta:+.2f}"
                          for (one, other), delta in cliffs_deltas(groups).items()))
     if not lines:
-        return [single]
+        return [nothing]
     if tests:
         lines.append(how_far_to_trust(tests, fewest))
     having = {key: values for key, values in numbers.items() if values}

@@ -11,7 +11,7 @@ import numpy
 from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import AQM, RATE
 from flent_aqm.show.figures.gather import FigureRow
-from flent_aqm.show.figures.numbers import Table
+from flent_aqm.show.figures.numbers import Table, deviation
 from flent_aqm.show.figures.study import Figure, Grid, nearest
 from flent_aqm.show.looks import DASH, QUIET, looks_for
 from flent_aqm.show.row import Curve
@@ -66,5 +66,7 @@ def _panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
         panel.plot(curves[0].at_s[:shortest], middle, color=look.colour, linewidth=1.8)
     # The deviation over time, of all runs together, in words: it is what the figure is about.
     values = numpy.concatenate([curve.mbps[5:] for curve in curves])
-    panel.annotate(f"mean {values.mean():.0f}, sd {values.std():.1f}", (0.99, 0.05),
+    if values.size < 2:
+        return
+    panel.annotate(f"mean {values.mean():.0f}, sd {deviation(values):.1f}", (0.99, 0.05),
                    xycoords="axes fraction", ha="right", fontsize="small", color=QUIET)

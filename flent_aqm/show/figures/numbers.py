@@ -49,8 +49,13 @@ def quantiles(values: Floats) -> list[Cell]:
     found: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
     known = values[numpy.isfinite(values)]
     mean: Cell = float(known.mean(dtype=float)) if known.size else ""
-    deviation: Cell = float(known.std(ddof=1, dtype=float)) if known.size > 1 else ""
-    return [*found, mean, deviation]
+    return [*found, mean, deviation(known) if known.size > 1 else ""]
+
+
+def deviation(values: Floats) -> float:
+    """Return the standard deviation of two or more values, as an estimate of that of all: with n -
+    1. All figures and tables have this one."""
+    return float(values.std(ddof=1, dtype=float))
 
 
 def _shown(cell: Cell) -> Cell:

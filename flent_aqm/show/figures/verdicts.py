@@ -16,7 +16,7 @@ import numpy
 from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.run import load_run
-from flent_aqm.results.metrics.table import HIGHER, LOST, METRICS, Metric, Unavailable, ranked
+from flent_aqm.results.metrics.table import HIGHER, LOST, METRICS, Metric, Unavailable, middle, ranked
 from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid
@@ -115,13 +115,11 @@ def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
 
 def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
     """Infinite where it is a lost probe."""
-    found = [metric.of(run) for run in runs]
-    known = sorted(value for one in found if (value := ranked(one)) is not None)
-    if not known:
-        return None, next((one.because for one in found if isinstance(one, Unavailable)),
-                          "no run")
-    # The lower of two middle ones: words go with numbers that a run had.
-    return known[(len(known) - 1) // 2], ""
+    if not runs:
+        return None, "no run"
+    found = middle([metric.of(run) for run in runs])
+    value = ranked(found)
+    return value, found.because if value is None and isinstance(found, Unavailable) else ""
 
 
 def _table(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:

@@ -26,7 +26,7 @@ ALL_RATES = "all rates"
 
 def between_queues(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[dict[str, Any]]:
     """Return an entry for each slice, rate (and all rates together) and metric that has numbers:
-    queues -> [count, median, low, high of its 95 % interval or null]; h and p of Kruskal and
+    queues -> [count, median, low, high, level in % of its interval or null]; h and p of Kruskal and
     Wallis; delta: [one, other, Cliff's]."""
     entries = []
     for key, members in collect(rows, lambda row: key_of(row, found)).items():
@@ -50,8 +50,10 @@ def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
     queues = {}
     for queue, values in numbers.items():
         one = summarise(values)
-        low, high = one.interval or (float("nan"), float("nan"))
-        queues[queue] = [one.count, told(one.median), number(low), number(high)]
+        sure = one.interval
+        queues[queue] = [one.count, told(one.median), *(
+            (told(sure.low), told(sure.high), round(100 * sure.level, 1)) if sure
+            else (None, None, None))]
     entry: dict[str, Any] = {"queues": queues}
     # With a run for each queue, no order of them tells anything.
     if max(map(len, numbers.values())) > 1:

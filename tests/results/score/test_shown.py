@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import math
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.score.leaves import Kind, Leaf
-from flent_aqm.results.score.shown import _cells, _comparisons, _labels, _table
+from flent_aqm.results.score.shown import _cells, _comparisons, _labels, _nothing, _table
 
 
 @pytest.mark.parametrize(("names", "labels"), [
@@ -30,22 +32,37 @@ def test_labels_leave_out_the_words_that_all_begin_with(
 
 def test_two_runs_each_are_enough_to_compare() -> None:
     """One of each is not."""
-    two = _comparisons(["aqm"], {("codel",): [5.0, 6.0], ("pie",): [7.0, 8.0]})
+    two = _comparisons(["aqm"], {("codel",): [5.0, 6.0], ("pie",): [7.0, 8.0]}, "nothing")
     assert two[0].startswith("aqm: Kruskal-Wallis H = 2.4, p = 0.12; Cliff's delta: ")
-    one = _comparisons(["aqm"], {("codel",): [5.0], ("pie",): [7.0]})
-    assert one == ["no comparison, because no two runs repeat each other"]
+    assert _comparisons(["aqm"], {("codel",): [5.0], ("pie",): [7.0]}, "nothing") == ["nothing"]
+
+
+@pytest.mark.parametrize(("values", "repeated", "because"), [
+    (([5.0], [7.0]), False, "no two runs repeat each other"),
+    (([], []), True, "no run has a value: too few probes"),
+    (([], []), False, "no run has a value: too few probes"),
+    (([5.0], []), True, "no two runs that repeat each other have a value, but one at most: too "
+                        "few probes"),
+])
+def test_why_nothing_is_compared_is_said_as_it_is(
+    values: tuple[list[float], list[float]], repeated: bool, because: str
+) -> None:
+    """Runs may repeat each other and not tell this metric."""
+    numbers: dict[tuple[Setting, ...], list[float]] = {
+        ("codel",): values[0], ("pie",): values[1]}
+    assert _nothing(numbers, "too few probes", repeated) == f"no comparison, because {because}"
 
 
 def test_shares_of_variance_that_overlap_are_said_to() -> None:
     """Cake ran with one test and codel with another: either explains all of it."""
     apart = _comparisons(["aqm", "test"], {
-        ("cake", "ndt7"): [5.0, 6.0], ("codel", "ndt7"): [6.0, 7.0], ("pie", "iperf3"): [70.0]})
+        ("cake", "ndt7"): [5.0, 6.0], ("codel", "ndt7"): [6.0, 7.0], ("pie", "iperf3"): [70.0]}, "nothing")
     assert apart[-1].startswith("share of variance: aqm 100%, test ")
     assert apart[-1].endswith("; they overlap, as not every combination has equally many runs")
     assert "with 2 runs in a group" in apart[-2], "pie is compared with nothing"
     whole = _comparisons(["aqm", "test"], {
         (aqm, test): [1.0 * len(aqm), 2.0 * len(test)]
-        for aqm in ("cake", "codel") for test in ("ndt7", "iperf3")})
+        for aqm in ("cake", "codel") for test in ("ndt7", "iperf3")}, "nothing")
     assert "share of variance: " in whole[-1]
     assert "overlap" not in whole[-1]
 
@@ -60,6 +77,14 @@ def test_two_runs_have_quartiles_and_one_has_none() -> None:
     metric = METRICS["latency_loaded_p99_ms"]
     assert _cells(metric, [4.0, 8.0])[:2] == ("6.00", "5.00 to 7.00")
     assert _cells(metric, [4.0]) == ("4.00", "-", "-")
+
+
+def test_interval_of_a_median_tells_its_true_level() -> None:
+    """Six runs have one of 96.9 %, five none; one that ends among lost probes says so."""
+    metric = METRICS["latency_loaded_p99_ms"]
+    assert _cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0])[2] == "-"
+    assert _cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])[2] == "1.00 to 6.00 (96.9 %)"
+    assert _cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0, math.inf])[2] == "1.00 to lost (96.9 %)"
 
 
 def test_numbers_stand_below_each_other_by_their_last_digit() -> None:

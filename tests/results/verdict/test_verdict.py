@@ -172,6 +172,27 @@ def test_words_of_strangers_are_no_markup() -> None:
     assert page.count("<td>") == 7 * len(USUAL)
 
 
+def test_page_tells_medians_from_means() -> None:
+    """Base and test are medians over seeds, their difference is a mean: it needn't be that of the
+    medians."""
+    latencies = zip(SEEDS, (10.0, 10.0, 10.0, 10.0, 10.0), (10.0, 10.0, 11.0, 30.0, 30.0),
+                    strict=False)
+    name = "latency_loaded_median_ms"
+    sides: list[list[ScoredFile]] = [[], []]
+    for seed, *both in latencies:
+        for one, target, ms in zip(sides, ("5ms", "6ms"), both, strict=True):
+            one.append(ScoredFile(Path(f"{target}-{seed}.flent.gz"),
+                                  {"aqm": "codel", "aqm_target": target, "seed": seed},
+                                  {other: ms if other == name else Unavailable("not measured")
+                                   for other in METRICS}))
+    comparison = pair(*sides)
+    text = markdown(comparison, judge(comparison, [name]))
+    header = next(line for line in text.splitlines() if line.startswith("| metric"))
+    assert "| base, median | test, median | mean difference | 99% interval |" in header
+    assert "| 10.00 | 11.00 | +8.20 (+82.0%) |" in text
+    assert "the mean over seeds, which isn't that of the medians" in text
+
+
 def write(folder: Path, target: str, more_ms: float) -> Path:
     """Five real files with other seeds, and some more latency."""
     folder.mkdir()

@@ -8,12 +8,22 @@ import io
 import shutil
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
+from matplotlib.figure import Figure
 
+from flent_aqm.base.errors import LostProbe
 from flent_aqm.cli import main
+from flent_aqm.results.metrics.table import METRICS, Unavailable, middle, ranked
+from flent_aqm.show.figures.instant import _panel
+from flent_aqm.show.figures.numbers import deviation, quantiles
+from flent_aqm.show.figures.verdicts import _median
+from flent_aqm.show.looks import looks_for
+from flent_aqm.show.row import Curve
 
 from .conftest import variants
 
@@ -179,6 +189,37 @@ def test_width_that_is_none_is_refused(
     assert main(["figures", str(sweep), "-o", str(tmp_path / "out"), "--width", width]) == 1
     assert because in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def _itself(value: Any) -> float:
+    if isinstance(value, Unavailable):
+        raise LostProbe(value.because)
+    return float(value)
+
+
+def test_cell_of_the_verdicts_is_the_median_that_score_tells() -> None:
+    """Of an even number of runs half way between the middle two: of a codel once 52.24 ms, where
+    the lower one, 47.60, stood; a word goes with that number."""
+    metric = replace(METRICS["dslreports_rise_ms"], function=_itself)
+    values: list[float | Unavailable]
+    for values in ([40.0, 47.6, 56.88, 60.0], [3.0, 1.0, 2.0], [1.0, Unavailable("lost", lost=True)]):
+        value, because = _median(metric, values)
+        assert value == ranked(middle(values))
+        assert because == ""
+    assert _median(metric, [40.0, 47.6, 56.88, 60.0])[0] == pytest.approx(52.24)
+    assert metric.text_with_unit(29.0).startswith("A ")
+    assert _median(metric, []) == (None, "no run")
+
+
+def test_deviation_is_one_definition_in_picture_and_table() -> None:
+    """That of a sample, n - 1: of 1, 2, 3 it is 1."""
+    assert deviation(numpy.array([1.0, 2.0, 3.0], numpy.float32)) == 1
+    assert quantiles(numpy.array([1.0, 2.0, 3.0], numpy.float32))[-1] == 1
+    figure = Figure()
+    curve = Curve(numpy.arange(8, dtype=numpy.float32),
+                  numpy.array([0, 0, 0, 0, 0, 1, 2, 3], numpy.float32))
+    _panel(figure.subplots(), [curve], looks_for(["codel"])["codel"])
+    assert "mean 2, sd 1.0" in [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_cells_of_the_verdicts_tell_their_units(drawn: Drawn) -> None:

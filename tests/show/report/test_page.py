@@ -128,6 +128,7 @@ def test_statistics_tell_queues_apart(opened: Browser) -> None:
     assert rows[0][:5] == ["rate", "no_aqm", "fq_codel", "dualpi2", "p"]
     at_10 = next(row for row in rows if row[0] == "10 Mbit/s")
     assert " to " in at_10[1]
+    assert "(98.4 %)7 runs" in at_10[1]  # its true level
     assert at_10[rows[0].index("δ no_aqm, fq_codel")] == "0.86"
     shares = opened("return document.getElementById('table-variance').textContent")
     assert "queue" in shares

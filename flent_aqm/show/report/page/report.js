@@ -48,7 +48,9 @@ const ranked = (value) => value === "lost" ? Infinity : value;
 function heedLost() {
   for (const run of data.runs) run.numbers = run.numbers.map(ranked);
   for (const entry of data.statistics) {
-    for (const found of Object.values(entry.queues)) found[1] = ranked(found[1]);
+    for (const found of Object.values(entry.queues)) {
+      for (const at of [1, 2, 3]) found[at] = ranked(found[at]);
+    }
   }
 }
 function median(values) {
@@ -347,7 +349,7 @@ function tableStatistics() {
       const cell = make("td", {}, found ? digits(found[1]) : "–");
       if (found && found[2] !== null) {
         cell.append(make("br"), make("span", {className: "quiet small"},
-          `${digits(found[2])} to ${digits(found[3])}`));
+          `${digits(found[2])} to ${digits(found[3])} (${found[4]} %)`));
       }
       if (found) {
         cell.append(make("br"), make("span", {className: "quiet small"},

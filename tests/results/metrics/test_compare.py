@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statistics between groups of runs, against what is known of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+
+from flent_aqm.results.metrics.compare import Interval, median_interval, summarise
+
+
+@pytest.mark.parametrize(("count", "places", "level"), [
+    # From tables of the sign test, such as Conover's, with two tails.
+    (6, (1, 6), 0.96875), (7, (1, 7), 0.984375), (8, (1, 8), 0.9921875), (9, (2, 8), 0.9609375),
+    (10, (2, 9), 0.978515625), (20, (6, 15), 0.958610534)])
+def test_interval_of_the_median_is_between_order_statistics_with_their_level(
+    count: int, places: tuple[int, int], level: float
+) -> None:
+    """Whatever the order of the runs."""
+    found = median_interval(range(count, 0, -1))
+    assert found is not None
+    assert (found.low, found.high) == places
+    assert found.level == pytest.approx(level)
+
+
+@pytest.mark.parametrize("count", range(1, 6))
+def test_fewer_than_six_runs_have_no_interval(count: int) -> None:
+    """From the least to the most of five is the median in 93.75 % of cases."""
+    assert median_interval(range(count)) is None
+
+
+@pytest.mark.parametrize("count", [6, 7, 12, 20])
+def test_interval_holds_the_median_as_often_as_its_level_says(count: int) -> None:
+    """Of 4,000 groups of a skewed distribution, whose median is 1."""
+    groups = numpy.random.default_rng(1).lognormal(sigma=1.5, size=(4000, count))
+    found = [one for group in groups if (one := median_interval(group))]
+    share = sum(one.low <= 1 <= one.high for one in found) / len(groups)
+    assert share == pytest.approx(found[0].level, abs=0.012)
+    assert found[0].level >= 0.95
+
+
+def test_lost_probes_are_at_the_end_of_an_interval() -> None:
+    """They have no distance, but an order."""
+    found = summarise([1.0, 2.0, 3.0, 4.0, 5.0, math.inf])
+    assert found.interval == Interval(1.0, math.inf, pytest.approx(0.96875))
+    assert found.median == 3.5
