@@ -21,11 +21,11 @@ from flent_aqm.results.verdict.pairs import Comparison
 
 # Of a metric, more cells than this stand in one line at the end.
 MOST_CELLS = 3
-HOW = (f"Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
-       f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. A difference counts if it "
-       f"is larger than people care about, and if chance explains it with less than "
-       f"{FALSE_SHARE:.0%}, corrected for all cells and metrics (Benjamini and Hochberg). For a "
-       "metric without such a difference the cell with the largest one is shown.")
+HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
+       f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
+       "A difference counts if it is larger than people care about, and if chance explains it "
+       f"with less than {FALSE_SHARE:.0%}, corrected for all cells and metrics (Benjamini and "
+       "Hochberg). For a metric without such a difference the cell with the largest one is shown.")
 _STYLE = ("<!doctype html><meta charset=utf-8><title>Verdict</title><style>body{font:16px/1.5 "
           "system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color-scheme:"
           "light dark}table{border-collapse:collapse}td,th{padding:.3rem .8rem;border-bottom:"
@@ -52,8 +52,8 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
              f"in {counted(len(comparison.cells), 'cell')}."
              + (f" {counted(comparison.alone, 'run')} without a partner left out."
                 if comparison.alone else ""), "",
-             "| metric | verdict | cell | base, median | test, median | mean difference | "
-             f"{CONFIDENCE:.0%} interval |",
+             ("| metric | verdict | cell | base, median | test, median | mean difference | "
+              f"{CONFIDENCE:.0%} interval |"),
              "| --- | --- | --- | --- | --- | --- | --- |"]
     for one in judged:
         deciding = [effect for effect in one.effects if effect.verdict != SAME]

@@ -168,8 +168,8 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[
             table.add_row(*(escape(shown(part)) for part in key),
                           f"{len(values)}/{len(groups[key])}", *_cells(metric, values))
         console.print(table)
-        reason = next((value.because for one in scored
-                       if isinstance(value := one.values[name], Unavailable)), "")
+        reason = next((lacking.because for one in scored
+                       if isinstance(lacking := one.values[name], Unavailable)), "")
         repeated = any(len(members) > 1 for members in groups.values())
         for line in _comparisons(keys, numbers, _nothing(numbers, reason, repeated)):
             console.print(Text(f"  {line}"))

@@ -16,7 +16,15 @@ import numpy
 from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.run import load_run
-from flent_aqm.results.metrics.table import HIGHER, LOST, METRICS, Metric, Unavailable, middle, ranked
+from flent_aqm.results.metrics.table import (
+    HIGHER,
+    LOST,
+    METRICS,
+    Metric,
+    Unavailable,
+    middle,
+    ranked,
+)
 from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid

@@ -41,8 +41,8 @@ def test_two_runs_each_are_enough_to_compare() -> None:
     (([5.0], [7.0]), False, "no two runs repeat each other"),
     (([], []), True, "no run has a value: too few probes"),
     (([], []), False, "no run has a value: too few probes"),
-    (([5.0], []), True, "no two runs that repeat each other have a value, but one at most: too "
-                        "few probes"),
+    (([5.0], []), True,
+     ("no two runs that repeat each other have a value, but one at most: too few probes")),
 ])
 def test_why_nothing_is_compared_is_said_as_it_is(
     values: tuple[list[float], list[float]], repeated: bool, because: str
@@ -56,7 +56,8 @@ def test_why_nothing_is_compared_is_said_as_it_is(
 def test_shares_of_variance_that_overlap_are_said_to() -> None:
     """Cake ran with one test and codel with another: either explains all of it."""
     apart = _comparisons(["aqm", "test"], {
-        ("cake", "ndt7"): [5.0, 6.0], ("codel", "ndt7"): [6.0, 7.0], ("pie", "iperf3"): [70.0]}, "nothing")
+        ("cake", "ndt7"): [5.0, 6.0], ("codel", "ndt7"): [6.0, 7.0], ("pie", "iperf3"): [70.0]},
+        "nothing")
     assert apart[-1].startswith("share of variance: aqm 100%, test ")
     assert apart[-1].endswith("; they overlap, as not every combination has equally many runs")
     assert "with 2 runs in a group" in apart[-2], "pie is compared with nothing"

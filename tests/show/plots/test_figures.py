@@ -201,8 +201,9 @@ def test_cell_of_the_verdicts_is_the_median_that_score_tells() -> None:
     """Of an even number of runs half way between the middle two: of a codel once 52.24 ms, where
     the lower one, 47.60, stood; a word goes with that number."""
     metric = replace(METRICS["dslreports_rise_ms"], function=_itself)
-    values: list[float | Unavailable]
-    for values in ([40.0, 47.6, 56.88, 60.0], [3.0, 1.0, 2.0], [1.0, Unavailable("lost", lost=True)]):
+    cases: list[list[float | Unavailable]] = [
+        [40.0, 47.6, 56.88, 60.0], [3.0, 1.0, 2.0], [1.0, Unavailable("lost", lost=True)]]
+    for values in cases:
         value, because = _median(metric, values)
         assert value == ranked(middle(values))
         assert because == ""
