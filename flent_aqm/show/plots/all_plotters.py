@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-from flent_aqm.show.plots.cdf import (
-    AqmCdfPlotter,
-    AqmLogCdfCombinePlotter,
-    AqmLogCdfPlotter,
-)
+from flent_aqm.show.plots.cdf import AqmCdfPlotter
 from flent_aqm.show.plots.compare import AqmCompareEcdfPlotter, AqmCompareSidesPlotter
 from flent_aqm.show.plots.delay_parts import AqmDelayPartsPlotter
 from flent_aqm.show.plots.from_zero import (
@@ -20,6 +16,7 @@ from flent_aqm.show.plots.glitches import AqmGlitchesPlotter
 from flent_aqm.show.plots.heat import AqmHeatPlotter
 from flent_aqm.show.plots.idle_loaded import AqmIdleLoadedPlotter
 from flent_aqm.show.plots.instant import AqmInstantPlotter
+from flent_aqm.show.plots.latency_cdf import AqmLatencyCdfPlotter
 from flent_aqm.show.plots.over_time import AqmPercentilesOverTimePlotter
 from flent_aqm.show.plots.overlay import AqmOverlayPlotter
 from flent_aqm.show.plots.panels import AqmMetaPlotter
@@ -40,8 +37,7 @@ PLOTTERS: dict[str, type] = {
     "aqm_heat": AqmHeatPlotter,
     "aqm_idle_loaded": AqmIdleLoadedPlotter,
     "aqm_instant": AqmInstantPlotter,
-    "aqm_log_cdf": AqmLogCdfPlotter,
-    "aqm_log_cdf_combine": AqmLogCdfCombinePlotter,
+    "aqm_latency_cdf": AqmLatencyCdfPlotter,
     "aqm_meta": AqmMetaPlotter,
     "aqm_overlay": AqmOverlayPlotter,
     "aqm_percentiles_over_time": AqmPercentilesOverTimePlotter,

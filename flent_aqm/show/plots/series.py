@@ -49,9 +49,10 @@ class Line:
         return self.loaded() if any(run.flows for run in self.runs) else self.idle()
 
 
-def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES) -> list[Line]:
-    """Of one run every probe; of several the best one, as the chart groups them. Raises
-    NotAvailable without any probe."""
+def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
+          together: bool = False) -> list[Line]:
+    """Of one run every probe; of several the best one, as the chart groups them; together: runs
+    that repeat each other are one. Raises NotAvailable without any probe."""
     with_probe = [run for run in runs if run.probes]
     if not with_probe:
         raise NotAvailable("the run has no latency series" if len(runs) == 1
@@ -62,7 +63,7 @@ def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES) -> l
         return [Line(short(probe.name), looks[probe.name], [(run, probe)])
                 for probe in run.probes]
     return [Line(group.label, group.look, [(run, run.probe) for run in group.runs])
-            for group in chart.groups_of(with_probe, most)]
+            for group in chart.groups_of(with_probe, most, together)]
 
 
 def short(name: str) -> str:

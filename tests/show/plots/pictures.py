@@ -35,8 +35,8 @@ class Picture:
 PICTURES = (
     *(Picture(f"one-{plot}", plot, NDT7) for plot in (
         "totals", "throughput_headers", "ping", "ping_cdf", "all", "box_totals", "bar_combine",
-        "throughput_instant", "tcp_info", "qdisc_over_time", "latency_percentiles_over_time",
-        "latency_ecdf_idle_vs_loaded", "compare_latency_box")),
+        "throughput_instant", "tcp_info", "tcp_rtt_cdf", "qdisc_over_time",
+        "latency_percentiles_over_time", "latency_ecdf_idle_vs_loaded", "compare_latency_box")),
     *(Picture(f"queues-{plot}", plot, UPLOADS) for plot in (
         "totals", "ping_cdf_log", "box_totals", "box_combine", "ping_cdf_combine", "bar_combine",
         "glitches_per_minute", "latency_tail", "latency_percentiles_over_time",
