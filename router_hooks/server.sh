@@ -33,11 +33,12 @@ start() {
             ;;
         irtt | irtt-call) launch irtt server -b ":$1" -d 0 -i 0 ;;
         netserver) launch netserver -D -p "$1" ;;
-        ndt7) launch flent-aqm ndt7-server --port "$1" --tls-port "$2" ;;
-        speedtest) launch flent-aqm speedtest-server --port "$1" --tls-port "$2" ;;
+        ndt7) launch flent-aqm serve ndt7 --ndt7-port "$1" --ndt7-tls-port "$2" ;;
+        speedtest) launch flent-aqm serve http --http-port "$1" --http-tls-port "$2" ;;
+        fetch) launch flent-aqm serve http --no-tls --http-port "$1" ;;
         nuttcp) launch nuttcp -S --nofork -P "$1" ;;
         iperf2) launch iperf -s -e -p "$1" ;;
-        *) die "unknown server '${kind}'; known: iperf2, iperf3, iperf3-flows, irtt, irtt-call, netserver, ndt7, nuttcp, speedtest" ;;
+        *) die "unknown server '${kind}'; known: fetch, iperf2, iperf3, iperf3-flows, irtt, irtt-call, netserver, ndt7, nuttcp, speedtest" ;;
     esac
     sleep 2
     for process in ${launched}; do

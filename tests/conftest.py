@@ -23,6 +23,7 @@ LONGEST = tuple(HERE / name for name in (
     "show/plots/test_figures.py", "testbed/lab/test_lab_files.py",
     "sweep/cluster/test_security.py", "show/report/test_page.py",
     "measure/runners/test_speedtest.py", "sweep/test_measured.py", "measure/ndt7/test_misuse.py",
+    "measure/serve/test_misuse.py",
     "bridge/test_hook.py", "testbed/lab/test_lab.py", "results/share/test_stock_gui.py",
     "bridge/test_upstream_flent.py", "testbed/lab/test_router_cards.py",
     "show/browse/test_browse.py", "router/test_hooks_in_guest.py",

@@ -59,7 +59,7 @@ SERVERS: Mapping[str, Server] = {
     "webrtc": Server({"WEBRTC_PORT": (defaults.WEBRTC_PORT,)}, module="aiortc", behind_ssh=False,
                      words=("webrtc_call", str(defaults.WEBRTC_PORT))),
     "irtt-call": Server({"CALL_PORT": (defaults.CALL_PORT,)}, "udp", program="irtt"),
-    "fetch": Server({"FETCH_PORT": (defaults.FETCH_PORT,)}, behind_ssh=False,
+    "fetch": Server({"FETCH_PORT": (defaults.FETCH_PORT,)},
                     words=("video", "web", str(defaults.FETCH_PORT))),
     "quic": Server({"QUIC_PORT": (defaults.QUIC_PORT,)}, "udp", module="aioquic",
                    behind_ssh=False, words=("quic", str(defaults.QUIC_PORT))),

@@ -59,12 +59,6 @@ COMMANDS = {
     "lab": Command(
         "flent_aqm.commands.lab", "run a command on the client of a lab in virtual time",
         "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),
-    "ndt7-server": Command(
-        "flent_aqm.commands.ndt7_server", "serve NDT7 speed tests",
-        "flent-aqm ndt7-server"),
-    "speedtest-server": Command(
-        "flent_aqm.commands.speedtest_server", "serve speed tests over HTTP",
-        "flent-aqm speedtest-server"),
     "replay": Command(
         "flent_aqm.commands.replay", "repeat the run of a data file and compare",
         "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
@@ -77,6 +71,9 @@ COMMANDS = {
     "score": Command(
         "flent_aqm.commands.score", "show every metric and score of data files",
         "flent-aqm score results/"),
+    "serve": Command(
+        "flent_aqm.commands.serve", "serve speed tests: NDT7, and those over HTTP",
+        "flent-aqm serve"),
     "setup": Command(
         "flent_aqm.commands.setup", "build the lab kernel and fetch the tools it needs",
         "flent-aqm setup"),

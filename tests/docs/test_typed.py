@@ -70,7 +70,7 @@ _ELSEWHERE = (
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),
     (r"flent-aqm worker |dask scheduler |.* scheduler=|export DASK",
      "sweep/cluster/test_cluster.py", "scheduler="),
-    (r"flent-aqm ndt7-server", "measure/ndt7/test_command.py", "ndt7"),
+    (r"flent-aqm serve", "measure/serve/test_command.py", "serve"),
     (r"flent-gui ", "show/plots/test_gui.py", "flent-gui"),
     (r"flent -B batches/aqm_sweep.batch -b paper", "bridge/test_batch_keys.py", "dry-run"),
     (r"flent -B .*--batch-resume", "sweep/test_sweep.py", "batch-resume"),

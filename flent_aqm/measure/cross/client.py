@@ -13,6 +13,7 @@ from collections.abc import Callable
 # Of the lines with bytes; iperf3's intervals are as long.
 STEP_S = 0.2
 _BUFFER_BYTES = 1 << 18
+_HEAD_BYTES = 1 << 10
 
 
 class Line:
@@ -58,7 +59,19 @@ class Connection:
 
     def get(self, size: int) -> None:
         """Ask for an object of so many bytes, and take it. Raises OSError."""
-        self._socket.sendall(b"%d\n" % size)
+        self._socket.sendall(b"GET /download?bytes=%d HTTP/1.1\r\nHost: server\r\n\r\n" % size)
+        head = b""
+        while b"\r\n\r\n" not in head:
+            # Byte by byte would be a system call each; what is behind the head counts already.
+            piece = self._socket.recv(_HEAD_BYTES)
+            if not piece:
+                raise ConnectionError("the server ended the connection")
+            head += piece
+        head, _, begun = head.partition(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200 ") or b"content-length: %d\r" % size not in head:
+            raise ConnectionError(f"it answers {head[:60]!r}; is it `flent-aqm serve`?")
+        self._line.came(len(begun))
+        size -= len(begun)
         while size:
             count = self._socket.recv_into(self._buffer, min(size, _BUFFER_BYTES))
             if not count:

@@ -14,26 +14,27 @@ from flent_aqm.measure.ndt7.buffers import set_receive_timeout
 from flent_aqm.measure.ndt7.download import Download
 from flent_aqm.measure.ndt7.frames import Violation, close_frame
 from flent_aqm.measure.ndt7.handshake import Refused, Upgrade, upgrade
-from flent_aqm.measure.ndt7.log import log
 from flent_aqm.measure.ndt7.session import ClientClosed, ClientGone, Session, set_no_delay
 from flent_aqm.measure.ndt7.spec import CUT_OFF_AFTER_END_S
 from flent_aqm.measure.ndt7.tcp_info import socket_cookie, use_congestion_control
 from flent_aqm.measure.ndt7.transport import PlainTransport, Transport
 from flent_aqm.measure.ndt7.upload import Upload
+from flent_aqm.measure.serve.log import log
 
 if TYPE_CHECKING:
-    from flent_aqm.measure.ndt7.server import Client
+    from flent_aqm.measure.ndt7.spec import Settings
+    from flent_aqm.measure.serve.acceptor import Client
 
 # How long a client that was refused has for reading why.
 _LINGER_S = 1.0
 
 
-def serve(client: Client) -> None:
+def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
     """Run the test that a client asks for. Ends with a log line; raises nothing."""
     try:
         transport = _open(client)
         try:
-            _test(client, transport)
+            _test(client, transport, settings, uuid_prefix)
         finally:
             transport.close()
     except Refused as refusal:
@@ -61,19 +62,17 @@ def _open(client: Client) -> Transport:
     return transport
 
 
-def _test(client: Client, transport: Transport) -> None:
+def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix: str) -> None:
     # From the beginning, so that the kernel needn't change it on a live connection.
-    congestion_control = use_congestion_control(
-        client.sock, client.settings.congestion_control
-    )
+    congestion_control = use_congestion_control(client.sock, settings.congestion_control)
     try:
         asked = upgrade(transport)
     except Refused:
         _linger(transport)
         raise
-    uuid = f"{client.uuid_prefix}_{socket_cookie(client.sock):016X}"
-    session = Session(transport, asked.test, _connection_info(client, uuid), client.settings)
-    client.deadline_s = time.monotonic() + client.settings.duration_s + CUT_OFF_AFTER_END_S
+    uuid = f"{uuid_prefix}_{socket_cookie(client.sock):016X}"
+    session = Session(transport, asked.test, _connection_info(client, uuid), settings)
+    client.deadline_s = time.monotonic() + settings.duration_s + CUT_OFF_AFTER_END_S
     load = (Download(session, asked.enough_bytes) if asked.test == "download"
             else Upload(session))
     outcome = _outcome(client, session, load, asked)

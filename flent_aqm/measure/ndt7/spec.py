@@ -31,8 +31,6 @@ EARLY_EXIT_MB = "250"
 TEST_DURATION_S = 10.0
 # A test may be cut off 13 s after its start: this much after its planned end.
 CUT_OFF_AFTER_END_S = 3.0
-# From accept to the end of the WebSocket handshake: what clients are advised to wait.
-HANDSHAKE_TIMEOUT_S = 10.0
 
 
 class Settings(NamedTuple):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`python -m flent_aqm.measure.speedtests serve`, or a client's name: see table.py."""
+"""`python -m flent_aqm.measure.speedtests` and a client's name: see table.py."""
 
 from __future__ import annotations
 
@@ -9,35 +9,11 @@ import sys
 from collections.abc import Coroutine
 from typing import Any
 
-from flent_aqm.base.defaults import (
-    OWN_KEYS,
-    P256,
-    SPEEDTEST_HTTP3_PORT,
-    SPEEDTEST_PORT,
-    WEBRTC_PORT,
-)
+from flent_aqm.base.defaults import SPEEDTEST_PORT
 from flent_aqm.base.errors import AqmError
 
 # Of table.py's clients those that are modules here.
 OURS = ("responsiveness", "librespeed", "cloudflare", "ookla_style", "webrtc_call")
-
-
-def _serve(args: argparse.Namespace) -> None:
-    from flent_aqm.measure.speedtests.server import serve
-
-    serve(args.port, args.tls_port, own_key=args.own_key)
-
-
-def _serve_http3(args: argparse.Namespace) -> None:
-    from flent_aqm.measure.speedtests.server_http3 import serve
-
-    serve(args.port)
-
-
-def _serve_webrtc(args: argparse.Namespace) -> None:
-    from flent_aqm.measure.speedtests.webrtc_server import serve
-
-    serve(args.port)
 
 
 def _client(args: argparse.Namespace) -> None:
@@ -85,14 +61,6 @@ def _measure(args: argparse.Namespace, server: Any, report: Any) -> Coroutine[An
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m flent_aqm.measure.speedtests")
     parts = parser.add_subparsers(dest="what", required=True)
-    serve = parts.add_parser("serve")
-    serve.add_argument("--tls-port", type=int)
-    serve.add_argument("--port", type=int, default=SPEEDTEST_PORT)
-    serve.add_argument("--own-key", choices=OWN_KEYS, default=P256)
-    http3 = parts.add_parser("serve-http3")
-    http3.add_argument("--port", type=int, default=SPEEDTEST_HTTP3_PORT)
-    webrtc = parts.add_parser("serve-webrtc")
-    webrtc.add_argument("--port", type=int, default=WEBRTC_PORT)
     for name in OURS:
         client = parts.add_parser(name)
         client.add_argument("--host", required=True)
@@ -114,11 +82,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Serve, or test and print a report; the exit status."""
+    """Test and print a report; the exit status."""
     args = _parser().parse_args()
     try:
-        {"serve": _serve, "serve-http3": _serve_http3, "serve-webrtc": _serve_webrtc,
-         }.get(args.what, _client)(args)
+        _client(args)
     except AqmError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

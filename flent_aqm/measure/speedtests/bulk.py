@@ -18,7 +18,7 @@ import h2.settings
 from flent_aqm.measure.speedtests.filler import FILLER
 
 _HEADER_BYTES = 9
-_DATA, _WINDOW_UPDATE = 0, 8
+_DATA, _SETTINGS, _WINDOW_UPDATE = 0, 4, 8
 _END_STREAM, _PADDED = 1, 8
 # A window is opened again once so much of it has been used.
 STEP_BYTES = 1 << 20
@@ -28,12 +28,13 @@ CONNECTION_WINDOW_BYTES = 1 << 30
 _DEFAULT_WINDOW_BYTES = 65_535
 
 
-def settings_for_bulk(http: h2.connection.H2Connection) -> None:
-    """Begin a connection, with windows for bulk transfer."""
+def settings_for_bulk(http: h2.connection.H2Connection, most_streams: int = 1000) -> None:
+    """Begin a connection, with windows for bulk transfer. most_streams: that the other end may
+    have at once."""
     http.local_settings = h2.settings.Settings(client=http.config.client_side, initial_values={
         h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW_BYTES,
         h2.settings.SettingCodes.ENABLE_PUSH: 0,
-        h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 1000})
+        h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: most_streams})
     http.initiate_connection()
     http.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
 
@@ -49,12 +50,14 @@ def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) ->
 
 class Inbound:
     """What comes on one connection. missing: bytes until the frame that has begun is whole, 1
-    between frames."""
+    between frames; frames, settings: how many of any kind, and of that one, have begun."""
 
     def __init__(self) -> None:
         self.missing = 1
+        self.frames = self.settings = 0
         self._header = b""
         self._left = 0  # of the content of a frame
+        self._kind = 0
         self._stream = 0  # of a frame of bulk; 0: of one that is h2's
         self._ends = False
         self._used: dict[int, int] = {}  # stream, 0 for all -> bytes since its window was opened
@@ -63,6 +66,15 @@ class Inbound:
         """A head has come; the stream is bulk if that doesn't tell its length."""
         if all(str(name) != "content-length" for name, _ in headers):
             self._used[stream] = 0
+
+    @property
+    def half(self) -> bool:
+        """Of a frame, and not one of content, a part has come."""
+        return bool(self._header or (self._left and self._kind != _DATA))
+
+    def forget(self, stream: int) -> None:
+        """A stream has been reset."""
+        self._used.pop(stream, None)
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Go on with what has come: pieces of bulk by stream, and between them, with stream 0,
@@ -96,6 +108,9 @@ class Inbound:
         header, self._header = self._header, b""
         self._left = int.from_bytes(header[:3], "big")
         kind, flags, stream = header[3], header[4], int.from_bytes(header[5:], "big")
+        self._kind = kind
+        self.frames += 1
+        self.settings += kind == _SETTINGS
         if kind == _DATA and not flags & _PADDED and stream in self._used:
             self._stream, self._ends = stream, bool(flags & _END_STREAM)
             if not self._left:
@@ -107,7 +122,7 @@ class Inbound:
     def _end(self) -> Iterator[tuple[int, bytes]]:
         """A frame of bulk is whole."""
         if self._ends:
-            del self._used[self._stream]
+            self._used.pop(self._stream, None)
             yield 0, _frame(_DATA, _END_STREAM, self._stream, b"")
 
     def used(self, stream: int, size: int) -> bytes:

@@ -49,6 +49,11 @@ class Bulk(QuicConnectionProtocol):
         self._left.pop(stream, None)
         self._told.pop(stream, None)
 
+    def stop_sending(self) -> None:
+        """Send no more, on any stream."""
+        self._left.clear()
+        self._told.clear()
+
     def transmit(self) -> None:
         """Send what may be sent, which makes room for more."""
         super().transmit()
@@ -78,7 +83,7 @@ class Bulk(QuicConnectionProtocol):
 
     def end(self) -> None:
         """End the connection at once, without waiting for the other end."""
-        self._left.clear()
+        self.stop_sending()
         self.close()
         if self._timer is not None:
             self._timer.cancel()

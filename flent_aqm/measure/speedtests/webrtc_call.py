@@ -70,7 +70,7 @@ async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         raise BadResult(f"the server said nothing for {PATIENCE_S:g} s") from None
     except ValueError:
         raise BadResult(f"the server said {line[:60]!r}; expected JSON: is it "
-                        "`python -m flent_aqm.measure.speedtests serve-webrtc`?") from None
+                        "`flent-aqm serve webrtc`?") from None
     if not isinstance(found, dict) or "error" in found:
         raise BadResult(f"the server refused the call: {str(found)[:200]}")
     return found

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.measure.ndt7.certificate import context_from_files
+from flent_aqm.measure.serve.certificate import context_from_files
 from flent_aqm.sweep.cluster.extra import load_distributed
 
 WHERE_TO_READ = "see docs/cluster.md"

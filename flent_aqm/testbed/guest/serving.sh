@@ -40,6 +40,11 @@ serve_iperf3() {
     done
 }
 
+# This package's: what, and its options.
+serve() {
+    "$PYTHON" -P -m flent_aqm.measure.serve "$@" >"/run/serve-$server.log" 2>&1 &
+}
+
 start_servers() {
     for server in $SERVERS; do
         case $server in
@@ -50,32 +55,22 @@ start_servers() {
             ;;
         irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
         irtt-call) irtt server -b ":$CALL_PORT" -d 0 -i 0 >/run/irtt-call.log 2>&1 & ;;
-        fetch) "$PYTHON" -P -m flent_aqm.measure.cross.server "$FETCH_PORT" >/run/fetch.log 2>&1 & ;;
+        fetch) serve http --no-tls --http-port "$FETCH_PORT" ;;
         quic) "$PYTHON" -P -m flent_aqm.measure.cross.quic "$QUIC_PORT" >/run/quic.log 2>&1 & ;;
         netserver) netserver -D >/dev/null 2>&1 & ;;
         ndt7)
-            "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --tls-port "$NDT7_TLS_PORT" \
-                --own-key "${TLS_KEY:-p256}" >/run/ndt7.log 2>&1 &
+            serve ndt7 --ndt7-port "$NDT7_PORT" --ndt7-tls-port "$NDT7_TLS_PORT" \
+                --own-key "${TLS_KEY:-p256}"
             ;;
-        ndt7-cleartext) # starts faster, as it makes no certificate
-            "$PYTHON" -P -m flent_aqm.measure.ndt7 --port "$NDT7_PORT" --no-tls >/run/ndt7.log 2>&1 &
-            ;;
+        # starts faster, as it makes no certificate
+        ndt7-cleartext) serve ndt7 --no-tls --ndt7-port "$NDT7_PORT" ;;
         speedtest)
-            "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
-                --tls-port "$SPEEDTEST_TLS_PORT" --own-key "${TLS_KEY:-p256}" >/run/speedtest.log 2>&1 &
+            serve http --http-port "$SPEEDTEST_PORT" --http-tls-port "$SPEEDTEST_TLS_PORT" \
+                --own-key "${TLS_KEY:-p256}"
             ;;
-        speedtest-cleartext)
-            "$PYTHON" -P -m flent_aqm.measure.speedtests serve --port "$SPEEDTEST_PORT" \
-                >/run/speedtest.log 2>&1 &
-            ;;
-        speedtest-http3)
-            "$PYTHON" -P -m flent_aqm.measure.speedtests serve-http3 --port "$SPEEDTEST_HTTP3_PORT" \
-                >/run/speedtest-http3.log 2>&1 &
-            ;;
-        webrtc)
-            "$PYTHON" -P -m flent_aqm.measure.speedtests serve-webrtc --port "$WEBRTC_PORT" \
-                >/run/webrtc.log 2>&1 &
-            ;;
+        speedtest-cleartext) serve http --no-tls --http-port "$SPEEDTEST_PORT" ;;
+        speedtest-http3) serve http3 --http3-port "$SPEEDTEST_HTTP3_PORT" ;;
+        webrtc) serve webrtc --webrtc-port "$WEBRTC_PORT" ;;
         nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;
         iperf2) iperf -s -e -p "$IPERF2_PORT" >/run/iperf2.log 2>&1 & ;;
         msak) # It writes its records to -datadir, and serves its metrics on loopback.
@@ -91,7 +86,7 @@ start_servers() {
             set --
             if [ "$server" = ndt-server ]; then
                 # It doesn't make a certificate.
-                "$PYTHON" -P -m flent_aqm.measure.ndt7.certificate pem "${TLS_KEY:-p256}" || exit
+                "$PYTHON" -P -m flent_aqm.measure.serve.certificate pem "${TLS_KEY:-p256}" || exit
                 set -- -ndt7_addr ":$NDT7_TLS_PORT" -cert pem -key pem
             fi
             "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server "$@" \

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
@@ -15,24 +16,15 @@ from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.cross.video import FIRST_MBPS, LADDER_MBPS, Screen, choose
 from flent_aqm.measure.cross.web import HTML_BYTES, OBJECT_BYTES, OBJECTS
 from flent_aqm.measure.parsers.cross import parse_lines
+from tests.measure.serving import RunningServer
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """A server's."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        number = int(free.getsockname()[1])
-    server = subprocess.Popen([sys.executable, "-m", "flent_aqm.measure.cross.server",
-                               str(number)])
-    for _ in range(300):
-        try:
-            socket.create_connection(("127.0.0.1", number), timeout=1).close()
-            break
-        except OSError:
-            signal.sigtimedwait([], 0.05)
-    yield number
-    server.kill()
-    server.wait()
+    server = RunningServer("http", "--no-tls")
+    yield server.ports["http"]
+    assert server.stop() == 0
 
 
 def printed(module: str, port: int, until: str, more: int = 0) -> str:
@@ -80,15 +72,20 @@ def test_client_without_a_server_says_so_in_one_line() -> None:
     assert (done.returncode, done.stderr) == (1, "127.0.0.1 port 1: Connection refused\n")
 
 
-@pytest.mark.parametrize("line", ["-1", "0", "100000001", "x" * 50, "GET / HTTP/1.1"])
-def test_server_ends_a_connection_that_asks_for_nonsense(port: int, line: str) -> None:
-    """Without an answer; others are served."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
-        client.sendall(f"{line}\n".encode())
-        assert client.recv(1) == b""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
-        client.sendall(b"5\n")
-        assert client.recv(10) == bytes(5)
+def test_client_of_another_server_says_so_in_one_line() -> None:
+    """What answers otherwise is quoted."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        client = subprocess.Popen(
+            [sys.executable, "-m", "flent_aqm.measure.cross.web", "127.0.0.1",
+             str(other.getsockname()[1])], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            text=True)
+        connection, _ = other.accept()
+        with connection, client:
+            connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            assert client.stderr is not None
+            assert re.fullmatch(r"127\.0\.0\.1 port \d+: it answers b.HTTP/1.1 404 Not Found.*; "
+                                "is it `flent-aqm serve`\\?\n", client.stderr.read())
+        assert client.returncode == 1
 
 
 def test_choice_is_the_best_that_fits_into_nine_tenths() -> None:

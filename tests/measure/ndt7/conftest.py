@@ -4,60 +4,27 @@
 from __future__ import annotations
 
 import json
-import queue
-import signal
 import socket
 import ssl
 import struct
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from tests.measure import serving
+
 SUBPROTOCOL = Subprotocol("net.measurementlab.ndt.v7")
-WAIT_S = 30
 
 
-class RunningServer:
-    """`python -m flent_aqm.measure.ndt7` on free ports of 127.0.0.1 and ::1.
+class RunningServer(serving.RunningServer):
+    """It serves NDT7."""
 
-    prefix: words of a command that starts it in its own place, such as prlimit.
-    """
-
-    def __init__(self, *arguments: str, prefix: Sequence[str] = ()) -> None:
-        self.process = subprocess.Popen(
-            [
-                *prefix, sys.executable, "-m", "flent_aqm.measure.ndt7",
-                "--port", "0", "--tls-port", "0",
-                "--bind", "127.0.0.1", "--bind", "::1", *arguments,
-            ],
-            stderr=subprocess.PIPE, encoding="utf-8",
-        )
-        self._lines: queue.Queue[str] = queue.Queue()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-        listening = self.next_log()
-        assert listening["event"] == "listening", listening
-        self.port = int(listening["cleartext"][0].rpartition(":")[2])
-        self.tls_port = int(listening["tls"][0].rpartition(":")[2]) if listening["tls"] else 0
-
-    def next_log(self) -> dict[str, Any]:
-        """The next line that the server logs, waited for. It has to be JSON as others read it."""
-        line = json.loads(self._lines.get(timeout=WAIT_S), parse_constant=_refuse)
-        assert isinstance(line, dict)
-        return line
-
-    def most_memory_mb(self) -> float:
-        """The most that its process had resident so far, in MiB."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return next(int(line.split()[1]) for line in status.splitlines()
-                    if line.startswith("VmHWM:")) / 1024
+    def __init__(self, *words: str, prefix: Sequence[str] = ()) -> None:
+        super().__init__("ndt7", *words, prefix=prefix)
+        self.port, self.tls_port = self.ports["ndt7"], self.ports.get("ndt7-tls", 0)
 
     def connect(
         self, test: str, query: str = "", host: str = "127.0.0.1", tls: bool = False
@@ -75,34 +42,12 @@ class RunningServer:
             ssl=context if tls else None,
         )
 
-    def raw(self, port: int | None = None) -> socket.socket:
-        """A TCP connection without any protocol."""
-        return socket.create_connection(("127.0.0.1", port or self.port), timeout=WAIT_S)
-
     def still_works(self) -> None:
         """Do a test; fail unless the server serves it completely. An upload of nothing: a
         download would load both processors as long as it lasts."""
         with self.connect("upload") as client:
             assert measurements_of(client)
         assert self.next_log()["outcome"] == "complete"
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal; the exit status."""
-        self.process.send_signal(number)
-        status = self.process.wait(WAIT_S)
-        self._reader.join(WAIT_S)
-        assert self.process.stderr is not None
-        self.process.stderr.close()
-        return status
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self._lines.put(line)
-
-
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is not JSON")
 
 
 StartServer = Callable[..., RunningServer]
@@ -111,28 +56,20 @@ StartServer = Callable[..., RunningServer]
 @pytest.fixture
 def start_server() -> Iterator[StartServer]:
     """Start servers with arguments of one's own; they are gone after the test."""
-    running: list[RunningServer] = []
-
-    def start(*arguments: str, prefix: Sequence[str] = ()) -> RunningServer:
-        running.append(RunningServer(*arguments, prefix=prefix))
-        return running[-1]
-
-    yield start
-    for server in running:
-        if server.process.poll() is None:
-            server.stop()
+    with serving.starting(RunningServer) as start:
+        yield start
 
 
 @pytest.fixture
 def server(start_server: StartServer) -> RunningServer:
     """A server in cleartext whose tests last half a second."""
-    return start_server("--duration", "0.5", "--no-tls")
+    return start_server("--duration", "0.5", "--request-timeout", "3", "--no-tls")
 
 
 @pytest.fixture
 def tls_server(start_server: StartServer) -> RunningServer:
     """The same with TLS as well. Making its certificate takes a moment."""
-    return start_server("--duration", "0.5")
+    return start_server("--duration", "0.5", "--request-timeout", "3")
 
 
 def measurements_of(client: ClientConnection) -> list[dict[str, Any]]:

@@ -35,8 +35,8 @@ def test_crate_client_downloads_and_uploads_in_cleartext_and_tls(tmp_path: Path)
     less."""
     client = f"{client_program()} --no-locate --format json --server {SERVER_IP}"
     done = run_flent_aqm("lab", "--rate", "20", "--", "sh", "-ec", f"""
-        ip netns exec server {sys.executable} -m flent_aqm.measure.ndt7 --port 8888 \
-            --tls-port 8889 --bind {SERVER_IP} 2>log &
+        ip netns exec server {sys.executable} -m flent_aqm.measure.serve ndt7 --ndt7-port 8888 \
+            --ndt7-tls-port 8889 --bind {SERVER_IP} 2>log &
         server=$!
         sleep 1
         {client}:8888 --no-tls >cleartext &

@@ -162,7 +162,7 @@ def test_client_that_closes_first_gets_its_close_frame_back(server: RunningServe
 
 def test_client_that_disappears_is_logged_and_server_goes_on(server: RunningServer) -> None:
     """A reset in the middle of the load."""
-    with server.raw() as sock:
+    with server.raw("ndt7") as sock:
         sock.sendall(upgrade_request("download"))
         sock.recv(1 << 16)
         reset(sock)
@@ -174,7 +174,7 @@ def test_client_that_disappears_is_logged_and_server_goes_on(server: RunningServ
 def test_client_that_stops_reading_is_cut_off(start_server: StartServer) -> None:
     """Three seconds after its planned end a test is over, whatever the client does."""
     server = start_server("--no-tls", "--duration", "0.2")
-    with server.raw() as sock:
+    with server.raw("ndt7") as sock:
         sock.sendall(upgrade_request("download"))
         assert server.next_log()["outcome"] == "connection lost: took too long"
     server.still_works()

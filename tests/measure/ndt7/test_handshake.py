@@ -92,7 +92,7 @@ def test_request_that_is_no_upgrade_gets_http_error(
     server: RunningServer, request_text: bytes, statuses: set[int]
 ) -> None:
     """Whatever comes, the client can read an HTTP answer, and the log has one line."""
-    with server.raw() as sock:
+    with server.raw("ndt7") as sock:
         sock.sendall(request_text)
         answer = b""
         while piece := sock.recv(4096):
@@ -105,7 +105,7 @@ def test_request_that_is_no_upgrade_gets_http_error(
 
 def test_client_that_leaves_before_its_request_is_logged(server: RunningServer) -> None:
     """Half a request and an end of stream: one line, and the server goes on."""
-    with server.raw() as sock:
+    with server.raw("ndt7") as sock:
         sock.sendall(b"GET /ndt/v7/down")
         sock.shutdown(socket.SHUT_WR)
         assert sock.recv(1) == b""
@@ -119,7 +119,7 @@ def test_client_that_leaves_before_its_request_is_logged(server: RunningServer) 
 def test_garbage_on_the_tls_port_is_logged(tls_server: RunningServer) -> None:
     """No TLS: the connection ends, the server goes on."""
     server = tls_server
-    with server.raw(server.tls_port) as sock:
+    with server.raw("ndt7-tls") as sock:
         sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
         while sock.recv(4096):
             pass

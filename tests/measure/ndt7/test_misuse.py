@@ -71,12 +71,12 @@ def test_text_that_is_no_measurement_reaches_no_log_line(
 def test_idle_tls_connections_take_little_memory(start_server: StartServer) -> None:
     """A hundred that connect and say nothing; each took more than 1 MB."""
     server = start_server("--duration", "60")
-    server.raw(server.tls_port).close()
+    server.raw("ndt7-tls").close()
     assert server.next_log()["event"] == "failed"  # the certificate is made by now
     before_mb = server.most_memory_mb()
     with ExitStack() as stack:
         for _ in range(100):
-            stack.enter_context(server.raw(server.tls_port))
+            stack.enter_context(server.raw("ndt7-tls"))
         with server.connect("upload", tls=True) as client:
             client.recv()  # so it has accepted all that came before
             assert server.most_memory_mb() - before_mb < 40
@@ -91,7 +91,7 @@ def test_idle_uploads_take_little_memory(start_server: StartServer) -> None:
         client.recv()
         before_mb = server.most_memory_mb()
         for _ in range(100):
-            sock = stack.enter_context(server.raw())
+            sock = stack.enter_context(server.raw("ndt7"))
             sock.sendall(upgrade_request("upload"))
             sock.recv(1 << 16)
         assert server.most_memory_mb() - before_mb < 40
@@ -104,9 +104,9 @@ def test_server_works_again_after_descriptors_ran_out(
 ) -> None:
     """A hundred idle clients where 64 descriptors are allowed: those beyond wait, one line a
     while is logged, and when the idle ones are cut off, all is as before."""
-    server = start_server("--duration", "0.5", *([] if tls else ["--no-tls"]),
-                          prefix=["prlimit", "--nofile=64:64"])
-    port = server.tls_port if tls else server.port
+    server = start_server("--duration", "0.5", "--request-timeout", "3",
+                          *([] if tls else ["--no-tls"]), prefix=["prlimit", "--nofile=64:64"])
+    port = "ndt7-tls" if tls else "ndt7"
     socks: list[socket.socket] = []
     try:
         for _ in range(100):
@@ -129,7 +129,7 @@ def test_server_works_again_after_descriptors_ran_out(
 def test_pings_without_a_pause_take_no_memory(start_server: StartServer) -> None:
     """A buffer full of them, 150,000, was 20 MB of messages at once."""
     server = start_server("--duration", "60", "--no-tls")
-    with server.raw() as sock:
+    with server.raw("ndt7") as sock:
         sock.sendall(upgrade_request("upload"))
         sock.recv(1 << 16)
         before_mb = server.most_memory_mb()

@@ -125,7 +125,7 @@ def test_frame_sent_together_with_the_request_is_not_lost(server: RunningServer)
     """A client need not, but may, send before it has seen our answer."""
     frames = Frame(Opcode.BINARY, b"y" * 2000).serialize(mask=True)
     frames += Frame(Opcode.CLOSE, b"").serialize(mask=True)
-    with server.raw() as sock:
+    with server.raw("ndt7") as sock:
         sock.sendall(upgrade_request("upload") + frames)
         while sock.recv(4096):
             pass

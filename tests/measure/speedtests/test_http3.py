@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
-import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -19,25 +18,15 @@ from flent_aqm.measure.speedtests.connection import Server, find_server
 from flent_aqm.measure.speedtests.http3 import Http3Connection
 from flent_aqm.measure.speedtests.options import words_of
 from flent_aqm.measure.speedtests.quic import PIECE_BYTES
-
-from .conftest import MODULE
+from tests.measure.serving import RunningServer
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """One of its own, on a port that was free."""
-    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
-        sock.bind(("::1", 0))
-        port = int(sock.getsockname()[1])
-    with subprocess.Popen([*MODULE, "serve-http3", "--port", str(port)]) as process:
-        for _ in range(200):
-            listening = subprocess.run(["ss", "-Hlnu", f"sport = :{port}"], check=True,
-                                       capture_output=True, text=True).stdout
-            if listening:
-                break
-            time.sleep(0.05)
-        yield find_server("127.0.0.1", port, None, secure=True)
-        process.terminate()
+    running = RunningServer("http3")
+    yield find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+    assert running.stop() == 0
 
 
 def test_small_answers_come_beside_a_download_and_an_upload(server: Server) -> None:
@@ -113,6 +102,76 @@ def test_no_server_and_an_ended_connection_are_told(
         nobody = find_server("127.0.0.1", silent.getsockname()[1], 4, secure=True)
         with pytest.raises(BadResult, match=r"over QUIC: no answer in 0.2 s"):
             asyncio.run(Http3Connection(nobody).open())
+
+
+def test_head_over_http3_has_no_content(server: Server) -> None:
+    """As over the other versions."""
+    async def ask() -> tuple[int, int]:
+        async with Http3Connection(server) as connection:
+            reply = await asyncio.wait_for(connection.request("HEAD", "/large", 0, None), 20)
+            return reply.status, reply.size
+
+    assert asyncio.run(ask()) == (200, 0)
+
+
+@pytest.mark.parametrize("what", ["requests", "resets"])
+def test_flood_over_http3_ends_the_connection(what: str) -> None:
+    """As over HTTP/2; the address isn't served for a while, and the log has a line."""
+    running = RunningServer("http3", "--request-timeout", "2")
+    there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+
+    async def flood() -> None:
+        async with Http3Connection(there) as connection:
+            end = connection._end
+            assert end is not None
+            while not connection._ended:
+                asked = [connection.request("GET", "/small", 0, None) for _ in range(20)]
+                if what == "resets":
+                    for number in list(connection._streams):
+                        end._quic.reset_stream(number, 0)
+                        connection._streams.pop(number)
+                    end.transmit()
+                for one in asked:
+                    one.add_done_callback(lambda done: done.exception())
+                await asyncio.sleep(0.02)
+
+    try:
+        asyncio.run(asyncio.wait_for(flood(), 60))
+        reason = running.next_log()["reason"]
+        expected = {"requests": "more than 200 requests",
+                    "resets": "more than 200 requests|Too many streams"}
+        assert re.search(expected[what], reason)
+        if what == "requests":
+            with pytest.raises(BadResult, match="no connection"):
+                asyncio.run(asyncio.wait_for(_open_within(there, 1), 60))
+    finally:
+        assert running.stop() == 0
+
+
+def test_connection_of_quic_without_a_request_is_given_up() -> None:
+    """As one of TCP is."""
+    running = RunningServer("http3", "--request-timeout", "1")
+    there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+
+    async def wait() -> None:
+        async with Http3Connection(there) as connection:
+            while not connection._ended:
+                await asyncio.sleep(0.05)
+
+    try:
+        asyncio.run(asyncio.wait_for(wait(), 20))
+        assert running.next_log()["reason"] == "took too long"
+    finally:
+        assert running.stop() == 0
+
+
+async def _open_within(server: Server, patience_s: float) -> None:
+    try:
+        async with asyncio.timeout(patience_s):
+            async with Http3Connection(server):
+                pass
+    except TimeoutError:
+        raise BadResult("no connection in time") from None
 
 
 def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.report import Report
+from tests.measure.serving import RunningServer
 
 from .conftest import MODULE
 
@@ -38,21 +39,9 @@ from flent_aqm.measure.speedtests.webrtc_certificate import CIPHERS, RsaCertific
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """A server of its own, on a port that was free."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        found = int(sock.getsockname()[1])
-    with subprocess.Popen([*MODULE, "serve-webrtc", "--port", str(found)]) as process:
-        for _ in range(400):
-            try:
-                socket.create_connection(("127.0.0.1", found), 1).close()
-                break
-            except OSError:
-                time.sleep(0.05)
-        # That was a caller without a word.
-        while _said(found, b"{}\n").get("error") == "another call is on":
-            time.sleep(0.05)
-        yield found
-        process.terminate()
+    running = RunningServer("webrtc")
+    yield running.ports["webrtc"]
+    assert running.stop() == 0
 
 
 def _said(port: int, words: bytes) -> dict[str, object]:

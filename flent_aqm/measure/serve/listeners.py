@@ -11,13 +11,14 @@ from flent_aqm.base.errors import ConfigError
 
 # One socket for each family: an IPv4 client is then seen under its IPv4 address.
 EVERYWHERE = ("0.0.0.0", "::")
-_BACKLOG = 64
+_BACKLOG = 1024
 
 
-def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
+def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.socket]:
     """Listening sockets on all addresses, or on all of this machine's without any.
 
-    Port 0 takes a free one, the same for all addresses. Raises ConfigError.
+    Port 0 takes a free one, the same for all addresses. option: the one that chose it. Raises
+    ConfigError.
     """
     sockets: list[socket.socket] = []
     try:
@@ -29,7 +30,7 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
                     continue  # a machine without one of the two families
                 raise ConfigError(
                     f"cannot listen on {address} port {port}: {error.strerror}; "
-                    "choose others with --bind, --port, --tls-port"
+                    f"choose others with --bind, {option}"
                 ) from None
             port = port or sockets[0].getsockname()[1]
     except ConfigError:

@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 from flent_aqm.base.defaults import ED25519, OWN_KEYS
-from flent_aqm.measure.ndt7.certificate import self_signed_context
+from flent_aqm.measure.serve.certificate import self_signed_context
 
 
 def handshake_bytes(server: ssl.SSLContext) -> tuple[int, int]:

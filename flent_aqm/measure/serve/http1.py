@@ -8,7 +8,8 @@ from typing import Any
 
 import h11
 
-from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
+from flent_aqm.measure.serve.endpoints import Answer, Request, answer, request_of
+from flent_aqm.measure.serve.limits import Credit
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.http1 import length_of
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
@@ -16,58 +17,96 @@ from flent_aqm.measure.speedtests.wake import WakeAt
 
 
 class Http1:
-    """A connection of a client. paused: the kernel takes no more for now."""
+    """A connection of a client, see Grammar in http.py."""
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
         self.paused = False
+        self.heads = self.moved = 0
         self._transport = transport
+        self._credit = credit
         self._http = h11.Connection(h11.SERVER)
         self._request: Request | None = None
+        self._waiting = b""  # what has come and isn't looked at yet
         self._left = 0  # bytes of filler that are still to be sent
         self._awaited = 0  # bytes of a request of known length that are still to come
-        self._pipelined: bytes | None = None  # what came behind one, past h11
+        self._past_h11 = False  # the content of this request
         self._wake = WakeAt(transport)
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
 
     def received(self, data: bytes) -> None:
         """Serve what has come. Raises ValueError for what isn't HTTP/1.1."""
-        if not self._awaited:
-            self._http.receive_data(data)
-            self._go_on()
-            return
-        mine = min(len(data), self._awaited)
-        self._await(self._awaited - mine)
-        if not self._awaited:
-            self._pipelined = data[mine:]
-            self._respond()
+        self._waiting += data
+        self._go_on()
 
     def writable(self) -> None:
         """Go on with an answer, and then with requests that came meanwhile."""
         self._fill()
-        if not self._left:
+        if not self._busy():
+            self._transport.resume_reading()
             self._go_on()
 
+    @property
+    def half(self) -> int | None:
+        idle = not self._busy() and not self._awaited and self._http.their_state is h11.IDLE
+        return self.heads if idle and self._http.trailing_data[0] else None
+
+    def refuse(self) -> None:
+        """Between answers there is no word for it."""
+
+    def _busy(self) -> bool:
+        """An answer is on its way, and no other request is looked at."""
+        return bool(self._left) or self.paused
+
     def _go_on(self) -> None:
-        while True:
-            try:
-                event = self._http.next_event()
-            except h11.RemoteProtocolError as fault:
-                raise ValueError(str(fault)) from None
-            if isinstance(event, h11.Request):
-                self._request = self._read(event)
-                if length := length_of(event):
-                    self._await(length)
-                    self.received(self._http.trailing_data[0])
-                    return
-            elif isinstance(event, h11.EndOfMessage):
-                self._respond()
-                if self._left:
-                    return
-            elif isinstance(event, h11.ConnectionClosed):
-                self._transport.close()
+        while not self._transport.is_closing():
+            if self._busy():
+                if self._waiting or self._http.trailing_data[0]:
+                    # Of a client that sends requests without reading the answers.
+                    self._transport.pause_reading()
                 return
-            elif not isinstance(event, h11.Data):
-                return  # NEED_DATA, or PAUSED until the answer is out
+            if self._awaited:
+                if not self._waiting:
+                    return
+                self._take_content()
+            elif not self._take_event():
+                return
+
+    def _take_content(self) -> None:
+        """Count content of known length, at which h11 would look piece by piece."""
+        mine = min(len(self._waiting), self._awaited)
+        self._waiting = self._waiting[mine:]
+        self._credit.earn(mine)
+        self._await(self._awaited - mine)
+        if not self._awaited:
+            self._respond()
+
+    def _take_event(self) -> bool:
+        """Let h11 look at what has come; False when there is nothing more to do."""
+        if self._waiting:
+            self._http.receive_data(self._waiting)
+            self._waiting = b""
+        try:
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as fault:
+            raise ValueError(str(fault)) from None
+        if isinstance(event, h11.Request):
+            self._credit.spend()
+            self.heads += 1
+            self._request = self._read(event)
+            if length := length_of(event):
+                self._past_h11 = True
+                self._waiting = self._http.trailing_data[0]
+                self._await(length)
+        elif isinstance(event, h11.Data):
+            self._credit.spend()
+            self._credit.earn(len(event.data))
+        elif isinstance(event, h11.EndOfMessage):
+            self._respond()
+        else:
+            if isinstance(event, h11.ConnectionClosed):
+                self._transport.close()
+            return False  # NEED_DATA
+        return True
 
     def _await(self, size: int) -> None:
         self._awaited = size
@@ -93,9 +132,10 @@ class Http1:
         head = self._http.send(h11.Response(status_code=given.status, headers=[
             ("content-type", given.kind), ("content-length", str(given.total)),
             ("cache-control", "no-store"), ("access-control-allow-origin", "*")]))
-        body = self._http.send(h11.Data(data=given.body)) if given.body else b""
+        wanted = request.method != "HEAD"
+        body = self._http.send(h11.Data(data=given.body)) if given.body and wanted else b""
         self._transport.write((head or b"") + (body or b""))
-        self._left = given.length
+        self._left = given.length if wanted else 0
         if self._left:
             self._fill()
         else:
@@ -106,10 +146,12 @@ class Http1:
             size = self._unsent.frame_bytes(len(FILLER))
             piece = FILLER if size >= len(FILLER) <= self._left else FILLER[:min(size, self._left)]
             self._left -= len(piece)
+            self.moved += len(piece)
             # Its length is all that h11 looks at.
             for part in self._http.send_with_data_passthrough(h11.Data(data=piece)) or ():
                 self._transport.write(part)
             self._unsent.sent(len(piece))
+            self._credit.earn(len(piece))
             if not self._left:
                 self._end()
 
@@ -117,10 +159,8 @@ class Http1:
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         if self._http.our_state is h11.MUST_CLOSE:
             self._transport.close()
-        elif self._pipelined is None:
-            self._http.start_next_cycle()
-        else:
+        elif self._past_h11:
+            self._past_h11 = False
             self._http = h11.Connection(h11.SERVER)
-            rest, self._pipelined = self._pipelined, None
-            if rest:
-                self.received(rest)
+        else:
+            self._http.start_next_cycle()

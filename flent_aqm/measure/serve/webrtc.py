@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.serve.acceptor import Client
+from flent_aqm.measure.serve.loop import Loop
 from flent_aqm.measure.speedtests.webrtc import PATIENCE_S, End, as_json
 
 LONGEST_CALL_S = 600.0
@@ -34,25 +36,49 @@ class _Loop(asyncio.SelectorEventLoop):
         return await super().create_datagram_endpoint(protocol_factory, local_addr, **more)
 
 
-class _Server:
-    def __init__(self) -> None:
+class WebRtc:
+    """A Service, see acceptor.py. port: where the calls go, over UDP."""
+
+    def __init__(self, port: int) -> None:
+        def loop() -> _Loop:
+            made = _Loop()
+            made.port = port
+            return made
+
+        self._loop = Loop(loop)
         self._busy = False
 
-    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def load(self) -> None:
+        pass  # all is there
+
+    def take(self, client: Client) -> None:
+        self._loop.adopt(client, lambda: asyncio.StreamReaderProtocol(
+            asyncio.StreamReader(),
+            lambda reader, writer: self._serve(client, reader, writer)))
+
+    def stop(self) -> None:
+        self._loop.stop()
+
+    async def _serve(self, client: Client, reader: asyncio.StreamReader,
+                     writer: asyncio.StreamWriter) -> None:
         """Serve one caller."""
-        if self._busy:
-            writer.write(_line({"error": "another call is on"}))
-            writer.close()
-            return
-        self._busy = True
+        # One that says nothing is given up below.
+        client.deadline_s = float("inf")
         try:
-            await _called(reader, writer)
-        # Of strangers' descriptions aiortc raises whatever comes to it.
-        except Exception as fault:
-            writer.write(_line({"error": str(fault)[:200] or type(fault).__name__}))
+            if self._busy:
+                writer.write(_line({"error": "another call is on"}))
+                return
+            self._busy = True
+            try:
+                await _called(reader, writer)
+            # Of strangers' descriptions aiortc raises whatever comes to it.
+            except Exception as fault:
+                writer.write(_line({"error": str(fault)[:200] or type(fault).__name__}))
+            finally:
+                self._busy = False
         finally:
-            self._busy = False
             writer.close()
+            client.done()
 
 
 async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -77,20 +103,3 @@ async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 def _line(words: dict[str, Any]) -> bytes:
     return json.dumps(words).encode() + b"\n"
-
-
-async def _serve(port: int, bind: str | None) -> None:
-    await asyncio.start_server(_Server().take, bind, port)
-    await asyncio.Event().wait()
-
-
-def serve(port: int, bind: str | None = None) -> None:
-    """Serve until a signal. bind: an address, None for all. Raises OSError for a port that is
-    taken."""
-    def loop() -> _Loop:
-        made = _Loop()
-        made.port = port
-        return made
-
-    with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(_serve(port, bind))

@@ -8,59 +8,94 @@ from collections import deque
 
 import h2.config
 import h2.connection
+import h2.errors
 import h2.events
 import h2.exceptions
 
+from flent_aqm.measure.serve.endpoints import Answer, Request, answer, request_of
+from flent_aqm.measure.serve.limits import MOST_STREAMS, UNREAD_BYTES, Credit
 from flent_aqm.measure.speedtests.bulk import Inbound, frame_of_filler, settings_for_bulk
-from flent_aqm.measure.speedtests.endpoints import Answer, Request, answer, request_of
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.unsent import UnsentLimit
 from flent_aqm.measure.speedtests.wake import WakeAt
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+# A change of settings is work for each stream: so many are as dear as a frame.
+_STREAMS_A_FRAME = 20
 
 
 class Http2:
-    """A connection of a client. paused: the kernel takes no more for now."""
+    """A connection of a client, see Grammar in http.py."""
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
         self.paused = False
+        self.heads = self.moved = 0
         self._transport = transport
+        self._credit = credit
         self._http = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=False, header_encoding="utf-8", validate_inbound_headers=False))
         self._requests: dict[int, Request] = {}
-        self._left: dict[int, int] = {}  # stream -> bytes of filler that are still to be sent
+        self._left: dict[int, int] = {}  # stream -> bytes that are still to be sent
+        self._bodies: dict[int, bytes] = {}  # those bytes, of a stream that has no filler
         self._turn: deque[int] = deque()  # those streams, the next one first
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
         self._inbound = Inbound()
         self._wake = WakeAt(transport)
         self._preface = True  # is still to come
-        settings_for_bulk(self._http)
+        self._paid = self._paid_settings = 0
+        settings_for_bulk(self._http, MOST_STREAMS)
 
     def received(self, data: bytes) -> None:
         """Serve what has come. Raises ValueError for what isn't HTTP/2."""
         try:
-            if self._preface:  # server.py has waited until it is whole
+            if self._preface:  # http.py has waited until it is whole
                 self._preface = False
+                self.heads = 1
                 self._http.receive_data(data[:len(PREFACE)])
                 data = data[len(PREFACE):]
             for stream, piece in self._inbound.split(data):
                 if stream:
+                    self._credit.earn(len(piece))
                     if opened := self._inbound.used(stream, len(piece)):
                         self._transport.write(opened)
                 else:
+                    self._pay()
                     for event in self._http.receive_data(piece):
                         self._see(event)
+            self._pay()
         except h2.exceptions.ProtocolError as fault:
+            self._flush()  # its words for it
             raise ValueError(str(fault)) from None
         self._wake(self._inbound.missing)
         self._flush()
         self.writable()
+        if self._transport.get_write_buffer_size() > UNREAD_BYTES:
+            # Of a client that doesn't read what its frames bring about.
+            self._transport.pause_reading()
+
+    @property
+    def half(self) -> int | None:
+        return self._inbound.frames if self._inbound.half else None
+
+    def refuse(self) -> None:
+        """Say that it was too much."""
+        self._http.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
+        self._flush()
+
+    def _pay(self) -> None:
+        """For the frames that have begun since last time."""
+        frames, settings = self._inbound.frames, self._inbound.settings
+        if frames > self._paid:
+            streams = len(self._requests) + len(self._left)
+            self._credit.spend(frames - self._paid + (settings - self._paid_settings) * streams
+                               / _STREAMS_A_FRAME)
+            self._paid, self._paid_settings = frames, settings
 
     def _see(self, event: h2.events.Event) -> None:
         if isinstance(event, h2.events.RequestReceived):
             self._read(event)
         elif isinstance(event, h2.events.DataReceived):
+            self._credit.earn(event.flow_controlled_length)
             # A stream that has ended has no window any more.
             self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         elif isinstance(event, h2.events.StreamEnded):
@@ -72,6 +107,8 @@ class Http2:
 
     def writable(self) -> None:
         """Send what windows and the kernel allow."""
+        if not self.paused:
+            self._transport.resume_reading()
         waiting = 0  # streams in a row without a window
         while (self._turn and not self.paused and waiting < len(self._turn)
                and not self._transport.is_closing()):
@@ -84,15 +121,29 @@ class Http2:
                 self._turn.append(stream)
                 continue
             waiting = 0
-            self._left[stream] -= size
-            if self._left[stream]:
-                self._turn.append(stream)
-                self._transport.write(frame_of_filler(self._http, stream, size))
-            else:
-                self._http.send_data(stream, FILLER[:size], end_stream=True)
-                self._forget(stream)
-                self._flush()
-            self._unsent.sent(size)
+            self._send(stream, size)
+
+    def _send(self, stream: int, size: int) -> None:
+        """Send a frame of a stream that isn't among those that wait for their turn."""
+        self._left[stream] -= size
+        ends = not self._left[stream]
+        body = self._bodies.get(stream)
+        if body is not None:
+            self._http.send_data(stream, body[:size], end_stream=ends)
+            self._bodies[stream] = body[size:]
+            self._flush()
+        elif ends:
+            self._http.send_data(stream, FILLER[:size], end_stream=True)
+            self._flush()
+        else:
+            self._transport.write(frame_of_filler(self._http, stream, size))
+        if ends:
+            self._forget(stream)
+        else:
+            self._turn.append(stream)
+        self._unsent.sent(size)
+        self._credit.earn(size)
+        self.moved += size
 
     def _read(self, event: h2.events.RequestReceived) -> None:
         headers = {str(name): str(value) for name, value in event.headers or ()}
@@ -100,6 +151,7 @@ class Http2:
         assert event.stream_id is not None
         if event.stream_ended is None:
             self._inbound.begin(event.stream_id, event.headers or ())
+        self.heads += 1
         self._requests[event.stream_id] = request_of(
             headers.get(":method", ""), headers.get(":path", ""), headers.get(":authority", ""),
             str(peer[0]) if peer else "",
@@ -112,17 +164,25 @@ class Http2:
             self._unsent.begin(request.unsent)
         # The length only of small ones: a client of ours counts the others past its h2.
         length = [] if given.length else [("content-length", str(given.total))]
+        size = given.total if request.method != "HEAD" else 0
         self._http.send_headers(stream, [
             (":status", str(given.status)), ("content-type", given.kind), *length],
-            end_stream=not given.total)
+            end_stream=not size)
+        if not size:
+            return
+        self._left[stream] = size
         if given.body:
-            self._http.send_data(stream, given.body, end_stream=not given.length)
-        if given.length:
-            self._left[stream] = given.length
-            self._turn.append(stream)
+            self._bodies[stream] = given.body
+            if size <= min(self._http.local_flow_control_window(stream),
+                           self._http.max_outbound_frame_size):
+                self._send(stream, size)  # at once, before the others' turns
+                return
+        self._turn.append(stream)
 
     def _forget(self, stream: int) -> None:
         self._requests.pop(stream, None)
+        self._bodies.pop(stream, None)
+        self._inbound.forget(stream)
         if self._left.pop(stream, None) is not None and stream in self._turn:
             self._turn.remove(stream)
 

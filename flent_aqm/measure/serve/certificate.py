@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The TLS side of a server: a certificate from files, or one of our own making.
 
-    python -m flent_aqm.measure.ndt7.certificate FILE KIND    writes one, for a server of others
+    python -m flent_aqm.measure.serve.certificate FILE KIND    writes one, for a server of others
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
     pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},
                           key)
     # OpenSSL's interface in Python reads files only; this one has no name on any disk.
-    handle = os.memfd_create("ndt7-certificate")
+    handle = os.memfd_create("flent-aqm-certificate")
     try:
         os.write(handle, pem)
         path = f"/proc/self/fd/{handle}"
@@ -66,7 +66,7 @@ def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
     key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
     key = (ed25519.Ed25519PrivateKey.generate() if kind == ED25519
            else ec.generate_private_key(ec.SECP256R1()))
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm ndt7-server")])
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm serve")])
     now = datetime.now(UTC)
     alternatives: list[x509.GeneralName] = []
     for text in sorted(names):

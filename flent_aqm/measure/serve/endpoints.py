@@ -66,8 +66,10 @@ def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> 
 
 
 def answer(request: Request) -> Answer:
-    """Return the answer to a request whose content, if any, has been received."""
-    known = ENDPOINTS.get((request.method, request.path))
+    """Return the answer to a request whose content, if any, has been received. To HEAD it is
+    that to GET, whose content isn't sent."""
+    method = "GET" if request.method == "HEAD" else request.method
+    known = ENDPOINTS.get((method, request.path))
     if known is None:
         return Answer(404, b"no such test here\n", kind="text/plain")
     return known(request)

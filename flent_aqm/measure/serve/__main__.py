@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`python -m flent_aqm.measure.ndt7`: the server with as few imports as possible."""
+"""`python -m flent_aqm.measure.serve`: the server with as few imports as possible."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import argparse
 import sys
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.measure.ndt7.command import add_arguments, main
+from flent_aqm.measure.serve.command import add_arguments, main
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m flent_aqm.measure.ndt7")
+    parser = argparse.ArgumentParser(prog="python -m flent_aqm.measure.serve")
     add_arguments(parser)
     try:
         sys.exit(main(parser.parse_args()))

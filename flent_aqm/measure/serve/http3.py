@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's HTTP/3: the same answers as over HTTP/1.1 and HTTP/2. Needs aioquic."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from aioquic.asyncio.server import QuicServer
+from aioquic.h3.connection import ErrorCode
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
+
+from flent_aqm.base.defaults import ED25519
+from flent_aqm.measure.serve.acceptor import Client, address_text
+from flent_aqm.measure.serve.certificate import self_signed_pem
+from flent_aqm.measure.serve.endpoints import Request, answer, request_of
+from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood, Quiet
+from flent_aqm.measure.serve.log import log
+from flent_aqm.measure.serve.loop import Loop
+from flent_aqm.measure.speedtests.quic import Bulk, configuration
+
+# A datagram of content is more than a kilobyte of it, which pays for two.
+_DATAGRAM = 0.5
+_LONG_HEADER = 0x80
+
+
+class Http3(Bulk):
+    """A connection of a client, which aioquic lets have 128 streams at once."""
+
+    def __init__(self, quic: QuicConnection, server: Listener) -> None:
+        super().__init__(quic)
+        self._server = server
+        self._requests: dict[int, Request] = {}
+        self._asked = False
+        self._credit = Credit()
+        self._peer: Any = None
+        self._late = asyncio.get_running_loop().call_later(server.timeout_s, self._is_late)
+
+    def datagram_received(self, data: bytes | str, addr: Any) -> None:
+        self._peer = addr
+        try:
+            self._credit.spend(_DATAGRAM)
+            super().datagram_received(data, addr)
+        except Flood as flood:
+            self._server.quiet.add(str(addr[0]))
+            self._end(str(flood))
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, (StreamReset, StopSendingReceived)):
+            self._credit.spend()
+            self._requests.pop(event.stream_id, None)
+            self.forget(event.stream_id)
+        for found in self.http.handle_event(event):
+            if isinstance(found, HeadersReceived):
+                self._credit.spend()
+                self._read(found)
+            elif isinstance(found, DataReceived):
+                self._credit.earn(len(found.data))
+            if isinstance(found, (HeadersReceived, DataReceived)) and found.stream_ended:
+                self._answer(found.stream_id)
+
+    def sent(self, size: int) -> None:
+        """Count a piece of an answer."""
+        self._credit.earn(size)
+
+    def forgotten(self) -> None:
+        """The connection has ended."""
+        self._late.cancel()
+
+    def _read(self, found: HeadersReceived) -> None:
+        self._asked = True
+        headers = {name.decode(): value.decode("latin-1") for name, value in found.headers}
+        self._requests[found.stream_id] = request_of(
+            headers.get(":method", ""), headers.get(":path", ""),
+            headers.get(":authority", ""), "", secure=True)
+
+    def _answer(self, stream: int) -> None:
+        request = self._requests.pop(stream, None)
+        if request is None:
+            return
+        given = answer(request)
+        headers = [(b":status", str(given.status).encode()),
+                   (b"content-type", given.kind.encode())]
+        size = given.total
+        if request.method == "HEAD":
+            size = 0  # and no length, of which aioquic's clients would expect the content
+        else:
+            headers.append((b"content-length", str(size).encode()))
+        self.http.send_headers(stream, headers, end_stream=not size)
+        if not size:
+            return
+        if given.body:
+            self.http.send_data(stream, given.body, end_stream=True)
+        else:
+            self.send_bulk(stream, given.length, self.sent)
+
+    def _is_late(self) -> None:
+        if not self._asked:
+            self._end("took too long")
+
+    def _end(self, reason: str) -> None:
+        log("failed", client=address_text(self._peer) if self._peer else "", reason=reason)
+        self.stop_sending()
+        self.close(ErrorCode.H3_EXCESSIVE_LOAD, reason)
+
+
+class Listener(QuicServer):
+    """All clients of one port."""
+
+    def __init__(self, asked: QuicConfiguration, quiet: Quiet, most: int, timeout_s: float) -> None:
+        super().__init__(configuration=asked,
+                         create_protocol=lambda quic, stream_handler: self._begin(quic))
+        self.quiet = quiet
+        self.timeout_s = timeout_s
+        self._most = most
+        self._open: set[Http3] = set()
+
+    def datagram_received(self, data: bytes | str, addr: Any) -> None:
+        if (len(self._open) >= self._most or str(addr[0]) in self.quiet) and not self._knows(data):
+            return
+        super().datagram_received(data, addr)
+
+    def _begin(self, quic: QuicConnection) -> Http3:
+        made = Http3(quic, self)
+        self._open.add(made)
+        return made
+
+    def _knows(self, data: bytes | str) -> bool:
+        """It is of a connection that is open (RFC 9000, 17.2 and 17.3)."""
+        assert isinstance(data, bytes)
+        if data[:1] and data[0] & _LONG_HEADER:
+            name = data[6:6 + data[5]] if len(data) > 5 else b""
+        else:
+            name = data[1:1 + self._configuration.connection_id_length]
+        return name in self._protocols
+
+    def _connection_terminated(self, protocol: Any) -> None:
+        super()._connection_terminated(protocol)
+        self._open.discard(protocol)
+        protocol.forgotten()
+
+
+class Http3Service:
+    """A Service, see acceptor.py, to which nobody brings clients: over UDP they come by
+    themselves. most: connections at once."""
+
+    def __init__(self, quiet: Quiet, most: int, timeout_s: float) -> None:
+        self._limits = quiet, most, timeout_s
+        self._loop = Loop()
+
+    def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
+               ) -> list[str]:
+        """Serve from now on; gives the addresses. certificate: files of it and of its key. Raises
+        OSError for a port that is taken."""
+        asked = configuration(client=False)
+        asked.idle_timeout = IDLE_TIMEOUT_S
+        if certificate:
+            asked.load_cert_chain(*certificate)
+        else:
+            with NamedTemporaryFile() as file:
+                Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
+                asked.load_cert_chain(file.name, file.name)
+        served: list[str] = []
+        for address in addresses or ["::" if socket.has_dualstack_ipv6() else "0.0.0.0"]:
+            name = self._loop.run(self._listen(asked, address, port))
+            served.append(address_text(name))
+            port = int(name[1])
+        return served
+
+    def load(self) -> None:
+        pass
+
+    def take(self, client: Client) -> None:
+        raise AssertionError("HTTP/3 has no connections of TCP")
+
+    def stop(self) -> None:
+        self._loop.stop()
+
+    async def _listen(self, asked: QuicConfiguration, address: str, port: int) -> Any:
+        transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: Listener(asked, *self._limits), local_addr=(address, port))
+        return transport.get_extra_info("sockname")

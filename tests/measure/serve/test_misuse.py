@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clients that want to hurt the server over HTTP/1.1 and HTTP/2: what it takes of memory and time,
+and that others are served."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
+import h2.settings
+import pytest
+
+from tests.measure.serving import RunningServer
+
+from .conftest import StartServer
+
+SMALL = b"GET /config HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+def serves(server: RunningServer) -> bool:
+    """A request of somebody else is answered."""
+    with server.raw("http") as sock:
+        sock.sendall(b"GET /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        return _all(sock).endswith(b"\r\n\r\n1")
+
+
+def _all(sock: socket.socket) -> bytes:
+    got = b""
+    with suppress(ConnectionResetError):
+        while piece := sock.recv(1 << 16):
+            got += piece
+    return got
+
+
+def _send_for_ever(sock: socket.socket, data: bytes, most_bytes: int = 1 << 60) -> int:
+    """Send the same over and over until it isn't taken any more; how much was."""
+    sent = 0
+    with suppress(OSError):
+        while sent < most_bytes:
+            sent += sock.send(data)
+    return sent
+
+
+class Http2Client:
+    """Frames as one likes; asks: those of a GET of a path, ended or not."""
+
+    def __init__(self, server: RunningServer, window_bytes: int = 65_535) -> None:
+        self.sock = server.raw("http")
+        self.http = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
+        self.http.local_settings = h2.settings.Settings(client=True, initial_values={
+            h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window_bytes})
+        self.http.initiate_connection()
+        self.flush()
+
+    def ask(self, path: str, method: str = "GET") -> int:
+        stream = self.http.get_next_available_stream_id()
+        self.http.send_headers(stream, [
+            (":method", method), (":path", path), (":authority", "a"), (":scheme", "http")],
+            end_stream=True)
+        return stream
+
+    def flush(self) -> None:
+        self.sock.sendall(self.http.data_to_send())
+
+    def events(self) -> Iterator[h2.events.Event]:
+        """All that comes until the server closes."""
+        with suppress(ConnectionResetError):
+            while data := self.sock.recv(1 << 16):
+                yield from self.http.receive_data(data)
+                with suppress(OSError):
+                    self.flush()
+
+
+def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    return (len(content).to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big")
+            + content)
+
+
+@pytest.mark.parametrize("request_", [
+    SMALL, b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"POST /empty HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"],
+    ids=["small", "large", "upload"])
+def test_requests_without_end_whose_answers_are_not_read_take_no_memory(
+    start_server: StartServer, request_: bytes
+) -> None:
+    """It was 750 MB, and rising; now the server stops reading, so the client can't send on."""
+    server = start_server("http", "--no-tls")
+    assert serves(server)
+    before_mb = server.most_memory_mb()
+    with ExitStack() as stack:
+        for _ in range(4):
+            sock = stack.enter_context(server.raw("http"))
+            sock.settimeout(2)
+            assert _send_for_ever(sock, request_ * 500, 50 << 20) < 30 << 20
+        assert server.most_memory_mb() - before_mb < 20
+        assert not [line for line in server.logged() if line["event"] == "defect"]
+
+
+def test_requests_of_an_upload_sent_at_once_are_answered_without_a_limit_of_depth(
+    start_server: StartServer
+) -> None:
+    """900 uploads in one piece, each with content, are answered in their order."""
+    server = start_server("http", "--no-tls")
+    one = b"POST /empty HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"
+    with server.raw("http") as sock:
+        sender = threading.Thread(target=sock.sendall, args=(
+            one * 900 + b"GET /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",))
+        sender.start()
+        got = _all(sock)
+        sender.join()
+    assert got.count(b"HTTP/1.1 200") == 901
+    assert server.logged() == []
+
+
+@pytest.mark.parametrize("name", ["http", "http-tls"])
+@pytest.mark.parametrize("begun", [
+    b"", b"GET /small HT", b"PRI * HTTP/2.0\r\n", b"POST /upload HTTP/1.1\r\nHost: a\r\n"],
+    ids=["nothing", "half a line", "half a preface", "half a head"])
+def test_half_a_request_is_given_up(start_server: StartServer, begun: bytes, name: str) -> None:
+    """Whether it is the first one of a connection or not yet one at all; in TLS also where the
+    handshake never comes."""
+    server = start_server("http", "--request-timeout", "1")
+    with server.raw(name) as sock:
+        sock.settimeout(8)
+        if name == "http-tls" and begun:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            with context.wrap_socket(sock) as tls:
+                tls.sendall(begun)
+                with suppress(ConnectionResetError, ssl.SSLEOFError):
+                    assert tls.recv(100) == b""
+        else:
+            sock.sendall(begun)
+            with suppress(ConnectionResetError):
+                assert sock.recv(100) == b""
+    assert server.next_log()["reason"] == "took too long"
+    assert serves(server)
+
+
+@pytest.mark.parametrize("http", [1, 2])
+def test_half_a_later_request_is_given_up(start_server: StartServer, http: int) -> None:
+    """A whole one before it makes no difference, nor do bytes that trickle; a connection between
+    requests stays."""
+    server = start_server("http", "--no-tls", "--request-timeout", "1")
+    with server.raw("http") as idle, ExitStack() as stack:
+        idle.sendall(SMALL)
+        assert idle.recv(1000)
+        if http == 1:
+            sock = stack.enter_context(server.raw("http"))
+            sock.sendall(SMALL + b"GET /small HTTP/1.1\r\nHost: ")
+        else:
+            client = Http2Client(server)
+            client.ask("/small")
+            sock = stack.enter_context(client.sock)
+            # A frame with headers, of which there are to be 4000 bytes.
+            client.flush()
+            sock.sendall(frame(1, 4, 3, bytes(4000))[:20])
+        began_s = time.monotonic()
+        with suppress(OSError):
+            while time.monotonic() < began_s + 10:
+                sock.sendall(b"a")
+                time.sleep(0.1)
+        assert time.monotonic() < began_s + 8
+        assert server.next_log()["reason"] == "took too long"
+        idle.sendall(SMALL)
+        assert idle.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("what", ["http", "ndt7"])
+def test_server_works_again_after_descriptors_ran_out(
+    start_server: StartServer, what: str
+) -> None:
+    """A hundred idle clients where 40 descriptors are allowed: those beyond wait, and a line a
+    while is logged in place of a traceback for each attempt."""
+    server = start_server("http", "ndt7", "--no-tls", "--request-timeout", "3",
+                          prefix=["prlimit", "--nofile=40:40"])
+    with ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(server.raw(what))
+        ran_out, cut_off = 0, 0
+        while cut_off < 100:
+            line = server.next_log()
+            assert line["event"] == "failed", line
+            ran_out += "Too many open files" in line["reason"]
+            cut_off += line["reason"] == "took too long"
+        assert 0 < ran_out < 60
+    assert serves(server)
+
+
+def test_clients_beyond_the_limit_wait_until_one_ends(start_server: StartServer) -> None:
+    """Of NDT7 and HTTP together."""
+    server = start_server("http", "ndt7", "--no-tls", "--most-connections", "3")
+    with ExitStack() as stack:
+        for name in ("http", "ndt7"):
+            stack.enter_context(server.raw(name))
+        last = stack.enter_context(server.raw("http"))
+        assert "3 connections" in server.next_log()["reason"]
+        waiting = stack.enter_context(server.raw("http"))
+        waiting.settimeout(1)
+        waiting.sendall(SMALL)
+        with pytest.raises(TimeoutError):
+            waiting.recv(1)
+        last.close()
+        waiting.settimeout(20)
+        assert waiting.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("what", ["resets", "settings", "pings", "requests", "content"])
+def test_frames_without_end_end_the_connection(start_server: StartServer, what: str) -> None:
+    """They filled a core: now a client that goes on without content is told so, and its address
+    isn't served for a while."""
+    server = start_server("http", "--no-tls")
+    client = Http2Client(server, 0 if what == "settings" else 65_535)
+    for _ in range(200 if what == "settings" else 0):
+        client.ask("/large")
+    client.flush()
+    flood = {
+        "settings": lambda: frame(4, 0, 0, b"\0\x04\0\0\0\0"),
+        "pings": lambda: frame(6, 0, 0, bytes(8)),
+        "content": lambda: frame(0, 0, 1, b"x"),
+    }
+    if what == "content":
+        stream = client.http.get_next_available_stream_id()
+        client.http.send_headers(stream, [
+            (":method", "POST"), (":path", "/upload"), (":authority", "a"), (":scheme", "http")])
+        client.flush()
+
+    def send() -> None:
+        with suppress(OSError):
+            for _ in range(3000):
+                if what in flood:
+                    client.sock.sendall(flood[what]() * 10)
+                    continue
+                for _ in range(10):
+                    stream = client.ask("/small")
+                    if what == "resets":
+                        client.http.reset_stream(stream)
+                client.flush()
+
+    before_s = server.cpu_s()
+    with client.sock:
+        if what in flood:
+            sender = threading.Thread(target=send)
+            sender.start()
+            events = list(client.events())
+            sender.join()
+            assert [one.error_code for one in events
+                    if isinstance(one, h2.events.ConnectionTerminated)] in ([11], [])
+        else:
+            send()
+    assert server.next_log()["reason"].startswith("more than 200 requests or frames a second")
+    assert server.cpu_s() - before_s < 2
+    # Whoever is at that address isn't served for 10 s.
+    with server.raw("http") as sock, suppress(ConnectionResetError):
+        assert sock.recv(1) == b""
+    assert server.logged() == []
+
+
+def test_bulk_pays_for_its_frames(start_server: StartServer) -> None:
+    """10,000 windows opened by 2 kB each, as a client of Go does, are no flood."""
+    server = start_server("http", "--no-tls")
+    client = Http2Client(server)
+    client.ask("/download?bytes=20000000")
+    client.flush()
+    size, updates = 0, 0
+    with client.sock:
+        while size < 20_000_000:
+            for event in client.http.receive_data(client.sock.recv(2048)):
+                if isinstance(event, h2.events.DataReceived):
+                    size += len(event.data)
+                    client.http.acknowledge_received_data(event.flow_controlled_length,
+                                                          event.stream_id)
+                    client.http.increment_flow_control_window(1)
+                    with suppress(h2.exceptions.StreamClosedError):
+                        client.http.increment_flow_control_window(1, event.stream_id)
+                    updates += 2
+            client.flush()
+    assert updates > 2000
+    assert server.logged() == []
+
+
+def test_small_answer_waits_for_the_window_of_its_stream(start_server: StartServer) -> None:
+    """The configuration, 400 bytes, through a window of 100 that is opened twice: it ended the
+    connection."""
+    server = start_server("http", "--no-tls")
+    client = Http2Client(server, 100)
+    stream = client.ask("/config")
+    client.flush()
+    pieces: list[bytes] = []
+    with client.sock:
+        for event in client.events():
+            if isinstance(event, h2.events.DataReceived):
+                pieces.append(event.data)
+                if event.stream_ended is None and event.data:
+                    client.http.increment_flow_control_window(300, stream)
+                    client.flush()
+            if isinstance(event, h2.events.StreamEnded):
+                break
+    assert len(pieces[0]) == 100
+    assert b"".join(pieces).startswith(b'{"version": 1')
+    assert b"".join(pieces).endswith(b"}}")
+
+
+def test_head_has_the_length_and_no_content(start_server: StartServer) -> None:
+    """Over both versions, for small and large answers and for none."""
+    server = start_server("http", "--no-tls")
+    with server.raw("http") as sock:
+        for path in (b"/", b"/config", b"/large"):
+            sock.sendall(b"HEAD " + path + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+        sock.sendall(b"GET /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        got = _all(sock)
+    assert got.endswith(b"\r\n\r\n1")
+    assert [line for line in got.split(b"\r\n") if line.startswith(b"HTTP/1.1")] == [
+        b"HTTP/1.1 404 ", b"HTTP/1.1 200 ", b"HTTP/1.1 200 ", b"HTTP/1.1 200 "]
+    client = Http2Client(server)
+    for name in ("/", "/config", "/large"):
+        client.ask(name, "HEAD")
+    client.flush()
+    ended = 0
+    with client.sock:
+        for event in client.events():
+            assert not (isinstance(event, h2.events.DataReceived) and event.data)
+            ended += isinstance(event, h2.events.StreamEnded)
+            if ended == 3:
+                break
+    assert server.logged() == []
