@@ -8,14 +8,18 @@ which is named after a host, and the parameter that asks for it, still say the s
 from __future__ import annotations
 
 import ipaddress
+import os
+import pwd
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from flent_aqm.asked.flent_settings import LAB_HOSTS
 from flent_aqm.base.errors import BadResult
+from flent_aqm.results.share import patterns
+from flent_aqm.results.share.patterns import END, START
 
 DOCUMENTATION = [ipaddress.ip_network(text) for text in (
     "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")]
@@ -28,19 +32,14 @@ COMMON = frozenset((
     "speedtest", "debian", "ubuntu", "linux", "openwrt", "lab", "user", "root", "ms", "be", "bk",
     "ef", "avg", "sum", "first", "second", "capture", "queues", "cross", "rate", "of", "the"))
 
-_SSH = re.compile(r"\bssh://(?!root@router\b)[^\s'\",;]+")
 _SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z][\w.-]*)(?::\d+)?/?")
 _URL_HOST = re.compile(r"\b[a-z][a-z0-9+]*://(?:[^\s/@]*@)?([A-Za-z][\w.-]*)")
 # How the tools of Flent's tests are told of their host.
 _OPTION_HOST = re.compile(r"(?:^|\s)(?:-H|-c|--host|--server|--client)[ =]?([A-Za-z][\w.-]*\w)")
-_HOME = re.compile(r"(/home/|/Users/)([^/\s:'\"]+)")
-_END, _START = r"(?![0-9A-Za-z])", r"(?<![0-9A-Za-z])"
-_MAC = re.compile(rf"{_START}(?:[0-9A-F]{{2}}([:-])(?:[0-9A-F]{{2}}\1){{4}}[0-9A-F]{{2}}"
-                  rf"|[0-9A-F]{{4}}\.[0-9A-F]{{4}}\.[0-9A-F]{{4}}){_END}", re.IGNORECASE)
-_IPV4_PART = r"(?:\d{1,3}\.){3}\d{1,3}"
-_IPV4 = re.compile(rf"(?<![\d.]){_IPV4_PART}(?!\.?\d)")
-_IPV6 = re.compile(rf"{_START}[0-9A-F]{{0,4}}:[0-9A-F:]{{0,40}}:(?:{_IPV4_PART}|[0-9A-F]{{1,4}})?"
-                   rf"(?![0-9A-Za-z])", re.IGNORECASE)
+# A user of such a name is nobody.
+NOBODY = frozenset(("user", "root", "nobody", "shared", "public", "guest", "default"))
+_MOST_USERS = 100
+_FIRST_PERSON = 1000
 
 
 class Secrets:
@@ -57,11 +56,16 @@ class Secrets:
         for text in texts(metadata):
             names |= dict.fromkeys(_URL_HOST.findall(text))
             names |= dict.fromkeys(_OPTION_HOST.findall(text))
-            self._taken |= set(_IPV4.findall(text))
+            self._taken |= set(patterns.IPV4.findall(text))
         names = {**dict.fromkeys(host_names(metadata)), **names}
         if len(names) > MOST_HOSTS:
             raise BadResult(f"it names more than {MOST_HOSTS} hosts")
         self._names = [one for name in names if (one := _Name.of(name))]
+        self.users = users(metadata)
+        # Wherever a folder is called after one.
+        self._users = re.compile(
+            rf"([/\\~])({'|'.join(map(re.escape, sorted(self.users)))})(?=[/\\\s:;,'\"]|$)"
+            if self.users else r"(?!)()()")
 
     def clean(self, text: str, *, versions: bool = False, apart: bool = False) -> tuple[str, str]:
         """Return the text without what tells of somebody, and the kinds that were in it.
@@ -74,13 +78,17 @@ class Secrets:
         kinds = []
         steps: list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]] = [
             # Of the form that settings want.
-            ("router's address", _SSH, lambda found: self._gone(found, "ssh://root@router")),
-            ("hardware address", _MAC, self._mac),
-            *(() if versions else (("address", _IPV6, self._address),
-                                   ("address", _IPV4, self._address))),
+            ("router's address", patterns.SSH, lambda found: self._gone(found,
+                                                                         "ssh://root@router")),
+            ("user or password", patterns.IN_URL, self._in_url),
+            ("user or password", patterns.IN_QUERY, self._user),
+            ("user name", patterns.USER_AT, self._user_at),
+            *(() if versions else self._addresses_and_cards(text.lower())),
             *(("host name", name.pattern, partial(self._host, name)) for name in self._names
               if any(one in text.lower() for one in name.marks)),
-            ("user name", _HOME, self._home)]
+            ("user name", patterns.USER_FOLDER, self._user),
+            ("user name", patterns.USER_VARIABLE, self._user),
+            ("user name", self._users, self._user)]
         if apart:
             steps += [("address", re.compile(rf"(?<!\d){re.sub(r'[.:]', '[._:-]', one)}(?!\d)"),
                        self._known) for one in self._addresses]
@@ -92,6 +100,18 @@ class Secrets:
         if not kinds and not apart:
             self._harmless.add((text, versions))
         return text, ", ".join(dict.fromkeys(kinds))
+
+    def _addresses_and_cards(self, lowered: str) -> list[
+            tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]]:
+        return [("hardware address", patterns.MAC_IN_UUID, self._mac_in_uuid),
+                ("hardware address", patterns.MAC, self._mac),
+                *([("address", patterns.IPV6_LITERAL, self._literal)]
+                  if "ipv6-literal" in lowered else []),
+                *([("address", patterns.IPV6_REVERSE, self._reverse)]
+                  if "ip6.arpa" in lowered else []),
+                ("address", patterns.IPV6, self._address),
+                ("address", patterns.IPV4, self._address),
+                ("address", patterns.DASHED_IPV4, self._dashed)]
 
     def _host(self, name: _Name, found: re.Match[str]) -> str:
         text = found[2].lower()
@@ -108,22 +128,70 @@ class Secrets:
         return by
 
     def _mac(self, found: re.Match[str]) -> str:
-        if not re.search("[1-9a-f]", found[0], re.IGNORECASE):
-            return found[0]
-        return self._gone(found, "00:00:00:00:00:00")
+        text = found[0]
+        digits = re.sub("[^0-9A-Fa-f]", "", text)
+        if not digits.strip("0"):
+            return text
+        between = re.sub("[0-9A-Fa-f]", "", text)[:1]
+        return self._gone(found, between.join(["00"] * 6) if between else "0" * 12)
 
-    def _home(self, found: re.Match[str]) -> str:
-        if found[2] != "user":
-            self.removed.add(found[0])
+    def _mac_in_uuid(self, found: re.Match[str]) -> str:
+        self.removed.add(found[2])
+        return found[1] + "0" * 12
+
+    def _in_url(self, found: re.Match[str]) -> str:
+        if found[2] in NOBODY:
+            return found[0]
+        self.removed.add(f"{found[2]}@")
+        return f"{found[1]}user@"
+
+    def _user_at(self, found: re.Match[str]) -> str:
+        if found[1] in NOBODY:
+            return found[0]
+        self.removed.add(found[0])
+        return "user@"
+
+    def _user(self, found: re.Match[str]) -> str:
+        if found[2] in NOBODY:
+            return found[0]
+        self.removed.add(found[0])
         return f"{found[1]}user"
 
     def _address(self, found: re.Match[str]) -> str:
         text = found[0]
-        word = text if text == "::" else text.rstrip(":")
-        if not is_address(word) or tells_of_nobody(word):
+        # A colon behind it may be the sentence's.
+        word = next((one for one in (text, text[:-1], text.rstrip(":")) if is_address(one)), "")
+        if not word or tells_of_nobody(word):
             return text
         self.removed.add(word)
         return self._stand_in(word) + text[len(word):]
+
+    def _dashed(self, found: re.Match[str]) -> str:
+        """An IPv4 address with dashes, as part of a name."""
+        whole, (start, end) = found.string, found.span()
+        named = (patterns.NAME_BEFORE.search(whole[max(start - 2, 0):start])
+                 or patterns.NAME_BEHIND.match(whole[end:end + 2]))
+        word = ".".join(found.group(1, 3, 4, 5))
+        if not named or not is_address(word) or tells_of_nobody(word):
+            return found[0]
+        self.removed.add(found[0])
+        return self._stand_in(word).replace(".", found[2])
+
+    def _literal(self, found: re.Match[str]) -> str:
+        word = found[1].replace("-", ":")
+        if not is_address(word) or tells_of_nobody(word):
+            return found[0]
+        self.removed.add(found[0])
+        return self._stand_in(word).replace(":", "-")
+
+    def _reverse(self, found: re.Match[str]) -> str:
+        digits = found[1].replace(".", "")[::-1].ljust(32, "0")
+        word = ":".join(digits[place:place + 4] for place in range(0, 32, 4))
+        if tells_of_nobody(word):
+            return found[0]
+        self.removed.add(found[0])
+        by = ipaddress.ip_address(self._stand_in(word)).exploded.replace(":", "")
+        return "".join(f"{digit}." for digit in reversed(by))
 
     @property
     def gone(self) -> set[str]:
@@ -178,7 +246,7 @@ class _Name:
         if not forms:
             return None
         return cls(first, tuple(marks), re.compile(
-            rf"{_START}([\w.+-]{{1,64}}@)?({'|'.join(forms)}){_END}", re.IGNORECASE))
+            rf"{START}([\w.+-]{{1,64}}@)?({'|'.join(forms)}){END}", re.IGNORECASE))
 
 
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -199,6 +267,22 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
                  metadata.get("LOCAL_HOST"), *given):
         if isinstance(text, str):
             yield from filter(None, re.split(r"[,;\s]+", text))
+
+
+def users(metadata: Mapping[str, Any]) -> set[str]:
+    """Return names of people that the file's own words give away, and those of this machine."""
+    environment = metadata.get("ENVIRONMENT")
+    given = [environment.get(key) for key in ("USER", "LOGNAME", "HOME", "SUDO_USER")] \
+        if isinstance(environment, dict) else []
+    found = {os.path.basename(one.rstrip("/")) for one in given if isinstance(one, str)}
+    for text in texts(metadata):
+        for pattern in (patterns.USER_FOLDER, patterns.USER_VARIABLE):
+            found |= {one[1] for one in pattern.findall(text)}
+    found |= {name for account in pwd.getpwall() if account.pw_uid >= _FIRST_PERSON
+              for name in (account.pw_name, os.path.basename(account.pw_dir))}
+    known = sorted(one for one in found if 2 <= len(one) <= 64 and one.lower() not in COMMON
+                   and one not in NOBODY)
+    return set(known[:_MOST_USERS])
 
 
 def texts(tree: Any) -> Iterator[str]:
@@ -240,27 +324,6 @@ def _same(name: str) -> str:
 
 def _longest(name: str) -> str:
     return max(re.split("[._-]", name), key=len)
-
-
-def left_over(removed: Iterable[str], tree: Any) -> str:
-    """Return the first text of those removed, or address, that still stands somewhere; or empty.
-
-    Looked for in another way than it was removed: as a plain text, and word by word.
-    """
-    gone = sorted(one.lower() for one in removed)
-    for text in texts(tree):
-        lowered = text.lower()
-        for one in gone:
-            place = lowered.find(one)
-            while place >= 0:
-                around = lowered[max(place - 1, 0):place], lowered[place + len(one):][:1]
-                if not any(character.isalnum() for character in around):
-                    return one
-                place = lowered.find(one, place + 1)
-        for word in re.split(r"[^0-9A-Fa-f:.]+", text) if "." in text else ():
-            if "." in word and is_address(word) and not tells_of_nobody(word):
-                return word
-    return ""
 
 
 def _loose(name: str) -> str:

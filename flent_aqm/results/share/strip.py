@@ -10,7 +10,8 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import SUFFIX, DataFile
 from flent_aqm.results.share import stock_test
-from flent_aqm.results.share.secrets import Secrets, left_over
+from flent_aqm.results.share.left_over import left_over
+from flent_aqm.results.share.secrets import Secrets
 
 # Whole entries of Flent's metadata that tell of a machine and its network.
 REMOVED = ("EGRESS_INFO", "INGRESS_INFO", "GATEWAYS", "IP_ADDRS", "WIFI_DATA", "WIFI",
@@ -66,7 +67,7 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
     if isinstance(aqm, dict):
         checked["metadata"]["AQM"] = {key: value for key, value in aqm.items()
                                       if key not in VERSIONS}
-    left = left_over(secrets.gone, [checked, name])
+    left = left_over(secrets.gone, secrets.users, [checked, name])
     if left:
         raise BadResult(f"not shared: {left!r} would remain in it; remove it by hand")
 

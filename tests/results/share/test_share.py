@@ -17,7 +17,8 @@ from flent_aqm.asked.test_files import our_tests
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.share import check
-from flent_aqm.results.share.secrets import Secrets, left_over
+from flent_aqm.results.share.left_over import left_over
+from flent_aqm.results.share.secrets import Secrets
 from flent_aqm.results.share.stock_test import STORED_AS
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.compare import differences
@@ -197,9 +198,9 @@ def test_hosts_are_taken_out_of_names_of_series_parameters_and_files(tmp_path: P
 
 def test_left_over_sees_what_the_cleaning_would_miss() -> None:
     """The check looks for the same things in another way."""
-    assert left_over({"anna"}, {"a": ["x", {"by-Anna": 1}]}) == "anna"
-    assert left_over({"anna"}, ["annas", "1.2"]) == ""
-    assert left_over((), [{"a": "at 10.1.2.3, not 192.0.2.1"}]) == "10.1.2.3"
+    assert left_over({"anna"}, (), {"a": ["x", {"by-Anna": 1}]}) == "anna"
+    assert left_over({"anna"}, (), ["annas", "1.2"]) == ""
+    assert left_over((), (), [{"a": "at 10.1.2.3, not 192.0.2.1"}]) == "10.1.2.3"
 
 
 def test_file_in_which_something_is_left_is_not_shared(

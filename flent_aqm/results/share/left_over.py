@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a file to be shared still tells of a machine or a person.
+
+The last look, by other means than what cleaned it: no pattern is shared with it. Words are taken
+apart and handed to parsers of addresses and URLs, so that a hole in a pattern is seen here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import string
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlsplit
+
+from flent_aqm.results.share.secrets import NOBODY, tells_of_nobody, texts
+
+_HEX = frozenset(string.hexdigits)
+_ALNUM = frozenset(string.ascii_letters + string.digits)
+_CARD_NAMES = ("enx", "wlx", "wwx", "slx")
+_MAC_DIGITS = 12
+
+
+def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
+    """Return the first text of those removed, address, card, or user that still stands somewhere;
+    empty without any. users: names of people, looked for in paths."""
+    gone = sorted(one.lower() for one in removed)
+    known = {one.lower() for one in users}
+    for text in texts(tree):
+        found = _standing(gone, text.lower()) or next(_telling(text, known), "")
+        if found:
+            return found
+    return ""
+
+
+def _standing(gone: Iterable[str], text: str) -> str:
+    """As a plain text, not as a part of a longer word."""
+    for one in gone:
+        place = text.find(one)
+        while place >= 0:
+            around = text[max(place - 1, 0):place], text[place + len(one):][:1]
+            if not any(character.isalnum() for character in around):
+                return one
+            place = text.find(one, place + 1)
+    return ""
+
+
+def _telling(text: str, users: Collection[str]) -> Iterator[str]:
+    for word in _runs(text, _ALNUM | set("._-:[]%")):
+        yield from _ipv4_in(word)
+        yield from _card(word)
+    for word in _runs(text, _ALNUM | set(":.")):
+        if word.count(":") > 1:
+            yield from _ipv6_at_the_start(word)
+    for word in text.split():
+        _scheme, found, behind = word.partition("://")
+        if found:
+            yield from _of_url(f"x://{behind}")
+    folders = text.replace("\\", "/").replace("~", "/").split("/")[1:]
+    for folder in folders:
+        name = folder.split()[0] if folder.split() else ""
+        if name.strip("'\",;:)").lower() in users:
+            yield name
+
+
+def _runs(text: str, of: Collection[str]) -> Iterator[str]:
+    """Yield the longest parts of a text that have these characters alone."""
+    start = None
+    for place, character in enumerate(text):
+        if character in of:
+            start = place if start is None else start
+        elif start is not None:
+            yield text[start:place]
+            start = None
+    if start is not None:
+        yield text[start:]
+
+
+def _ipv4_in(word: str) -> Iterator[str]:
+    """Four numbers with one character between them; other than dots make a host's name of them
+    only beside letters."""
+    # Numbers and what is between them, in turn.
+    parts = ["".join(same) for _, same in groupby(word, str.isdigit)]
+    for place in range(len(parts) - 6):
+        numbers, between = parts[place:place + 7:2], set(parts[place + 1:place + 6:2])
+        if not all(number.isdigit() for number in numbers) or len(between) != 1:
+            continue
+        separator, = between
+        before = parts[place - 1] if place else ""
+        after = parts[place + 7] if place + 7 < len(parts) else ""
+        # A longer row is a version or a date.
+        if separator not in (".", "-", "_") or (before == separator and place > 1) \
+                or (after == separator and len(parts) > place + 8):
+            continue
+        named = separator == "." or before[-2:].strip("._-") or after[1:2].isalpha()
+        if named and _tells(".".join(numbers)):
+            yield separator.join(numbers)
+
+
+def _card(word: str) -> Iterator[str]:
+    """Twelve digits of a card's address, however they are held apart."""
+    word = word.strip("[]:._-%")
+    if word.lower().startswith(_CARD_NAMES) and _is_card(word[3:]):
+        yield word
+    for separator in (":", "-", "_"):
+        parts = word.split(separator)
+        for place in range(len(parts) - 5):
+            six = parts[place:place + 6]
+            if all(1 <= len(part) <= 2 and _HEX.issuperset(part) for part in six) and (
+                    separator == ":" or all(len(part) == 2 for part in six)) \
+                    and len(parts) == 6 and any(part.strip("0") for part in six):
+                yield word
+
+
+def _is_card(digits: str) -> bool:
+    return len(digits) == _MAC_DIGITS and _HEX.issuperset(digits) and digits.strip("0") != ""
+
+
+def _ipv6_at_the_start(word: str) -> Iterator[str]:
+    """Without what a sentence puts behind it."""
+    for one in (word, word[:-1], word.rstrip(":.")):
+        if ":" in one and _tells(one):
+            yield one
+            return
+
+
+def _of_url(word: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(word.strip("'\"<>()[],;"))
+        given = [one for one in (parts.username, parts.password) if one]
+    except ValueError:
+        return  # no program takes it for a URL either
+    if given and (given[0] not in NOBODY or len(given) > 1):
+        yield parts.netloc
+
+
+def _tells(word: str) -> bool:
+    try:
+        address = ipaddress.ip_address(word)
+    except ValueError:
+        return False
+    return not tells_of_nobody(str(address))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Forms of addresses, cards and users: each is replaced, and seen by the last look if it isn't."""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from flent_aqm.results.share.left_over import left_over
+from flent_aqm.results.share.secrets import Secrets
+
+# Text -> what of it must be gone.
+TELLING = {
+    "net 2a02:8071:1::, and more": "2a02:8071:1", "2a02:8071:1::/48": "2a02:8071:1",
+    "at fe80::12": "fe80::12", "[2a02:1::5]:80": "2a02:1::5", "2a02:1::5%eth0/64": "2a02:1::5",
+    "::ffff:10.1.2.3": "10.1.2.3", "dev enx525400abcdef up": "525400abcdef",
+    "wlx00c0ca123456": "00c0ca123456", "mac 525400ABCDEF": "525400ABCDEF",
+    "52_54_00_ab_cd_ef": "ab_cd", "0:1b:63:84:45:e6": "84:45", "5254.00ab.cdef": "00ab",
+    "00c0ca123456.pcap": "00c0ca123456",
+    "6ba7b810-9dad-11d1-80b4-00c04fd430c8": "00c04fd430c8",
+    "http://anna:hunter2@srv.example/x": "hunter2", "ftp://anna@srv.example": "anna",
+    "https://srv.example/?user=anna&token=hunter2": "hunter2",
+    "anna@10.1.2.3:/tmp": "anna", "mail anna.b@example.org": "anna",
+    "ip-10-1-2-3.eu-west.internal": "10-1-2-3", "dsl84-12-33-7.provider": "84-12-33-7",
+    "10-1-2-3.nip.io": "10-1-2-3", "84_12_33_7.provider.example": "84_12_33_7",
+    "fe80--1234s4.ipv6-literal.net": "fe80--1234", "2a02-1--5.ipv6-literal.net": "2a02-1--5",
+    "5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.0.0.0.2.0.a.2.ip6.arpa": "2.0.a.2",
+    "/export/home/anna/x": "anna", "/var/mail/anna": "anna", "/data/users/anna/run": "anna",
+    "~anna/bin": "anna", r"C:\Users\anna\x": "anna", "/media/anna/disk": "anna",
+    "USER=anna flent": "anna", "/nfs/homes/anna": "anna", "/srv/work/bertha/flent": "bertha",
+    "/scratch/bertha": "bertha", r"\\srv\share\bertha\x": "bertha",
+}
+HARMLESS = (
+    "TCP download::1", "Capture::download", "std::vector", "Ping (ms)::1", "12:34:56.789",
+    "2026-01-31T12:00:00", "202601311200", "UDP upload 1xudp8@20-40", "link_outages 10-12, 30-30.5",
+    "10-20-30-40", "rates 10-20-30-40 Mbit/s", "7.3.4-1", "a3f2c1d4e5b6a7c8",
+    "f47ac10b-58cc-4372-a567-0e02b2c3d479", "ssh://root@router", "00:00:00:00:00:00",
+    "http://server:8080/x", "/home/user/x", "1.2.3.4.5", "quick-2026-11-21T083614",
+    "192.0.2.7", "2001:db8::7", "::", "127.0.0.1", "gemodel 1% 10%", "git@github",
+)
+
+
+def _secrets() -> Secrets:
+    return Secrets({"ENVIRONMENT": {"USER": "bertha"}})
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_what_tells_of_somebody_is_replaced_and_seen_if_it_is_not(text: str) -> None:
+    """Nothing that a host or a person is known by is left; cleaned again, it stays as it is."""
+    secrets = _secrets()
+    clean, kinds = secrets.clean(text)
+    assert TELLING[text].lower() not in clean.lower()
+    assert kinds
+    assert left_over(secrets.gone, secrets.users, [clean]) == ""
+    again = _secrets()
+    assert again.clean(clean) == (clean, "")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_tells_of_nobody_stays(text: str) -> None:
+    """Names of series, times, versions, settings, and what stands for somebody already."""
+    secrets = _secrets()
+    assert secrets.clean(text) == (text, "")
+    assert left_over(secrets.gone, secrets.users, [text]) == ""
+
+
+# What the last look finds by itself, where nothing was replaced.
+SEEN = [text for text in TELLING if not text.startswith((
+    "/", "~", "C:", "USER=", "mac ", "anna@", "mail ", "https:", "5.0.", "6ba7", "5254.", "00c0",
+    "fe80--", "2a02-"))]
+
+
+@pytest.mark.parametrize("text", [*SEEN, "/srv/work/bertha/flent", r"\\srv\share\bertha\x"])
+def test_last_look_finds_by_itself_what_was_missed(text: str) -> None:
+    """As if no pattern had known the form."""
+    assert left_over((), _secrets().users, {"key": [text]}) != ""
+
+
+def _ipv4(chance: random.Random) -> str:
+    return ".".join(str(chance.randrange(1, 127)) for _ in range(4))
+
+
+def _ipv6(chance: random.Random) -> str:
+    address = ipaddress.IPv6Address(chance.choice((0x2a02, 0xfd00, 0xfe80)) << 112
+                                    | chance.getrandbits(chance.choice((16, 48, 64, 100))))
+    if chance.random() < 0.3:
+        address = ipaddress.IPv6Address(int(address) >> 64 << 64)
+    return chance.choice((str(address), address.exploded, str(address).upper(),
+                          f"{address}/{chance.randrange(8, 128)}"))
+
+
+def _mac(chance: random.Random) -> str:
+    digits = f"{chance.getrandbits(40):010x}"
+    six = ["02", *(digits[place:place + 2] for place in range(0, 10, 2))]
+    return chance.choice((":".join(six), "-".join(six), "enx" + "".join(six),
+                          "_".join(six).upper()))
+
+
+def _url(chance: random.Random) -> str:
+    return f"http://u{chance.getrandbits(30):x}:p{chance.getrandbits(30):x}@server/"
+
+
+def _dashed(chance: random.Random) -> str:
+    return f"dsl-{_ipv4(chance).replace('.', chance.choice('-_'))}.example"
+
+
+MAKERS: tuple[Callable[[random.Random], str], ...] = (_ipv4, _ipv6, _mac, _url, _dashed)
+AROUND = ("{}", "at {}, then", "[{}]", "({})", "'{}'", "{}; x", "a={}", "{} {}", "<{}>", "{}|x",
+          "x/{}/y", "{}\tq", "\"{}\"", "host {}", "-H {}")
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_random_ones_are_replaced_and_both_looks_agree(maker: Any) -> None:
+    """In many surroundings: the last look sees each before it is replaced, and none after."""
+    chance = random.Random(1)
+    for _ in range(400):
+        one = maker(chance)
+        text = chance.choice(AROUND).replace("{}", one)
+        assert left_over((), (), [text]) != "", text
+        secrets = Secrets({})
+        clean, _kinds = secrets.clean(text)
+        assert one.lower() not in clean.lower(), (text, clean)
+        assert left_over(secrets.gone, (), [clean]) == "", (text, clean)
