@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs dist dist-check deb-check debug-check older-check site clean
+.PHONY: help setup packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs reference dist dist-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,7 +16,8 @@ help:
 	@echo 'make test          run lint and all tests'
 	@echo 'make lint          run ruff, mypy and shellcheck'
 	@echo 'make bench         measure the speed of the lab'
-	@echo 'make validate      compare the lab with theory; writes docs/validation.md'
+	@echo 'make validate      compare the lab with theory; writes docs/results/validation.md'
+	@echo 'make reference     write the pages that follow from the code again'
 	@echo 'make docs          run make validate, and renew all other numbers in docs/'
 	@echo 'make identical     prove that runs repeat byte by byte; takes long'
 	@echo 'make mutants       insert small defects, and list those that the tests miss; takes long'
@@ -80,8 +81,10 @@ validate: setup
 
 docs: validate
 	$(BIN)/python -m validation.numbers $(DOCS_ARGUMENTS)
-	$(BIN)/flent-aqm report tests/golden/batches/quick -o docs/sample-report.html \
-	    --title 'Sample: four queues at 100 Mbit/s'
+
+# The parts of README.md and docs/reference/ that follow from the code.
+reference: venv
+	$(BIN)/python -m website.reference.write
 
 identical: setup
 	$(BIN)/python -m bench.identical $(IDENTICAL_ARGUMENTS)

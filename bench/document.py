@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts the newest kept result of `make bench` into docs/performance.md.
+"""Puts the newest kept result of `make bench` into docs/results/performance.md.
 
     .venv/bin/python -m bench.document
 """
@@ -11,26 +11,33 @@ from pathlib import Path
 from typing import Any
 
 from validation import marked
+from validation.stamp import Made
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+UNITS = {"s per virtual s": "s/s"}
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "performance.md"
 
 
 def main() -> None:
     """Write the page."""
     path = max(RESULTS.glob("2*.json"))
-    marked.replace(PAGE, "figures", section(path.stem, json.loads(path.read_text())))
+    result = json.loads(path.read_text())
+    versions = result["versions"]
+    made = Made((versions["flent-aqm"],), (versions["lab kernel"],), path.stem[:10])
+    marked.replace(PAGE, "figures", section(result), made)
 
 
-def section(when: str, result: dict[str, Any]) -> str:
+def section(result: dict[str, Any]) -> str:
     """Text and table of one result."""
     machine = result["machine"]
-    lines = [(f"Measured {when} on {machine['cores']} cores of {machine['cpu']}, host kernel "
-             f"{machine['kernel']}, lab kernel {result['versions']['lab kernel']}; load average "
-             f"before it: {result['load_before']:.1f}."), "",
-             "| | unit | wall | processor | target |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| {one['name']} | {one['unit']} | {one['value']:.2f} | {_number(one.get('cpu'))} | "
-              f"{_number(one['target'])} |" for one in result["figures"]]
+    lines = [(f"On {machine['cores']} cores of {machine['cpu']}, host kernel "
+             f"{machine['kernel']}; load average before: {result['load_before']:.1f}. "
+             "`s/s`: seconds per second of virtual time."), "",
+             "| processor time | unit | | target |", "|---|---|---|---|"]
+    lines += [" | ".join((f"| {one['name']}", UNITS.get(one["unit"], one["unit"]),
+                          _number(one.get("cpu", one["value"])),
+                          f"{_number(one['target'])} |")) for one in result["figures"]
+              if one["target"] is not None or one["name"].startswith("peer")]
     if "peer" in result:
         lines += ["", f"Peer: {result['peer']}."]
     return "\n".join(lines)

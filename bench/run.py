@@ -33,6 +33,7 @@ from rich.table import Table
 
 from bench import links, peer, router_models, topologies
 from bench.cost import Cost, Figure, cost_of, figure, lab_cost, median_cost
+from flent_aqm import __version__
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import resource_dir
@@ -91,7 +92,7 @@ def main() -> None:
     path.write_text(json.dumps({
         "machine": {"cpu": cpu_model(), "cores": len(all_cores), "kernel": platform.release()},
         "load_before": os.getloadavg()[2],
-        "versions": tool_versions(),
+        "versions": {"flent-aqm": __version__, **tool_versions()},
         "peer": about_peer,
         "figures": [asdict(figure) for figure in figures],
     }, indent=1) + "\n")

@@ -162,7 +162,7 @@ on_router() {
             ;;
         ssh://*)
             [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||
-                die "testbed=${testbed}: only a sweep may set a router behind ssh, because a sweep also restores it; see docs/real-routers.md"
+                die "testbed=${testbed}: only a sweep may set a router behind ssh, because a sweep also restores it; see docs/routers.md"
             files="defaults.sh guard.sh ${1#"${hooks}/"} settings.sh queues.sh read_back.sh router.sh"
             shift
             case " $*" in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/bbr.md, from runs of batches/bbr.batch.
+"""The table of docs/results/bbr.md, from runs of batches/bbr.batch.
 
     .venv/bin/flent -B batches/bbr.batch
     .venv/bin/python -m validation.bbr results/bbr-… [-o docs]
@@ -24,7 +24,7 @@ from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE, jain
 from flent_aqm.results.metrics.window import Window
 from validation import from_runs
 
-PAGE, PART = "bbr.md", "cases"
+PAGE, PART = "results/bbr.md", "cases"
 WAY = "upload"
 # In batches/bbr.batch: when the rate changes, and when a flow has found the rate.
 STEP_S, FOUND_S = 10.0, 3.0
@@ -166,7 +166,7 @@ def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a row for each case that has a run."""
     yield "| section of the draft | what it wants, from outside | seen | holds |"
-    yield "|" + " --- |" * 4
+    yield "|" + "---|" * 4
     found = {str(run.settings.get("title")).partition(":")[0]: run for run in runs}
     for case in CASES:
         if case.check in found:

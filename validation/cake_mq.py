@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/cake-mq.md, from runs of batches/cake_mq.batch.
+"""The table of docs/results/cake-mq.md, from runs of batches/cake_mq.batch.
 
     .venv/bin/flent -B batches/cake_mq.batch
     .venv/bin/python -m validation.cake_mq results/cake_mq-… [-o docs]
@@ -19,7 +19,7 @@ from flent_aqm.results.metrics.shared_time import mean_mbps
 from flent_aqm.results.metrics.window import Window
 from validation import from_runs
 
-PAGE, PART = "cake-mq.md", "two shares"
+PAGE, PART = "results/cake-mq.md", "two shares"
 WAY = "upload"
 # Seconds left out of 10 s of load, in which the flows reach the rate.
 SETTLED_S = 2.0
@@ -31,7 +31,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a row for each queue."""
     yield ("| queue | EF, Mbit/s | the 16 others, Mbit/s | reported, Mbit/s | EF's part of all | "
            "runs |")
-    yield "|" + " --- |" * 6
+    yield "|" + "---|" * 6
     for aqm, reported in REPORTED.items():
         found = [rates(run) for run in runs if run.settings.get("aqm") == aqm]
         if not found:

@@ -13,6 +13,7 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import Run, as_run
 from validation import marked
+from validation.stamp import made_of
 
 Lines = Callable[[Sequence[Run]], Iterable[str]]
 
@@ -27,14 +28,14 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     """Print the table, write it into its part of the page if requested, and return the exit
     status."""
     try:
-        text = "\n".join(lines([as_run(read_data_file(path))
-                                for path in find_files(args.results)]))
+        runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
+        text = "\n".join(lines(runs))
     except AqmError as error:
         print(f"{page}: {error}", file=sys.stderr)
         return 1
     print(text)
     if args.output:
-        marked.replace(args.output / page, part, text)
+        marked.replace(args.output / page, part, text, made_of(runs))
     return 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/l4s.md, from runs of the batch l4s of batches/papers.batch.
+"""The table of docs/results/l4s.md, from runs of the batch l4s of batches/papers.batch.
 
     .venv/bin/flent -B batches/papers.batch -b l4s
     .venv/bin/python -m validation.l4s results/l4s-… [-o docs]
@@ -24,7 +24,8 @@ from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
 from validation import from_runs
 
-PAGE, PART, LINKS = "l4s.md", "scenario 6", "links"
+ECNS = ("accurate", "classic")
+PAGE, PART, LINKS = "results/l4s.md", "scenario 6", "links"
 WAY = "upload"
 # Seconds left out of 60 s of load, in which both flows find their shares.
 SETTLED_S = 20.0
@@ -49,7 +50,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a row for each pair of flows in each queue, in the order of PUBLISHED."""
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
-    yield "|" + " --- |" * 7
+    yield "|" + "---|" * 7
     found = {(_queue(run), _control(_flows(run)[1])): run for run in runs}
     for queue, (name, published) in PUBLISHED.items():
         for control in CLASSIC:
@@ -65,19 +66,22 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each pair of flows by queue, link and ECN."""
-    yield ("| queue | link | ECN | scalable, Mbit/s | classic, Mbit/s | ratio | probe under load, "
-           "median, ms | probes lost, % |")
-    yield "|" + " --- |" * 8
+    """Yield a row for each queue and link, with accurate and then with classic ECN."""
+    yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
+           "probe, median ms | probes lost, % |")
+    yield "|" + "---|" * 6
     places = list(PUBLISHED)
-    for run in sorted(runs, key=lambda run: (places.index(_queue(run)), _link(run), _ecn(run))):
-        scalable, classic = _rates(run)
-        median, lost = (METRICS[name].of(run)
-                        for name in ("latency_loaded_median_ms", "loss_loaded_pct"))
-        yield (f"| {PUBLISHED[_queue(run)][0]} | {_link(run) or 'constant rate'} | {_ecn(run)} | "
-               f"{scalable:.2f} | {classic:.2f} | {ratio(scalable / classic)} | "
-               + " | ".join(f"{one:.1f}" if isinstance(one, float) else DASH
-                            for one in (median, lost)) + " |")
+    found = {(_queue(run), _link(run), _ecn(run)): run for run in runs}
+    for queue, link in sorted({key[:2] for key in found},
+                              key=lambda key: (places.index(key[0]), key[1])):
+        pair = [found[queue, link, ecn] for ecn in ECNS if (queue, link, ecn) in found]
+        shares = [f"{classic:.2f}, {ratio(scalable / classic)}"
+                  for scalable, classic in map(_rates, pair)]
+        probes = [", ".join(f"{one:.1f}" if isinstance(one, float) else DASH
+                            for one in (METRICS[name].of(run) for run in pair))
+                  for name in ("latency_loaded_median_ms", "loss_loaded_pct")]
+        yield (f"| {PUBLISHED[queue][0]} | {link or 'constant rate'} | "
+               f"{' | '.join([*shares, *probes])} |")
 
 
 def _link(run: Run) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from validation.stamp import Made, renewed
 
-def replace(page: Path, part: str, text: str) -> None:
+
+def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
     """Put text between the page's lines `<!-- PART: … -->` and `<!-- end of PART -->`.
 
-    Raises ValueError if the page lacks one of them.
+    made: what the part was measured with, which goes into the first comment and the page's stamp.
+    Raises ValueError if the page lacks one of the lines.
     """
     lines = page.read_text(encoding="utf-8").splitlines()
     first = next((number for number, line in enumerate(lines)
@@ -17,5 +20,10 @@ def replace(page: Path, part: str, text: str) -> None:
     end = f"<!-- end of {part} -->"
     if first is None or end not in lines[first:]:
         raise ValueError(f"{page}: no lines <!-- {part}: ... --> and {end}")
-    whole = [*lines[:first + 1], text.rstrip("\n"), *lines[lines.index(end, first):]]
-    page.write_text("\n".join(whole) + "\n", encoding="utf-8")
+    opening = made.comment(part) if made else lines[first]
+    whole = "\n".join([*lines[:first], opening, text.rstrip("\n"),
+                       *lines[lines.index(end, first):]]) + "\n"
+    try:
+        page.write_text(renewed(whole) if made else whole, encoding="utf-8")
+    except ValueError as error:
+        raise ValueError(f"{page}: {error}") from None

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measures the numbers in docs/ and writes them into their pages.
 
-    make docs                                              all of them, and docs/validation.md
+    make docs                                              all of them, and validation.md
     .venv/bin/python -m validation.numbers --only scores   one part
     .venv/bin/python -m validation.numbers --from DIR      from existing runs in DIR/PART
 
-A part is a table between two comments on a page. A line below it names the package, the kernel
-with its hash, and the number of runs.
+A part is a table between two comments on a page; the first comment and the page's stamp name the
+package, the kernel, the day and the number of runs. Rows that a page has no room for stand in a
+CSV beside it.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +43,7 @@ from flent_aqm.results.metrics.table import (
 from flent_aqm.show.looks import DASH
 from flent_aqm.sweep.sqm_home import table as sqm_home
 from validation import marked, rfc7928, study_router
+from validation.stamp import made_of
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -51,13 +56,15 @@ class Part:
     """A table on a page.
 
     page: in docs/; command: the words that make its runs, where "{folder}" is their folder; lines:
-    yields the table; picture: writes the table's picture into the folder of pages.
+    yields the table; picture: writes the table's picture into the page's folder; beside: yields
+    tables that go into the file PART.csv in that folder.
     """
 
     page: str
     command: tuple[str, ...]
     lines: Callable[[Sequence[Run]], Lines]
     picture: Callable[[Sequence[Run], Path], None] | None = None
+    beside: Callable[[Sequence[Run]], Lines] | None = None
 
 
 def _batch(name: str) -> tuple[str, ...]:
@@ -78,12 +85,15 @@ def main() -> int:
             folder = (args.source or ROOT / "results" / "docs") / name
             if args.source is None:
                 make(PARTS[name], folder)
-            runs = load(folder)
-            marked.replace(args.output / PARTS[name].page, name, text(PARTS[name], runs))
-            picture = PARTS[name].picture
-            if picture:
-                picture(runs, args.output)
-            print(f"{PARTS[name].page}: {name}, {len(runs)} runs")
+            part, runs = PARTS[name], load(folder)
+            page = args.output / part.page
+            refuse_mixed(runs)
+            marked.replace(page, name, "\n".join(part.lines(runs)), made_of(runs))
+            if part.beside:
+                (page.parent / f"{name}.csv").write_text(as_csv(part.beside(runs)))
+            if part.picture:
+                part.picture(runs, page.parent)
+            print(f"{part.page}: {name}, {len(runs)} runs")
     except (AqmError, ValueError) as error:
         print(f"numbers: {error}", file=sys.stderr)
         return 1
@@ -109,23 +119,24 @@ def load(folder: Path) -> list[Run]:
     return found
 
 
-def text(part: Part, runs: Sequence[Run]) -> str:
-    """Return a part as it appears on its page: the table, and what it was made with."""
-    return "\n".join([*part.lines(runs), "", made_with(runs)])
-
-
-def made_with(runs: Sequence[Run]) -> str:
-    """Return the versions that affect the numbers. There may be several versions of the package's
-    sources, which change more often. Raises ConfigError if the runs have different kernels or
-    tools."""
+def refuse_mixed(runs: Sequence[Run]) -> None:
+    """Raise ConfigError if the runs have different kernels or tools."""
     stories = {_story(run.aqm) for run in runs}
     if len(stories) > 1:
         raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
                           f"{'; '.join(sorted(stories))}")
-    package = sorted({str(run.aqm.get("flent_aqm")) for run in runs})
-    sources = sorted({str(run.aqm.get("flent_aqm_hash")) for run in runs})
-    return (f"*Made by `make docs` with flent-aqm {', '.join(package)} ({', '.join(sources)}), "
-            f"{stories.pop()}: {len(runs)} run{'s' if len(runs) > 1 else ''}.*")
+
+
+def as_csv(lines: Iterable[str]) -> str:
+    """Return tables of Markdown as one CSV: rows below their heads, titles on lines of their own.
+    Emphasis and code marks are left out."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    for line in lines:
+        cells = [re.sub(r"[*`]", "", cell).strip() for cell in line.strip("|").split("|")]
+        if any(cells) and not all(re.fullmatch("-+", cell) for cell in cells):
+            writer.writerow(cells)
+    return file.getvalue()
 
 
 def _story(aqm: Mapping[str, object]) -> str:
@@ -170,7 +181,7 @@ def scores(runs: Sequence[Run]) -> Lines:
     """Yield a column for each of the two queues."""
     by_queue = {str(run.settings["aqm"]): run for run in runs}
     yield f"| | {' | '.join(_SCORE_COLUMNS.values())} |"
-    yield "| --- | --- | --- |"
+    yield "|---|---|---|"
     for label, names in SCORES:
         cells = [", ".join(_score(by_queue[queue], name) for name in names)
                  for queue in _SCORE_COLUMNS]
@@ -203,7 +214,7 @@ def ping_exp(runs: Sequence[Run]) -> Lines:
     found = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
-    yield "| --- | --- | --- | --- | --- |"
+    yield "|---|---|---|---|---|"
     for load_name in PING_LOADS:
         for configuration, name in PING_CONFIGURATIONS.items():
             first, second = _pings(found[configuration, load_name])
@@ -233,7 +244,7 @@ SQM_COLUMNS = {
 def sqm(runs: Sequence[Run]) -> Lines:
     """Yield a row for each run, in the order of the runs."""
     yield f"| setting | {' | '.join(SQM_COLUMNS)} |"
-    yield "|" + " --- |" * (len(SQM_COLUMNS) + 1)
+    yield "|" + "---|" * (len(SQM_COLUMNS) + 1)
     for run in sorted(runs, key=lambda run: (int(run.title.split("-")[0]), run.title)):
         cells = [sqm_home.cell(run, name) for name in SQM_COLUMNS.values()]
         yield f"| {sqm_home.label(run)} | {' | '.join(cells)} |"
@@ -247,7 +258,7 @@ def spread(runs: Sequence[Run]) -> Lines:
     """Yield a row for each test and queue: the median, and the lowest and highest of its seeds."""
     yield ("| test | queue | throughput, Mbit/s | loaded RTT, median ms | p99, ms | "
            "packets dropped |")
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "|---|---|---|---|---|---|"
     groups = collect(runs, lambda run: (run.test, str(run.settings["aqm"])))
     for (test, queue), members in sorted(groups.items()):
         way = "download" if "download" in test else "upload"
@@ -270,14 +281,14 @@ GALLERY = ("rrul_line", "rrul_search", "rrul_two", "rrul_ipv6", "rrul_fibre",
            "rrul_synchronisation", "rrul_cc", "rrul_dctcp", "rrul_two_rtts")
 GALLERY_COLUMNS = {
     "down": "throughput_download_mbps", "up": "throughput_upload_mbps",
-    "latency idle": "latency_idle_median_ms", "loaded": "latency_loaded_median_ms",
-    "Jain": "fairness_download", "synchronisation": "synchronisation_download"}
+    "latency": "latency_loaded_median_ms", "Jain": "fairness_download",
+    "synchronisation": "synchronisation_download"}
 
 
 def rrul_gallery(runs: Sequence[Run]) -> Lines:
     """Yield a row for each run, in the order of the page's batches."""
     yield f"| batch | case | {' | '.join(GALLERY_COLUMNS)} |"
-    yield "|" + " --- |" * (len(GALLERY_COLUMNS) + 2)
+    yield "|" + "---|" * (len(GALLERY_COLUMNS) + 2)
     by_place = {(GALLERY.index(str(run.settings["batch"])), run.title): run for run in runs}
     for (place, case), run in sorted(by_place.items()):
         cells = [METRICS[name].text(METRICS[name].of(run)) for name in GALLERY_COLUMNS.values()]
@@ -288,7 +299,7 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
     """Yield a row for each run and phase of NDT7: the mean of each part of the probes' time."""
     yield (f"| line | router | AQM | phase | {' | '.join(GROUPS)} | {ELSEWHERE} | "
            "NDT7 reports, Mbit/s |")
-    yield "|" + " --- |" * (len(GROUPS) + 6)
+    yield "|" + "---|" * (len(GROUPS) + 6)
     for run in sorted(runs, key=lambda run: (run.settings["rate_down_mbps"],
                                              str(run.settings["aqm"]) != "no_aqm")):
         parts = delay_parts(read_data_file(run.path).raw_values)
@@ -305,15 +316,16 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
 
 
 PARTS: Mapping[str, Part] = {
-    "scores": Part("metrics.md", _batch("scores"), scores),
-    "ping_exp": Part("ping-exp.md", _batch("ping_exp"), ping_exp),
-    "sqm_home": Part("sqm-home.md", ("flent-aqm", "sqm-home", "-o", "{folder}"), sqm),
-    "rfc7928": Part("rfc7928.md", (*_batch("rfc7928"), "-b", "rfc7928"), rfc7928.lines,
-                    rfc7928.picture),
-    "study_router": Part("study-again.md", _batch("study_router"), study_router.lines),
-    "rrul_gallery": Part("rrul-gallery.md", _batch("rrul_gallery"), rrul_gallery),
-    "delay_parts": Part("delay-parts.md", _batch("delay_parts"), delay_part_means),
-    "spread": Part("reproducibility.md", _batch("spread"), spread),
+    "scores": Part("results/scores.md", _batch("scores"), scores),
+    "ping_exp": Part("results/ping-exp.md", _batch("ping_exp"), ping_exp),
+    "sqm_home": Part("results/sqm-home.md", ("flent-aqm", "sqm-home", "-o", "{folder}"), sqm),
+    "rfc7928": Part("results/rfc7928.md", (*_batch("rfc7928"), "-b", "rfc7928"), rfc7928.lines,
+                    rfc7928.picture, rfc7928.every_number),
+    "study_router": Part("results/study.md", _batch("study_router"), study_router.lines,
+                         beside=study_router.other_tables),
+    "rrul_gallery": Part("results/rrul-gallery.md", _batch("rrul_gallery"), rrul_gallery),
+    "delay_parts": Part("results/delay-parts.md", _batch("delay_parts"), delay_part_means),
+    "spread": Part("repeatable-runs.md", _batch("spread"), spread),
 }
 
 

@@ -1,31 +1,68 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of all checks, in Markdown. Without times and host names: equal numbers, equal page."""
+"""The page of all checks, in Markdown, and every number of them as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from validation.check import Check, Finding, Outcome
+from validation.stamp import LINE, Made, renewed
 
 PICTURES = Path("img") / "validation"  # relative to the page's folder
+PART = "checks"
+COLUMNS = ("check", "number", "unit", "theory", "lowest", "highest", "measured", "result")
 
 _HEAD = (
     "# Validation\n\n"
-    "What the lab measures, beside what arithmetic, a standard or a paper says it should be. "
-    "`make validate` runs all checks in the [virtual lab](virtual-lab.md), writes this page and "
-    "its pictures, and fails if a check does. Each run has a fixed seed: with the same kernel, "
-    "tools and package the page comes out the same again. The programs are in "
-    "`validation/checks/`, a file each.\n\n"
-    "`.venv/bin/python -m validation.run --only NAME` runs one check and prints its numbers.\n")
+    "The lab's numbers beside those of arithmetic, a standard or a paper. `make validate` makes "
+    "the runs in the [lab](../lab.md), writes this page, and fails if a number is out of bounds. "
+    "[validation.csv](validation.csv) has every number with its bounds. A check's program, in "
+    "`validation/checks/`, has its set-up, the reason for its bounds, and where theory and kernel "
+    "differ. `.venv/bin/python -m validation.run --only NAME` runs one.\n")
 
 
-def page(results: Sequence[tuple[Check, Outcome | str]], versions: Mapping[str, str]) -> str:
+def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
     """Return the page's text. An outcome that is a string says why the check could not run."""
-    parts = [_HEAD, _summary(results, versions)]
+    passed, all_checks, numbers_passed, numbers = counts(results)
+    summary = f"{passed} of {all_checks} checks passed, {numbers_passed} of {numbers} numbers.\n"
+    parts = [_HEAD, summary, LINE + "\n", made.comment(PART)]
     parts += [_section(check, outcome) for check, outcome in results]
-    return "\n".join(parts)
+    return renewed("\n".join([*parts, f"<!-- end of {PART} -->\n"]))
+
+
+def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
+    """Return every number as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for check, outcome in results:
+        for one in outcome.findings if isinstance(outcome, Outcome) else ():
+            writer.writerow([
+                check.name, one.what, one.unit, "" if one.theory is None else number(one.theory),
+                *("" if math.isinf(bound) else number(bound)
+                  for bound in (one.lowest, one.highest)),
+                number(one.measured), _result(one.passed)])
+    return file.getvalue()
+
+
+def in_full(checks: Sequence[Check], numbers: str) -> str:
+    """Return a page with all that the checks say, and every number of the CSV."""
+    rows = list(csv.DictReader(io.StringIO(numbers)))
+    lines = ["# Lab and theory, in full", "", "[Validation](validation.md) in short.", ""]
+    for check in checks:
+        lines += [f"## {check.title}", "", f"Theory: {check.theory}", "",
+                  f"Source: {check.source}.", "", f"Measured: {check.set_up}", "",
+                  f"Allowed: {check.tolerance}", "", f"| {' | '.join(COLUMNS[1:])} |",
+                  "|" + "---|" * len(COLUMNS[1:])]
+        lines += [f"| {' | '.join(row[column] for column in COLUMNS[1:])} |"
+                  for row in rows if row["check"] == check.name]
+        lines += ["", f"![{check.caption}]({PICTURES.as_posix()}/{check.name}.png)", "",
+                  check.caption, "", check.discussion, ""]
+    return "\n".join(lines)
 
 
 def counts(results: Sequence[tuple[Check, Outcome | str]]) -> tuple[int, int, int, int]:
@@ -37,42 +74,17 @@ def counts(results: Sequence[tuple[Check, Outcome | str]]) -> tuple[int, int, in
             sum(finding.passed for finding in findings), len(findings))
 
 
-def _summary(results: Sequence[tuple[Check, Outcome | str]], versions: Mapping[str, str]) -> str:
-    passed, all_checks, numbers_passed, numbers = counts(results)
-    measured_with = ", ".join(f"{name} {version}" for name, version in versions.items())
-    passing = f"{passed} of {all_checks} checks passed, {numbers_passed} of {numbers} numbers."
-    lines = [f"{passing} Measured with {measured_with}.", "",
-             "| check | numbers | result |", "| --- | --- | --- |"]
-    for check, outcome in results:
-        size = len(outcome.findings) if isinstance(outcome, Outcome) else 0
-        lines.append(f"| [{check.title}](#{_anchor(check.title)}) | {size} | {_verdict(outcome)} |")
-    return "\n".join(lines) + "\n"
-
-
 def _section(check: Check, outcome: Outcome | str) -> str:
-    lines = [f"## {check.title}", "",
-             f"Theory: {check.theory}", "",
-             f"Source: {check.source}.", "",
-             f"Measured: {check.set_up}", "",
-             f"Allowed: {check.tolerance}", ""]
+    lines = [f"## {check.title}", "", check.theory, "", f"Source: {check.source}.", ""]
     if isinstance(outcome, str):
         return "\n".join([*lines, f"**Did not run**: {outcome}", ""])
-    lines += ["| number | theory | allowed | measured | result |",
-              "| --- | --- | --- | --- | --- |"]
-    lines += [_row(finding) for finding in outcome.findings]
-    lines += ["", f"![{check.caption}]({PICTURES.as_posix()}/{check.name}.png)", "",
-              check.caption, ""]
-    if check.discussion:
-        lines += [check.discussion, ""]
+    failed = [one for one in outcome.findings if not one.passed]
+    lines += [f"![{check.name}]({PICTURES.as_posix()}/{check.name}.png)", ""]
+    if failed:
+        lines += [f"**fail**: {len(failed)} of {len(outcome.findings)} numbers", ""]
+    lines += [f"- {one.what}: {number(one.measured)} {one.unit}, {allowed(one)} expected"
+              for one in failed]
     return "\n".join(lines)
-
-
-def _row(finding: Finding) -> str:
-    theory = "" if finding.theory is None else number(finding.theory)
-    result = "pass" if finding.passed else "**fail**"
-    unit = f", {finding.unit}" if finding.unit else ""
-    return (f"| {finding.what}{unit} | {theory} | {allowed(finding)} | "
-            f"{number(finding.measured)} | {result} |")
 
 
 def allowed(finding: Finding) -> str:
@@ -96,13 +108,5 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _verdict(outcome: Outcome | str) -> str:
-    if isinstance(outcome, str):
-        return "**did not run**"
-    return "pass" if outcome.passed else "**fail**"
-
-
-def _anchor(title: str) -> str:
-    """Return the anchor that Markdown renderers make for a heading."""
-    kept = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_")
-    return kept.replace(" ", "-")
+def _result(passed: bool) -> str:
+    return "pass" if passed else "fail"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table and the picture of docs/rfc7928.md, from runs of batches/rfc7928.batch.
+"""The table and the picture of docs/results/rfc7928.md, from runs of batches/rfc7928.batch.
 
-A line for each scenario and queue, and the picture of delay and goodput (RFC 7928, section
-2.7). validation/numbers.py runs the batch and writes both.
+A line for each scenario, a file with every number, and the picture of delay and goodput (RFC 7928,
+section 2.7). validation/numbers.py runs the batch and writes them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.latency import idle_ms, loaded_ms
 from flent_aqm.results.metrics.queue import drop_pct
 from flent_aqm.results.metrics.run import Run
@@ -49,15 +50,20 @@ class Row:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the table. Raises BadResult for a run of another test."""
+    """Yield a row for each scenario. Raises BadResult for a run of another test."""
+    yield from overview(rows_of(runs))
+
+
+def every_number(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a row for each scenario and queue. Raises BadResult for a run of another test."""
     yield from table(rows_of(runs))
 
 
-def picture(runs: Sequence[Run], docs: Path) -> None:
-    """Write the picture into the folder of documents. Raises BadResult, OSError."""
+def picture(runs: Sequence[Run], folder: Path) -> None:
+    """Write the picture into the page's folder. Raises BadResult, OSError."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     draw(figure, rows_of(runs))
-    figure.savefig(docs / PICTURE, dpi=110)
+    figure.savefig(folder / PICTURE, dpi=110)
 
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
@@ -91,17 +97,27 @@ def _known(number: Callable[[], float]) -> float | None:
         return None
 
 
+def overview(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield lines of Markdown: of each queue goodput by group, and a probe's median wait."""
+    yield f"| scenario | {' | '.join(NAMES.get(aqm, aqm) for aqm in AQMS)} |"
+    yield "|" + "---|" * (len(AQMS) + 1)
+    for scenario, of_scenario in collect(rows, lambda row: row.scenario).items():
+        by_queue = {row.aqm: row for row in of_scenario}
+        cells = [f"{'+'.join(f'{mbps:.1f}' for mbps in row.flows.values())}, "
+                 f"{_text(row.median_ms, 1)}" if (row := by_queue.get(aqm)) else ""
+                 for aqm in AQMS]
+        yield f"| {scenario} | {' | '.join(cells)} |"
+
+
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield lines of Markdown, with the queues of a scenario below each other."""
+    """Yield lines of Markdown, a row for each run."""
     yield "| scenario | queue | goodput by group, Mbit/s | wait, median ms | p99 ms | dropped % |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    last = ""
+    yield "|---|---|---|---|---|---|"
     for row in rows:
         flows = ", ".join(f"{name} {mbps:.2f}" for name, mbps in row.flows.items())
-        yield (f"| {row.scenario if row.scenario != last else ''} "
+        yield (f"| {row.scenario} "
                f"| {NAMES.get(row.aqm, row.aqm)} | {flows} | {_text(row.median_ms, 1)} "
                f"| {_text(row.p99_ms, 1)} | {_text(row.dropped_pct, 2)} |")
-        last = row.scenario
 
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the checks and writes docs/validation.md with its pictures.
+"""Runs the checks and writes docs/results/validation.md with its numbers and pictures.
 
     make validate                                       all of them
     .venv/bin/python -m validation.run --only goodput   one; prints numbers, writes no page
@@ -13,6 +13,7 @@ import queue
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
 from pathlib import Path
 
 from flent_aqm import __version__
@@ -20,16 +21,14 @@ from flent_aqm.base.errors import AqmError
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep.pool import cores_for
-from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all
 from validation.all_checks import CHECKS
 from validation.check import Check, Outcome
-from validation.page import PICTURES, allowed, counts, number, page
+from validation.page import PICTURES, allowed, counts, number, page, table
+from validation.stamp import Made
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "results"
 _BY_NAME = {check.name: check for check in CHECKS}
-# The versions that affect the numbers.
-_VERSIONS = ("lab kernel", "iperf3", "irtt", "tc")
 
 
 def main() -> int:
@@ -41,7 +40,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, metavar="N", default=len(os.sched_getaffinity(0)),
                         help="labs side by side (default: one per core)")
     parser.add_argument("--output", type=Path, metavar="DIR",
-                        help="folder for the page (default: docs)")
+                        help="folder for the page (default: docs/results)")
     arguments = parser.parse_args()
     chosen = [check for check in CHECKS if not arguments.only or check.name in arguments.only]
     output = arguments.output or (None if arguments.only else DOCS)
@@ -51,15 +50,14 @@ def main() -> int:
     outcomes = _run_all(chosen, max(1, arguments.jobs))
     results = [(check, outcomes[check.name]) for check in chosen]
     if output:
-        known = tool_versions()
         # The hash tells apart kernels of one version with other options or patches.
-        versions = {"flent-aqm": f"{__version__} ({package_hash()})",
-                    **{name: known[name] for name in _VERSIONS if known.get(name)},
-                    "kernel's hash": find_kernel().hash or "unknown"}
+        kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
+        made = Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}")
         for check, outcome in results:
             if isinstance(outcome, Outcome):
                 _picture(check, outcome, output / PICTURES)
-        (output / "validation.md").write_text(page(results, versions))
+        (output / "validation.md").write_text(page(results, made))
+        (output / "validation.csv").write_text(table(results))
         print(f"written: {output / 'validation.md'}")
     passed, checks, numbers_passed, numbers = counts(results)
     failed = [check.name for check, outcome in results

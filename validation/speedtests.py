@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/speedtests.md, from runs of the batches in batches/speedtests.batch.
+"""Tables of docs/results/speed-tests.md, from runs of the batches in batches/speedtests.batch.
 
     .venv/bin/python -m validation.speedtests estimates results/speedtests-all-… [-o docs]
     .venv/bin/python -m validation.speedtests parameters results/speedtests-parameters-… [-o docs]
@@ -31,9 +31,10 @@ from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.figures.speedtests import TESTS, known
 from flent_aqm.show.looks import DASH
 from validation import marked
+from validation.stamp import made_of
 
 Lines = Iterator[str]
-PAGE = "speedtests.md"
+PAGE = "results/speed-tests.md"
 # The settings of a cell, without its test.
 CELL = ("aqm", "rate_down_mbps", "base_delay_ms", "cross_traffic")
 FULL_QUEUE = "no_aqm"
@@ -70,7 +71,7 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     by_test = {cell: {run.test: run for run in runs} for cell, runs in cells.items()}
     yield ("| score | cells | estimate / live: median | quartiles | range | through drop-tail | "
            "through the others |")
-    yield "|" + " --- |" * 7
+    yield "|" + "---|" * 7
     for label, estimate, test, live in ESTIMATES:
         shares: dict[tuple[object, ...], float] = {}
         for cell, runs in by_test.items():
@@ -88,7 +89,7 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     yield ""
     yield "| AIM's word, by how many classes the estimate is better | " + " | ".join(
         f"{step:+d}" for step in range(-1, 5)) + " |"
-    yield "|" + " --- |" * 7
+    yield "|" + "---|" * 7
     for experience in AIM:
         steps = [
             WORDS.index(word) - WORDS.index(told) for runs in by_test.values()
@@ -111,7 +112,7 @@ def parameters(files: Sequence[DataFile]) -> Lines:
     distinguish them."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
-    yield "|" + " --- |" * (5 + len(TRIMMINGS))
+    yield "|" + "---|" * (5 + len(TRIMMINGS))
     groups = collect(files, lambda file: (
         float(_parameter(file, "interval_s")), int(_parameter(file, "most_connections"))))
     for (interval_s, connections), members in sorted(groups.items()):
@@ -155,12 +156,10 @@ def _trimmed(times_ms: Sequence[float], kept: float | None) -> float:
 
 
 def real_time(files: Sequence[DataFile]) -> Lines:
-    """Yield a row for each client: its throughput in the lab, as the median of the seeds, and in
-    namespaces, for all runs. The difference compares with the best of these, as disturbances in
-    real time only slow a run down."""
-    yield ("| client | download, Mbit/s: lab | namespaces | difference | upload: lab | namespaces |"
-           " difference |")
-    yield "|" + " --- |" * 7
+    """Yield a row for each client: its throughput in the lab, as the median of the seeds, and how
+    much the best run in namespaces differs: disturbances in real time only slow a run down."""
+    yield "| client | download, Mbit/s, difference | upload |"
+    yield "|---|---|---|"
     runs = [as_run(file) for file in files]
     for shown in TESTS:
         cells = []
@@ -171,11 +170,10 @@ def real_time(files: Sequence[DataFile]) -> Lines:
                 and (value := _of(run, name)) is not None) for testbed in ("virtual", "netns")}
             virtual, real = values["virtual"], values["netns"]
             if not virtual or not real:
-                cells += ["", "", ""]
+                cells.append("")
                 continue
             middle = float(numpy.median(virtual))
-            cells += [f"{middle:.2f}", ", ".join(f"{one:.2f}" for one in real),
-                      f"{(real[-1] / middle - 1) * 100:+.1f} %"]
+            cells.append(f"{middle:.2f}, {(real[-1] / middle - 1) * 100:+.1f} %")
         if any(cells):
             yield f"| {' '.join(shown.label.split())} | {' | '.join(cells)} |"
 
@@ -195,16 +193,6 @@ PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
     "estimates": estimates, "parameters": parameters, "real_time": real_time}
 
 
-def made_with(files: Sequence[DataFile]) -> str:
-    """Return versions and the number of runs."""
-    about = [as_run(file).aqm for file in files]
-    kernels = sorted({f"{kernel.get('version')} ({kernel.get('hash') or 'real time'})"
-                      for one in about if isinstance(kernel := one.get("kernel"), dict)})
-    return (f"*Made by `python -m validation.speedtests` with flent-aqm "
-            f"{', '.join(sorted({str(one.get('flent_aqm')) for one in about}))}, kernel "
-            f"{', '.join(kernels)}: {len(files)} runs.*")
-
-
 def main() -> int:
     """Read, compute, write; return exit status 1 for unsuitable files."""
     parser = argparse.ArgumentParser(prog="python -m validation.speedtests",
@@ -215,10 +203,11 @@ def main() -> int:
     args = parser.parse_args()
     try:
         files = [read_data_file(path) for path in find_files(args.results)]
-        text = "\n".join([*PARTS[args.part](files), "", made_with(files)])
+        text = "\n".join(PARTS[args.part](files))
         print(text)
         if args.output:
-            marked.replace(args.output / PAGE, args.part, text)
+            marked.replace(args.output / PAGE, args.part, text,
+                           made_of([as_run(file) for file in files]))
     except (AqmError, ValueError) as error:
         print(f"speedtests: {error}", file=sys.stderr)
         return 1

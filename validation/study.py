@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares the study's findings with the lab's: the table of docs/study-again.md.
+"""Compares the study's findings with the lab's: the table of docs/results/study.md.
 
     .venv/bin/python -m validation.study results/paper-… results/more-… [-o docs]
 
 Reads the runs of test `ndt7` with one router model from the folders, prints the table and,
-with -o, writes it between the marks of study-again.md in that folder. A disagreement is a
+with -o, writes it between the marks of results/study.md in that folder. A disagreement is a
 result, not a failure; exit status 1 means that runs are missing.
 """
 
@@ -20,8 +20,10 @@ import numpy
 
 from flent_aqm.base.errors import AqmError
 from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.figures.gather import FigureRow, gather
 from validation import marked
+from validation.stamp import made_of
 
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
 WAYS = ("download", "upload")
@@ -61,8 +63,7 @@ def main() -> int:
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)
     chosen = [row for row in rows if row.has(test="ndt7", router_model=args.router_model)]
-    lines = [f"{len(chosen)} runs of `ndt7`.", "",
-             "| the study | the lab | |", "| --- | --- | --- |"]
+    lines = ["| the study | the lab | |", "|---|---|---|"]
     complete = not faults
     for finding in FINDINGS:
         try:
@@ -73,7 +74,8 @@ def main() -> int:
     text = "\n".join(lines)
     print(text)
     if args.output:
-        marked.replace(args.output / "study-again.md", "findings", text)
+        marked.replace(args.output / "results" / "study.md", "findings", text,
+                       made_of([load_run(row.path) for row in chosen]))
     return 0 if complete else 1
 
 

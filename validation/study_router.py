@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/study-again.md: the study's cells with parts of the router model on and off."""
+"""Tables beside docs/results/study.md: the study's cells with parts of the router model on and
+off."""
 
 from __future__ import annotations
 
@@ -33,6 +34,10 @@ ROUTERS = {
         "a tenth of the time taken by interrupts",
     ("omnia", "busy"): "hosts away for 0.5 ms, 100 times a second",
 }
+# Those of which the page has rows.
+ON_PAGE = (("26us", "ideal"), ("omnia", "ideal"), ("omnia+rx_packet_ns=9000", "ideal"),
+           ("omnia+rx_packet_ns=11000", "ideal"), ("omnia+rx_ring_packets=65536", "ideal"),
+           ("omnia+cores=2", "ideal"))
 QUEUES = ("no_aqm", "codel", "sfq", "fq_codel")
 WAYS = ("download", "upload")
 
@@ -83,7 +88,26 @@ KNOWN = ("rates", *(batch for table in TABLES for batch in table.batches))
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield all tables. Raises ConfigError for a run that belongs to none."""
+    """Yield the rows of the first table that say most. Raises ConfigError for a run that belongs to
+    none."""
+    yield from _rows(TABLES[0], [one for one in _all_seen(runs) if one.router in ON_PAGE])
+
+
+def other_tables(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield all tables, each below its title. Raises ConfigError for a run that belongs to none."""
+    seen = _all_seen(runs)
+    for table in TABLES:
+        yield table.title
+        yield from _rows(table, seen)
+    yield "Latency with and without cross traffic at lower rates, omnia, burst shaping"
+    yield from _rates([one for one in seen if one.setting("batch") == "rates"])
+
+
+def _rows(table: Table, seen: Sequence[Seen]) -> Iterator[str]:
+    yield from _table(table, [one for one in seen if one.setting("batch") in table.batches])
+
+
+def _all_seen(runs: Sequence[Run]) -> list[Seen]:
     seen = []
     for path, one in each_file([run.path for run in runs], _seen, None):
         if not isinstance(one, Seen):
@@ -91,16 +115,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
         if one.router not in ROUTERS or one.setting("batch") not in KNOWN:
             raise ConfigError(f"{path}: no such run in the tables")
         seen.append(one)
-    for table in TABLES:
-        found = [one for one in seen if one.setting("batch") in table.batches]
-        yield f"**{table.title}**"
-        yield ""
-        yield from _table(table, found)
-        yield ""
-    yield ("**Latency with and without cross traffic at lower rates**, `omnia`, burst shaping, one "
-           "run each")
-    yield ""
-    yield from _rates([one for one in seen if one.setting("batch") == "rates"])
+    return seen
 
 
 def _seen(data: DataFile) -> Seen:
@@ -123,7 +138,7 @@ def _table(table: Table, seen: Sequence[Seen]) -> Iterator[str]:
         heads.insert(0, {"aqm": "queue", "cross_direction": "cross traffic",
                          "tcp_cong_control": "congestion control"}[table.by])
     yield f"| {' | '.join(heads)} |"
-    yield "|" + " --- |" * len(heads)
+    yield "|" + "---|" * len(heads)
     for value, name in table.names or (("", ""),):
         for router, words in ROUTERS.items():
             group = groups.get((value, router))
@@ -177,7 +192,7 @@ def _rates(seen: Sequence[Seen]) -> Iterator[str]:
     groups = collect(seen, lambda one: (one.setting("aqm"), float(one.setting("rate_up_mbps"))))
     yield ("| queue | Mbit/s | irtt's median, ms: without | with | NDT7's MinRTT, ms: without | "
            "with | lost at the rings, with |")
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "|---|---|---|---|---|---|---|"
     for (aqm, rate), group in sorted(groups.items()):
         off, on = ([one for one in group if bool(one.row.settings["cross_traffic"]) is cross]
                    for cross in (False, True))

@@ -41,7 +41,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a row for each load and access point."""
     found = {run.title: run for run in runs}
     yield f"| {' | '.join(HEAD)} |"
-    yield "|" + " --- |" * len(HEAD)
+    yield "|" + "---|" * len(HEAD)
     for load in LOADS:
         for name in ACCESS_POINTS:
             run = found.get(f"{name}, {load}")

@@ -4,8 +4,9 @@
     python -m website.build              into build/site
     python -m website.build --no-gallery    without pictures, to check the text
 
-It has the pages of docs/ and of website/pages, CHANGELOG.md and CONTRIBUTING.md, and two that are
-generated: the commands from their parsers, and the gallery from golden runs.
+It has the pages of docs/ and of website/pages, CHANGELOG.md and CONTRIBUTING.md, and four that are
+generated: the commands' options from their parsers, the checks against theory in full, and the
+gallery and a sample report from golden runs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from functools import partial
 from pathlib import Path
 
 from flent_aqm.commands.table import COMMANDS, fill
+from validation.all_checks import CHECKS
+from validation.page import in_full
 from website.gallery import Drawing, drawings, page
 
 HERE = Path(__file__).resolve().parent
@@ -30,6 +33,7 @@ PAGES = ROOT / "build" / "site-pages"
 SITE = ROOT / "build" / "site"
 # Files of the source tree's root: their links lead into docs/, which is the site's root.
 FROM_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md")
+SAMPLE_REPORT = "sample-report.html"
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
 
@@ -40,6 +44,8 @@ def main() -> int:
     args = parser.parse_args()
     shutil.rmtree(PAGES, ignore_errors=True)
     gather(PAGES)
+    if not args.no_gallery:
+        sample_report(PAGES / SAMPLE_REPORT)
     draw([] if args.no_gallery else list(drawings()), PAGES / "gallery")
     status = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "-q", "-f",
@@ -49,7 +55,16 @@ def main() -> int:
                  for call in requests_of(path.read_text(encoding="utf-8"))]:
         print("the site would ask other hosts:", *calls, sep="\n  ", file=sys.stderr)
         return 1
+    if not status:
+        print(f"the site: {SITE / 'index.html'}")
     return status
+
+
+def sample_report(page: Path) -> None:
+    """Write the report on the golden batch that README's table and picture are of."""
+    program = Path(sys.executable).with_name("flent-aqm")
+    subprocess.run([program, "report", "tests/golden/batches/quick", "-o", page, "--title",
+                    "Sample: four queues at 100 Mbit/s"], cwd=ROOT, check=True)
 
 
 def requests_of(text: str) -> list[str]:
@@ -64,7 +79,10 @@ def gather(pages: Path) -> None:
     shutil.copytree(HERE / "pages", pages, dirs_exist_ok=True)
     for name in FROM_ROOT:
         shutil.copy(ROOT / name, pages / name)
-    (pages / "commands.md").write_text("\n".join(_commands()), encoding="utf-8")
+    (pages / "reference" / "options.md").write_text("\n".join(_options()), encoding="utf-8")
+    (pages / "results" / "validation-in-full.md").write_text(
+        in_full(CHECKS, (pages / "results" / "validation.csv").read_text(encoding="utf-8")),
+        encoding="utf-8")
     (pages / "gallery.md").write_text(page(drawings()), encoding="utf-8")
     for document in pages.rglob("*.md"):
         text = document.read_text(encoding="utf-8")
@@ -75,7 +93,8 @@ def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
     """Return a link as the site needs it. If the site lacks the target, a file of the source tree,
     keep the words without a link."""
     opening, target, anchor, closing = link[1], link[2], link[3] or "", link[4]
-    if re.match(r"[a-z]+:|gallery/", target) or (document.parent / target).exists():
+    made = re.match(rf"[a-z]+:|gallery/|{SAMPLE_REPORT}", target)
+    if made or (document.parent / target).exists():
         return link[0]
     inside = target.removeprefix("docs/")
     if (document.parent / inside).exists():
@@ -83,11 +102,10 @@ def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
     return "]"
 
 
-def _commands() -> Iterator[str]:
+def _options() -> Iterator[str]:
     # argparse wraps the help at the terminal's width
     os.environ["COLUMNS"] = "88"
-    yield ("# Commands\n\n`flent-aqm` without a command says what to do next. Each section below "
-           "is the output of `flent-aqm COMMAND --help`.\n")
+    yield ("# Every option\n\nEach section below is the output of `flent-aqm COMMAND --help`.\n")
     for name, command in sorted(COMMANDS.items()):
         parser = fill(argparse.ArgumentParser(prog=f"flent-aqm {name}"), name)
         yield f"## {name}\n\n{command.summary.capitalize()}.\n"

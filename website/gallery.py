@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.show.plots.pictures import PICTURES, Picture
+from website.reference.plots import described
 
 ROOT = Path(__file__).resolve().parents[1]
 ABOUT = ("Here is every plot. The command below a plot drew it from runs in `tests/golden/` "
-         "when this site was built. [Plots](plots.md) describes each plot.")
+         "when this site was built. See also [plots](reference/plots.md).")
 # Names of the pictures that show most of a plot, best first.
 PREFERRED = ("queues-", "both-ways-", "one-")
 
@@ -47,10 +47,10 @@ def _rank(name: str) -> int:
 def page(all_of_them: Iterable[Drawing]) -> str:
     """Return the gallery's page in Markdown."""
     lines = ["# Gallery", "", ABOUT, ""]
-    described = _descriptions()
+    known = described()
     for one in all_of_them:
         lines += [f"## {one.plot}", ""]
-        if words := described.get(one.plot):
+        if words := known.get(one.plot):
             lines += [f"{words[0].upper()}{words[1:]}.", ""]
         lines += [f"![{one.plot}](gallery/{one.picture})" + "{ loading=lazy }", "",
                   "```", _wrapped(one.words), "```", ""]
@@ -60,13 +60,3 @@ def page(all_of_them: Iterable[Drawing]) -> str:
 def _wrapped(words: tuple[str, ...]) -> str:
     """Return a command with one line for its options and one for each file."""
     return " \\\n    ".join((" ".join(words[:5]), *words[5:]))
-
-
-def _descriptions() -> dict[str, str]:
-    """Return the descriptions in docs/plots.md by plot name; Flent's own plots have none."""
-    text = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
-    found = {}
-    for names, words in re.findall(r"^\| (`[^|]+`) \| (.+) \|$", text, re.MULTILINE):
-        for name in re.findall(r"`(\w+)`", names):
-            found[name] = words.rstrip(".")
-    return found

@@ -27,7 +27,7 @@ SET_BY_FLENT = frozenset({"batch_time", "repetition"})
 COMMAND_KEYS = frozenset({
     "exec", "type", "essential", "kill", "extra_commands", "abstract", "disabled", "enabled",
     "inherits"})
-SEE = "; see docs/batches.md"
+SEE = "; see docs/reference/keys.md"
 
 
 def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:

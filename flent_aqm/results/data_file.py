@@ -2,7 +2,7 @@
 """Reads a data file of Flent's, which may be anybody's: nothing in it is believed.
 
 The one place where data files are unpacked. What comes out has the shape that
-docs/data-format.md describes; whether the values make sense is for who uses them.
+docs/reference/data-format.md describes; whether the values make sense is for who uses them.
 """
 
 from __future__ import annotations

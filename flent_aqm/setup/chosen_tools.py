@@ -65,7 +65,7 @@ def chosen_path(name: str) -> Path:
     path = find()
     if path is None:
         raise ToolMissing(f"{why}, and there is none on PATH; flent-aqm setup --speedtests gets "
-                          "it where it can be had (docs/optional-tools.md); or leave that out")
+                          "it where it can be had (docs/reference/tools.md); or leave that out")
     return path
 
 

@@ -25,7 +25,7 @@ from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import Outcome
 from flent_aqm.testbed.protocol import Facts
 
-# Of the AQM object in a data file's metadata; docs/data-format.md tells its history.
+# Of the AQM object in a data file's metadata; docs/reference/data-format.md tells its history.
 SCHEMA_VERSION = 1
 
 

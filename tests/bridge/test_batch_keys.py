@@ -58,7 +58,7 @@ def test_batch_with_a_key_of_its_own_that_it_uses_is_taken(tmp_path: Path) -> No
     ("batch", "lenght = 5", "unknown key 'lenght'; did you mean 'length'?"),
     ("batch", "job = 5", "unknown key 'job'; did you mean 'jobs'?"),
     ("batch", "repetition = 5", "did you mean 'repetitions'?"),
-    ("batch", "xyzzy = 5", "unknown key 'xyzzy'; see docs/batches.md"),
+    ("batch", "xyzzy = 5", "unknown key 'xyzzy'; see docs/reference/keys.md"),
     ("batch", "aqm_lmit = 5", "aqm_lmit: no_aqm has no such parameter"),
     ("batch", "test_parameters = cross_traffic=0; steams=4",
      "unknown test parameter 'steams'; did you mean 'streams'?"),

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documents keep up with the code: links, subcommands, batch keys."""
+"""The documents: links, paths that the code names, an index, and few words."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.commands.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
-# Keys that a batch may have beside the fields of Scenario.
-MORE_KEYS = ("rate_mbps", "jobs", "summary_by")
+# What people read: all of it, each page, and the two that are read first.
+READ = sorted([*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+               *ROOT.glob("docs/**/*.md"), *ROOT.glob("website/pages/**/*.md")])
+MOST_WORDS, MOST_WORDS_OF_A_PAGE = 30_000, 1500
+MOST_WORDS_OF = {"README.md": 600, "CHANGELOG.md": 600}
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -33,31 +35,62 @@ def anchors(document: Path) -> set[str]:
             for heading in _HEADING.findall(prose(document))}
 
 
+def leads_somewhere(link: str, document: Path) -> bool:
+    """Does a relative link name a file that is there, and a heading that it has?"""
+    name, _, anchor = link.partition("#")
+    target = document.parent / name if name else document
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_relative_link_leads_to_a_file_and_heading(document: Path) -> None:
-    """Each relative link names a file that is there, and a heading that it has."""
-    for link in _LINK.findall(prose(document)):
-        if re.match(r"[a-z]+:", link):
-            continue
-        name, _, anchor = link.partition("#")
-        target = document.parent / name if name else document
-        assert target.exists(), link
-        if anchor:
-            assert anchor in anchors(target), link
+    """Links to other hosts are left alone."""
+    assert [link for link in _LINK.findall(prose(document))
+            if not re.match(r"[a-z]+:", link) and not leads_somewhere(link, document)] == []
+
+
+def test_code_names_documents_that_there_are() -> None:
+    """In messages and comments: DOCS/PAGE.md, perhaps with a heading."""
+    named = subprocess.run(
+        ["git", "grep", "-noE", r"docs/[a-z0-9/_-]+\.(md|html|sh|csv)(#[a-z0-9_-]+)?", "--", ".",
+         ":!docs", ":!*.md", ":!bench/results", ":!tests/docs"],
+        cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(named) > 30
+    assert [one for one in named
+            if not leads_somewhere(one.rpartition(":")[2], ROOT / "README.md")] == []
+
+
+def test_index_leads_to_each_page() -> None:
+    """In one click, from INDEX.md."""
+    index = ROOT / "docs" / "INDEX.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve()
+              for link in _LINK.findall(index.read_text(encoding="utf-8"))}
+    assert {*ROOT.glob("docs/**/*.md")} - {index} - linked == set()
+
+
+def test_readme_asks_five_questions_and_leads_to_the_index() -> None:
+    """Each job is two clicks away at most."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition(
+        "## What do you want?\n")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^- \[\*\*", section, re.MULTILINE)) == 5
+    assert "docs/INDEX.md" in _LINK.findall(section)
+
+
+@pytest.mark.parametrize("document", READ, ids=lambda path: str(path.relative_to(ROOT)))
+def test_page_has_few_words(document: Path) -> None:
+    """As wc -w counts them."""
+    most = MOST_WORDS_OF.get(str(document.relative_to(ROOT)), MOST_WORDS_OF_A_PAGE)
+    assert len(document.read_text(encoding="utf-8").split()) <= most
+
+
+def test_all_pages_have_few_words() -> None:
+    """What nobody reads helps nobody."""
+    words = sum(len(path.read_text(encoding="utf-8").split()) for path in READ)
+    assert words <= MOST_WORDS
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_subcommand_is_described(command: str) -> None:
-    """Each subcommand of flent-aqm stands in the README or in docs/."""
-    texts = [path.read_text(encoding="utf-8") for path in DOCUMENTS
-             if path.name == "README.md" or path.parent.name == "docs"]
+    """Each subcommand of flent-aqm stands in a page besides the table of commands."""
+    texts = [path.read_text(encoding="utf-8") for path in READ if path.name != "CHANGELOG.md"]
     assert any(re.search(rf"flent-aqm {re.escape(command)}\b", text) for text in texts)
-
-
-@pytest.mark.parametrize(
-    "key", [*(field.name for field in dataclasses.fields(Scenario)), *MORE_KEYS])
-def test_batch_key_is_described(key: str) -> None:
-    """Each batch key has a line in the table of docs/batches.md."""
-    key = {"aqm_parameters": "aqm_NAME"}.get(key, key)  # the field holds all of those keys
-    text = (ROOT / "docs" / "batches.md").read_text(encoding="utf-8")
-    assert re.search(rf"^\| `{key}` \|", text, re.MULTILINE)

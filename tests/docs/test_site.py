@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.commands.table import COMMANDS
 from tests.show.plots.pictures import PICTURES
-from website.build import gather, requests_of
+from validation.all_checks import CHECKS
+from website.build import SAMPLE_REPORT, gather, requests_of
 from website.gallery import drawings
 
 ROOT = Path(__file__).resolve().parents[2]
 NAVIGATION = set(re.findall(r": ([\w/-]+\.md)$",
                             (ROOT / "website" / "mkdocs.yml").read_text(), re.MULTILINE))
-DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")),
+DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")),
              *sorted(ROOT.glob("website/pages/**/*.md")))
 _BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
@@ -40,8 +42,18 @@ def test_each_link_inside_leads_to_a_page(pages: Path) -> None:
     """Also those that led to the source tree's root, which the site doesn't have."""
     for page in pages.rglob("*.md"):
         for link in re.findall(r"\]\(([^)\s#]+)", page.read_text(encoding="utf-8")):
-            if not re.match(r"[a-z]+:", link) and not link.startswith("gallery/"):
+            if not re.match(rf"[a-z]+:|gallery/|{SAMPLE_REPORT}", link):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_pages_have_what_the_sources_lack(pages: Path) -> None:
+    """Every option of every command, and every check with all its words and numbers."""
+    options = (pages / "reference" / "options.md").read_text(encoding="utf-8")
+    assert all(f"usage: flent-aqm {name} " in options for name in COMMANDS)
+    whole = (pages / "results" / "validation-in-full.md").read_text(encoding="utf-8")
+    numbers = (ROOT / "docs" / "results" / "validation.csv").read_text(encoding="utf-8")
+    assert whole.count("| pass |") == numbers.count(",pass\n") > 100
+    assert all(check.tolerance in whole for check in CHECKS)
 
 
 def test_gallery_has_each_plot_once(pages: Path) -> None:
@@ -57,6 +69,7 @@ def test_gallery_has_each_plot_once(pages: Path) -> None:
 def test_list_in_a_list_is_indented_by_four(document: Path) -> None:
     """MkDocs takes fewer spaces for the same list."""
     text = _BLOCK.sub("", document.read_text(encoding="utf-8"))
+    text = re.sub(r"\A---\n.*?^---$", "", text, flags=re.MULTILINE | re.DOTALL)  # YAML
     assert re.findall(r"^ {1,3}(?:[-*]|\d+\.) .*", text, re.MULTILINE) == []
 
 

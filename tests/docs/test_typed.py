@@ -30,7 +30,7 @@ from ..warm_flent import run_flent, run_flent_aqm
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")),
+DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")),
              *sorted(ROOT.glob("website/pages/**/*.md")))
 FLENT_SETTINGS = frozenset(action.dest.lower() for action in settings.parser._actions)
 _BLOCK = re.compile(r"(?P<mark>^ *<!-- not run: [^>]+-->\n)?^ *```(?:sh)?\n(?P<text>.*?)^ *```$",
@@ -74,9 +74,12 @@ _ELSEWHERE = (
     (r"flent-gui ", "show/plots/test_gui.py", "flent-gui"),
     (r"flent -B batches/aqm_sweep.batch -b paper", "bridge/test_batch_keys.py", "dry-run"),
     (r"flent -B .*--batch-resume", "sweep/test_sweep.py", "batch-resume"),
-    (r"python -m validation.(bbr|l4s|cake_mq)", "validation/test_case_tables.py", "validation"),
+    (r"python -m validation.(bbr|l4s|cake_mq|wifi)", "validation/test_case_tables.py",
+     "validation"),
     (r"python -m validation.papers", "validation/test_papers.py", "validation.papers"),
     (r"python -m validation.study", "validation/test_study_router.py", "validation"),
+    (r"python -m validation.numbers", "validation/test_numbers.py", "numbers.PARTS"),
+    (r"python -m validation.prediction", "validation/test_prediction.py", "validation.prediction"),
     (r"python -m validation.speedtests", "validation/test_speedtests.py", "validation"),
 )
 _WARM = {"flent": run_flent, "flent-aqm": run_flent_aqm}

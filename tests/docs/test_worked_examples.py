@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The worked examples of docs/adding.md do what the page says."""
+"""The worked examples of docs/extend.md do what the page says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flent_aqm.show.plots import all_plotters, catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "tests" / "golden" / "batches" / "quick" / "iperf3_upload-codel.flent.gz"
-PAGE = ROOT / "docs" / "adding.md"
+PAGE = ROOT / "docs" / "extend.md"
 
 
 def blocks() -> list[str]:

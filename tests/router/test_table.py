@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of queues, and what has to agree with it: schemes, documents, both directions."""
+"""The table of queues, and what has to agree with it: schemes, both directions."""
 
 from __future__ import annotations
 
@@ -22,23 +22,6 @@ from ..undo import undo_command
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "tc"
-
-
-def _documented(name: str) -> tuple[str, set[str]]:
-    """The qdisc and the parameters of a queue's line in docs/queues.md, with those that the
-    line takes over from another queue."""
-    text = (ROOT / "docs" / "queues.md").read_text()
-    line = re.search(rf"^\| `{name}` \| (\w+)[^|]*\| ([^|]*)\|", text, re.MULTILINE)
-    assert line, f"no line for {name}"
-    found = set(re.findall(r"`(\w+)`", line[2]))
-    of_other = re.search(r"those of (\w+)", line[2])
-    return line[1], found | (_documented(of_other[1])[1] if of_other else set())
-
-
-@pytest.mark.parametrize("name", QUEUES)
-def test_queue_is_documented_with_its_qdisc_and_parameters(name: str) -> None:
-    """The line of docs/queues.md says what the row says."""
-    assert _documented(name) == (QUEUES[name].kind, set(QUEUES[name].parameters))
 
 
 @pytest.mark.parametrize("name", QUEUES)

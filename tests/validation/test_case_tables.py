@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/l4s.md, docs/bbr.md, docs/cake-mq.md and docs/wifi.md have a row for each cell of
-their batches."""
+"""Tables of pages on L4S, BBR, CAKE on several queues and Wi-Fi have a row for each cell of their
+batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def values(batch: str, key: str) -> set[str]:
 
 def rows(page: str) -> list[list[str]]:
     """The cells of the page's first table, without its head."""
-    table = re.search(r"^<!-- [\w ]+: made by .*\n((?:\|.*\n)+)", (DOCS / page).read_text(),
+    table = re.search(r"^<!-- [\w ]+: \d.*\n((?:\|.*\n)+)", (DOCS / page).read_text(),
                       re.MULTILINE)
     assert table, page
     return [[cell.strip() for cell in line.strip("|").split("|")]
@@ -34,14 +34,14 @@ def test_each_queue_of_the_l4s_batch_has_its_rows() -> None:
     """One for each classic control, in the order of the table's names."""
     names = [name for name, _ in l4s.PUBLISHED.values()]
     assert set(names) == values("papers.batch", "queue")
-    assert [(row[0], row[1]) for row in rows("l4s.md")] == [
+    assert [(row[0], row[1]) for row in rows(l4s.PAGE)] == [
         (name, control) for name in names for control in l4s.CLASSIC]
 
 
 def test_each_case_of_the_bbr_batch_is_judged() -> None:
     """By its check, and stands on the page with what was wanted."""
     assert {case.check for case in bbr.CASES} == values("bbr.batch", "check")
-    assert [(row[0], row[1]) for row in rows("bbr.md")] == [
+    assert [(row[0], row[1]) for row in rows(bbr.PAGE)] == [
         (case.sections, case.wanted) for case in bbr.CASES]
 
 
@@ -49,7 +49,7 @@ def test_each_cake_has_its_row_within_5_pct_of_what_was_reported() -> None:
     """The marked flow's rate, and that of all others."""
     assert set(cake_mq.REPORTED) == values("cake_mq.batch", "aqm")
     found = {row[0]: tuple(float(cell.split()[0]) for cell in row[1:3])
-             for row in rows("cake-mq.md")}
+             for row in rows(cake_mq.PAGE)}
     assert found == {aqm: pytest.approx(wanted, rel=0.05)
                      for aqm, wanted in cake_mq.REPORTED.items()}
 
@@ -58,7 +58,7 @@ def test_each_access_point_of_the_wifi_batch_has_its_rows() -> None:
     """One for each load; and with airtime fairness the air is shared evenly."""
     assert set(wifi.ACCESS_POINTS) == values("wifi.batch", "access_point")
     assert set(wifi.LOADS) == values("wifi.batch", "load")
-    found = rows("wifi.md")
+    found = rows(wifi.PAGE)
     assert [(row[0], row[1]) for row in found] == [
         (load, name) for load in wifi.LOADS for name in wifi.ACCESS_POINTS]
     shares = [[float(part) for part in row[3].split("/")] for row in found if row[1] == "Airtime"]

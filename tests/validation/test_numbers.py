@@ -12,6 +12,7 @@ import pytest
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.metrics.table import METRICS
 from validation import marked, numbers
+from validation.stamp import made_of, parts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -29,25 +30,25 @@ def part_of(page: Path, name: str) -> str:
 
 @pytest.mark.parametrize("name", numbers.PARTS)
 def test_part_says_what_made_it(name: str) -> None:
-    """Package, kernel with its hash, and how many runs stand below each table; of one that is
-    older than `make docs`, the commit."""
-    text = part_of(DOCS / numbers.PARTS[name].page, name)
-    assert re.search(r"^\*Made (by `make docs` with flent-aqm \S+ \([0-9a-f, ]{8,}\), kernel \S+ "
-                     r"\([0-9a-f]{8,}\)|with flent-aqm at commit [0-9a-f]{7}), .*: \d+ runs\.\*$",
-                     text, re.MULTILINE), text[-300:]
+    """Package, kernel with its hash, day and how many runs stand in its first comment."""
+    made = parts_of((DOCS / numbers.PARTS[name].page).read_text(encoding="utf-8"))[name]
+    assert all(re.fullmatch(r"[\d.]+ \([0-9a-f]{8,}\)", one) for one in made.kernels)
+    assert made.runs > 0
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in KEPT.iterdir() if path.is_dir()))
 def test_part_is_what_its_kept_runs_give(name: str) -> None:
     """A change of a metric changes the page, or this fails."""
-    part = numbers.PARTS[name]
-    assert part_of(DOCS / part.page, name) == numbers.text(part, numbers.load(KEPT / name)) + "\n"
+    part, runs = numbers.PARTS[name], numbers.load(KEPT / name)
+    page = DOCS / part.page
+    assert part_of(page, name) == "\n".join(part.lines(runs)) + "\n"
+    assert parts_of(page.read_text(encoding="utf-8"))[name] == made_of(runs)
 
 
 def test_scores_have_the_numbers_of_the_metrics() -> None:
     """The table's cells are what score prints."""
     runs = {str(run.settings["aqm"]): run for run in numbers.load(KEPT / "scores")}
-    text = part_of(DOCS / "metrics.md", "scores")
+    text = part_of(DOCS / "results" / "scores.md", "scores")
     for name in ("latency_loaded_mean_ms", "latency_loaded_p99_ms", "loss_loaded_pct"):
         for run in runs.values():
             assert METRICS[name].text(METRICS[name].of(run)) in text, name
@@ -66,7 +67,7 @@ def test_runs_of_different_versions_make_no_part(tmp_path: Path) -> None:
             data = gzip.compress(json.dumps(whole).encode())
         (tmp_path / path.name).write_bytes(data)
     with pytest.raises(ConfigError, match="runs of different versions"):
-        numbers.text(numbers.PARTS["scores"], numbers.load(tmp_path))
+        numbers.refuse_mixed(numbers.load(tmp_path))
 
 
 def test_part_is_written_between_its_marks(tmp_path: Path) -> None:
@@ -75,3 +76,17 @@ def test_part_is_written_between_its_marks(tmp_path: Path) -> None:
     page.write_text("a\n<!-- scores: x -->\nold\n<!-- end of scores -->\nb\n")
     marked.replace(page, "scores", "new\nlines")
     assert page.read_text() == "a\n<!-- scores: x -->\nnew\nlines\n<!-- end of scores -->\nb\n"
+
+
+def test_tables_beside_a_page_are_csv_without_marks() -> None:
+    """Titles on lines of their own; emphasis belongs on pages."""
+    lines = ["A title", "| a | `b` |", "|---|---|", "| **1**, 2 | 3 |"]
+    assert numbers.as_csv(lines) == 'A title\na,b\n"1, 2",3\n'
+
+
+@pytest.mark.parametrize("name", [name for name, part in numbers.PARTS.items() if part.beside])
+def test_page_leads_to_the_tables_beside_it(name: str) -> None:
+    """And they are there."""
+    page = DOCS / numbers.PARTS[name].page
+    assert f"({name}.csv)" in page.read_text(encoding="utf-8")
+    assert (page.parent / f"{name}.csv").read_text(encoding="utf-8").count("\n") > 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/speedtests.md, of golden runs."""
+"""Tables of docs/results/speed-tests.md, of golden runs."""
 
 from __future__ import annotations
 

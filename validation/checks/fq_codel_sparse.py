@@ -58,10 +58,9 @@ def measure() -> Outcome:
 CHECK = Check(
     name="fq_codel_sparse",
     title="FQ-CoDel lets a sparse flow pass",
-    theory="A flow that has nothing queued when its packet comes is new, and new flows are served "
-           "before all that have a queue. So a sparse flow's packet waits for the rest of the "
-           "frame that is being sent, whatever the load: at most `1514 × 8 / rate`. A greedy flow "
-           "whose queue ran empty counts as new again and may come first with one quantum (1514 "
+    theory="Flows with nothing queued are new, and are served before all others. So a sparse "
+           "flow's packet waits for the rest of the frame that is being sent: at most `1514 × 8 / "
+           "rate`. A greedy flow whose queue ran empty counts as new again for one quantum (1514 "
            "bytes), so with `n` of them the bound is `n × 1514 × 8 / rate`.",
     source="RFC 8290, sections 4.1.2 and 4.2",
     set_up="irtt's packets every 10 ms beside greedy flows of Cubic through `fq_codel`, with no "

@@ -54,7 +54,7 @@ CHECK = Check(
     title="Late timers limit HTB as its token bucket says",
     theory="With a bucket of depth `b`, packets of `T` and a timer that fires `L > b` late, "
            "`⌊b/T⌋ + 1` packets go per `(⌊b/T⌋ + 1)·T + L - b`; with `L ≤ b` nothing is lost. "
-           "See [router models](router-models.md).",
+           "See [router models](../router-models.md).",
     source="net/sched/sch_htb.c; iproute2 tc/q_htb.c (whole microseconds)",
     set_up="One iperf3 flow through HTB without burst shaping and `no_aqm`, the receiver's mean of "
            "3 s after the first.",

@@ -63,7 +63,7 @@ CHECK = Check(
     title="Added delay shifts latency by a constant",
     theory="A delay on the path beyond the bottleneck is added to each round trip, and a flow "
            "whose window can grow fills the link as before.",
-    source="the study of docs/aqm-study.md found so with netem at the server",
+    source="the study of docs/results/study.md found so with netem at the server",
     set_up=f"One Cubic flow at {RATE_MBPS} Mbit/s and irtt every 10 ms, with "
            f"{', '.join(map(str, DELAYS_MS))} ms of `base_delay_ms` (half of it each way); "
            f"goodput and RTT from {SKIP_S} s on.",

@@ -80,12 +80,10 @@ def measure() -> Outcome:
 CHECK = Check(
     name="red_thresholds",
     title="RED between its thresholds",
-    theory="No drops while the average queue is below `min`; from there to `max`, `p` rises in "
-           "proportion to `probability`; above `max` all is dropped. RED spreads its drops: they "
-           "are 1 to `1/p` packets apart, each distance as likely, so `2p / (1 + p)` of all "
-           "packets go. A steady overload needs a share of `1 - 1/overload` dropped, which gives "
-           "`p` and with it the average queue; where no `p` up to `probability` is enough, the "
-           "average stays at `max`.",
+    theory="No drops below an average queue of `min`; from there to `max`, `p` rises to "
+           "`probability`; above, all is dropped. Drops are 1 to `1/p` packets apart, each "
+           "distance as likely: `2p / (1 + p)` of all packets. An overload needs `1 - 1/overload` "
+           "dropped, which gives `p` and the average queue, `max` where no `p` is enough.",
     source="Floyd and Jacobson, Random Early Detection Gateways, 1993, sections 4 and 7; "
            "Linux's include/net/red.h",
     set_up=f"UDP at {', '.join(f'{load:g}' for load in OVERLOADS)} × 100 Mbit/s through `red` "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tables of docs/papers.md, from runs of batches/papers.batch.
+"""The tables of docs/results/papers.md, from runs of batches/papers.batch.
 
     .venv/bin/flent -B batches/papers.batch -b ware2019
     .venv/bin/python -m validation.papers ware2019 results/papers-… [-o docs]
@@ -23,7 +23,7 @@ from validation.papers import overview
 from validation.papers.kept import keep
 from validation.papers.table import PAPERS
 
-PAGE = "papers.md"
+PAGE = "results/papers.md"
 
 
 def main() -> int:

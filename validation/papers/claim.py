@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.metrics.run import Run
-from validation.numbers import made_with
+from flent_aqm.show.looks import DASH
 
-HEAD = ("cell", "quantity", "published", "agrees from", "to", "here", "agrees")
+# Behind the quantity, by which a table begins.
+HEAD = ("published", "bounds", "here", "agrees")
 
 
 @dataclass(frozen=True)
@@ -18,55 +19,50 @@ class Claim:
     """One published number.
 
     cell: the title of the run to compare; published: the number in the paper, or computed with its
-    formula; lowest, highest: the values that agree, inclusive.
+    formula; lowest, highest: the values that agree, inclusive; name: of the row, where it isn't the
+    cell's.
     """
 
     cell: str
-    quantity: str
     published: float
     lowest: float
     highest: float
     measure: Callable[[Run], float]
     digits: int = 1
+    name: str = ""
 
     def row(self, run: Run) -> list[str]:
-        """Return the cells of its table row, in the order of HEAD."""
+        """Return the cells of its table row: its name, and those of HEAD."""
         here = self.measure(run)
         numbers = (self.published, self.lowest, self.highest, here)
         published, lowest, highest, own = (f"{one:.{self.digits}f}" for one in numbers)
         # Compare as displayed: a number that rounds to a bound has reached it.
         agrees = float(lowest) <= float(own) <= float(highest)
-        return [self.cell, self.quantity, published, lowest, highest, own,
+        return [self.name or self.cell, published, f"{lowest}{DASH}{highest}", own,
                 "yes" if agrees else "**no**"]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A batch of batches/papers.batch. tolerance: the reason for the bounds (Markdown); golden: the
+    """A batch of batches/papers.batch. quantity: of all its numbers, with the unit; golden: the
     cell whose data file the tests use."""
 
     batch: str
-    tolerance: str
+    quantity: str
     golden: str
     claims: tuple[Claim, ...]
 
     def lines(self, runs: Sequence[Run]) -> Iterator[str]:
-        """Yield the table, the reason for the tolerance, and what the runs were made with. Raises
-        BadResult if a cell has no run."""
+        """Yield the table. Raises BadResult if a cell has no run."""
         found = {run.title: run for run in runs}
         lacking = sorted({claim.cell for claim in self.claims} - set(found))
         if lacking:
             raise BadResult(f"no run has the title {lacking[0]!r}; make all by "
                             f"flent -B batches/papers.batch -b {self.batch}")
-        yield f"| {' | '.join(HEAD)} |"
-        yield "|" + " --- |" * len(HEAD)
+        yield f"| {self.quantity} | {' | '.join(HEAD)} |"
+        yield "|" + "---|" * (len(HEAD) + 1)
         for claim in self.claims:
             yield f"| {' | '.join(claim.row(found[claim.cell]))} |"
-        yield ""
-        yield f"Bounds: {self.tolerance}"
-        yield ""
-        yield made_with([found[cell] for cell in dict.fromkeys(one.cell for one in self.claims)]
-                        ).replace("`make docs`", "`python -m validation.papers`")
 
 
 def within(published: float, percent: float) -> tuple[float, float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A prediction on a router that no model was made for: docs/router-models.md.
+"""A prediction on a router that no model was made for: docs/results/prediction.md.
 
     .venv/bin/python -m validation.prediction                    all, and the page
     .venv/bin/python -m validation.prediction --only measure     the router alone, in real time
@@ -22,9 +22,10 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.base.paths import resource_dir
 from validation import marked
-from validation.numbers import made_with
+from validation.numbers import as_csv
 from validation.prediction.cells import NEAR, QUANTITIES, Cell, load, table, unexplained
 from validation.prediction.measure import FLENT, about, measure, middle, packets_per_s
+from validation.stamp import Made, made_of
 
 ROOT = Path(__file__).resolve().parents[2]
 # 256 in each ring, by the router's `ethtool -g`, and 256 more in the tap device before it.
@@ -46,32 +47,37 @@ def main() -> int:
         if args.only != "predict":
             measure(args.folder / "measured", args.repetitions)
         if args.only != "measure":
-            text = predict(args.folder)
+            text, fitted, made = predict(args.folder)
             print(text)
-            marked.replace(args.output / "router-models.md", "prediction", text)
+            page = args.output / "results" / "prediction.md"
+            marked.replace(page, "prediction", text, made)
+            page.with_suffix(".csv").write_text(as_csv(fitted))
     except (AqmError, ValueError) as error:
         print(f"prediction: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def predict(folder: Path) -> str:
-    """Fit a model to the cells for calibration, run all cells with it, and return the page's part.
-    Raises AqmError."""
+def predict(folder: Path) -> tuple[str, list[str], Made]:
+    """Fit a model to the cells for calibration, run all cells with it, and return the page's part,
+    the table of the fitted cells, and what they were made with. Raises AqmError."""
     measured = load(folder / "measured")
     points = [cell.point() for cell in measured.values() if cell.is_for_calibration]
     points.append(f"pps={middle(packets_per_s(folder / 'measured')):.0f}")
     said = calibrate(points)
+    print(said)
     model = model_of(said)
     runs = {name: in_lab(folder / name, router_model)
             for name, router_model in (("ideal", "ideal"), ("model", model))}
     if set(measured) != set(runs["model"]):
         raise ConfigError(f"{folder}: not the cells of batches/prediction.batch; measure them anew")
-    return "\n".join(lines(folder, measured, runs, points, said, model))
+    return ("\n".join(lines(folder, measured, runs, points, model)),
+            list(table(measured, runs["ideal"], runs["model"], calibration=True)),
+            made_of([run for cell in runs["model"].values() for run in cell.runs]))
 
 
 def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[str, Cell]],
-          points: list[str], said: str, model: str) -> Iterator[str]:
+          points: list[str], model: str) -> Iterator[str]:
     """Yield the page's part."""
     told, floods = about(folder / "measured"), packets_per_s(folder / "measured")
     each = max(len(cell.runs) for cell in measured.values())
@@ -83,30 +89,14 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
     yield ""
     yield f"    flent-aqm calibrate {' '.join(points)} --base {BASE} {' '.join(SEARCH)}"
     yield ""
-    yield "```"
-    yield said.strip()
-    yield "```"
-    yield ""
-    yield f"So the model is `{model}`. The cells that it was fitted to:"
-    yield ""
-    yield from table(measured, lab["ideal"], lab["model"], calibration=True)
-    yield ""
-    yield "And those that were predicted:"
+    yield f"chooses `{model}`, which predicts:"
     yield ""
     yield from table(measured, lab["ideal"], lab["model"], calibration=False)
     yield ""
     left = list(unexplained(measured, lab["model"]))
     count = len(measured) * len(QUANTITIES)
     yield (f"Of these {count} numbers {count - len(left)} are among those of the repetitions, or "
-           f"within {100 * NEAR:g} %. What the model leaves unexplained:"
-           + ("" if left else " nothing else."))
-    yield ""
-    yield from (f"- {one}" for one in left)
-    yield ""
-    runs = [run for cell in lab["model"].values() for run in cell.runs]
-    yield made_with(runs).replace("`make docs`", "`python -m validation.prediction`").replace(
-        f"{len(runs)} runs", f"{len(runs)} runs with the model, as many with `ideal`, and "
-        f"{sum(len(cell.runs) for cell in measured.values())} measured")
+           f"within {100 * NEAR:g} %.")
 
 
 def calibrate(points: list[str]) -> str:

@@ -88,7 +88,7 @@ def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mappin
     """Yield a row for each cell that was fitted, or for each that was predicted. A predicted
     round-trip time is the lab's, plus the difference between the idle router and the idle lab."""
     yield "| cell | | measured: median, least to greatest | ideal lab | model | error |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "|---|---|---|---|---|---|"
     for name, cell in measured.items():
         if cell.is_for_calibration != calibration:
             continue

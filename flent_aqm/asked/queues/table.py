@@ -3,7 +3,7 @@
 
 From a row follow the check of its parameters, what the kernel has to report, how each tc
 prints that, what a router needs, how plots show it. router_hooks/schemes/NAME.sh has the
-words for tc. docs/adding.md tells how to add one.
+words for tc. docs/extend.md tells how to add one.
 
 Defaults are those of Linux net/sched/sch_NAME.c, with a frame of 1514 bytes, but for those
 that router_hooks/defaults.sh gives. Colours are Okabe and Ito's, and for the rarer queues

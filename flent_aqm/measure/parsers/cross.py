@@ -24,7 +24,7 @@ STEP_S = 0.2
 @dataclass(frozen=True)
 class CrossTraffic:
     """One direction. rates: samples with t, val (Mbit/s) and dur; events: samples with t and
-    what a person notices, by the names in docs/data-format.md."""
+    what a person notices, by the names in docs/reference/data-format.md."""
 
     rates: list[Sample]
     events: list[Sample]

@@ -3,7 +3,7 @@
 
 Keys of the data sets: host, port, length (s; it ends then, or before by kill_after).
 Series: throughput, Mbit/s. Raw samples have 'val' and 'dur' (s), or what people notice:
-frame_ms and frame_lost, segment_mbps and stalled_ms, page_ms; see docs/data-format.md.
+frame_ms and frame_lost, segment_mbps and stalled_ms, page_ms; see docs/reference/data-format.md.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
         if worker is None or chromium is None:
             raise RunnerCheckError(
                 "LibreSpeed in a browser needs chromium, and a copy of librespeed/speedtest whose "
-                f"folder is in {environment.LIBRESPEED} (docs/optional-tools.md)")
+                f"folder is in {environment.LIBRESPEED} (docs/reference/tools.md)")
         address = normalise_host(self._address(), bracket_v6=True)
         return [sys.executable, "-P", "-m", f"{MODULE}.{BROWSER}", str(worker), str(chromium),
                 f"{'https' if self.tls else 'http'}://{address}:{self.port}"]

@@ -23,14 +23,14 @@ from flent_aqm.results.export.columns import (
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import Unavailable, values
 
-_COLUMNS = (
+COLUMNS = (
     Column("schema", WHOLE, (), "", "version of this table's format"),
     Column("file", TEXT, (), "", "path of the data file, as given"),
     *RUN_COLUMNS,
     Column(METADATA_COLUMN, TEXT, (), "", "the rest of the file's metadata, as JSON"),
     *METRIC_COLUMNS,
 )
-SCHEMA = schema_of(_COLUMNS)
+SCHEMA = schema_of(COLUMNS)
 # Under these keys, everything in the metadata has a column of its own.
 _TOLD = {column.path[0] for column in RUN_COLUMNS if len(column.path) == 1}
 

@@ -24,7 +24,7 @@ from flent_aqm.results.export.columns import (
     clean,
 )
 
-# The fields of docs/data-format.md, by unit.
+# The fields of docs/reference/data-format.md, by unit.
 _NUMBERS = {
     "s": ("t", "dur"),
     "of the series": ("val",),
@@ -43,7 +43,7 @@ _NUMBERS = {
                "cross_upload", "cross_download_wire", "cross_upload_wire"),
 }
 _FIELDS = (
-    *(Column(name, NUMBER, (name,), unit, "see docs/data-format.md")
+    *(Column(name, NUMBER, (name,), unit, "see docs/reference/data-format.md")
       for unit, names in _NUMBERS.items() for name in names),
     Column("seq", WHOLE, ("seq",), "", "number of the probe"),
     Column("lost", SWITCH, ("lost",), "", "whether the probe was lost"),
@@ -51,14 +51,15 @@ _FIELDS = (
     Column("lost_dir", TEXT, ("lost_dir",), "", "direction in which it was lost, as irtt names it"),
 )
 _KNOWN = {column.name for column in _FIELDS}
-SCHEMA = schema_of((
+COLUMNS = (
     Column("schema", WHOLE, (), "", "version of this table's format"),
     Column("file", TEXT, (), "",
            "path of the data file, as given; the same as in the table of runs"),
     Column("series", TEXT, (), "", "name of the series"),
     *_FIELDS,
     Column("more", TEXT, (), "", "other fields, as JSON"),
-))
+)
+SCHEMA = schema_of(COLUMNS)
 
 
 def sample_batch(data: DataFile) -> pyarrow.RecordBatch:

@@ -49,7 +49,7 @@ class Flow:
     the tool's receiver counts them; None where it doesn't tell. at_s, mbps, length_s:
     throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
     people notice, likewise. ndt7, speedtest: the tool's own words, see
-    docs/data-format.md; empty for other tools.
+    docs/reference/data-format.md; empty for other tools.
     """
 
     name: str

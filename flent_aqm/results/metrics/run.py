@@ -57,7 +57,7 @@ class Run:
     """A data file's content.
 
     test, title: Flent's NAME and TITLE. probes: latency series, the best first. flows:
-    what loads the link. aqm: the object AQM of docs/data-format.md, empty in files of
+    what loads the link. aqm: the object AQM of docs/reference/data-format.md, empty in files of
     other origin. settings: what runs are grouped by, name -> value.
     """
 

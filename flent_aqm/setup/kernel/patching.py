@@ -30,7 +30,7 @@ class Optional:
     needs: tuple[str, ...] = ()
 
 
-# docs/performance.md has figures.
+# docs/results/performance.md has figures.
 OPTIONAL = {
     "0005-cheaper-page-faults.patch": Optional("programs in the lab start more slowly"),
     "0006-1-stubs-end-with-their-kernel.patch": Optional(

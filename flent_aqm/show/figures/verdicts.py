@@ -54,7 +54,7 @@ VERDICTS = (
     ("glitches of 30 ms", "", "glitches_per_minute_30ms"),
     ("glitches of 100 ms", "", "glitches_per_minute_100ms"),
 )
-# What docs/metrics.md says of the estimates.
+# What docs/reference/metrics.md says of the estimates.
 RPM_CAVEAT = ("RPM: estimates of the run's own samples; live tests said half to two thirds of "
               "them, less where senders buffer")
 # A cell so many times worse than the best of its row is as dark as it gets.

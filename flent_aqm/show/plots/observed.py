@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What was seen beside the tools while a run went on: captured headers, the router's queues.
 
-Both are series of our own tests (docs/data-format.md), which hold several values a sample.
+Both are series of our own tests (docs/reference/data-format.md), several values a sample.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 # Key path in `metadata` -> why it is no part of a run's result. `*` stands for one key.
-# docs/reproducibility.md has the same table.
+# docs/repeatable-runs.md has the same table.
 LEFT_OUT: dict[str, str] = {
     "AQM.wall_s": "how long the host took",
     "AQM.finished_at": "the host's clock",

@@ -36,7 +36,7 @@ def test_cloudflare_times_downloads_whole_and_uploads_to_the_answer() -> None:
 
 
 def test_rpm_by_the_draft_and_by_goresponsiveness() -> None:
-    """Foreign 20 ms and self 200 ms: 1650 and 545, as docs/metrics.md works out."""
+    """Foreign 20 ms and self 200 ms: 1650 and 545, as docs/reference/metrics.md works out."""
     foreign = [Probe(0.0, 20.0, 20.0) for _ in range(40)]
     own = [Probe(0.0, 200.0) for _ in range(40)]
     assert rpm_of(foreign, own, Parameters()) == pytest.approx(1650)

@@ -146,7 +146,7 @@ def test_unknown_suffix_and_missing_folder_are_refused_in_one_line(
 
 
 def test_columns_are_all_in_the_documentation() -> None:
-    """docs/export.md names each column but the metrics, which docs/metrics.md has."""
-    text = (ROOT / "docs" / "export.md").read_text()
+    """On the page of data files; each metric is a column, too."""
+    text = (ROOT / "docs" / "reference" / "data-format.md").read_text()
     columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - set(METRICS)
     assert [name for name in sorted(columns) if f"`{name}`" not in text] == []

@@ -5,7 +5,7 @@
 
     python tests/recompute/recompute.py FILE.flent.gz [FILE.pcap]
 
-Prints JSON: "metrics", by the names of docs/metrics.md, null where that page gives a reason to
+Prints JSON: "metrics", by the names of docs/reference/metrics.md, null where there is a reason to
 have none; and with a capture "captured": what each flow carried, in Mbit/s, by the numbers of
 the acknowledgements that its receiver sent.
 

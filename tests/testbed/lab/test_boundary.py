@@ -204,7 +204,7 @@ def test_program_that_jumps_into_the_kernel_is_held_by_the_host(
     """System calls of the kernel's own code are the host's; where that has Landlock, it
     refuses them what hostfs would."""
     if landlock_version() < 2:
-        pytest.skip("the host's kernel lacks Landlock, which docs/virtual-lab.md says")
+        pytest.skip("the host's kernel lacks Landlock, which docs/lab.md says")
     program = tmp_path / "jump"
     subprocess.run(["gcc", "-O1", "-o", program, Path(__file__).with_name("guest_jump.c")],
                    check=True)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the numbers of a page in docs/ were measured with: a comment at each part that a program
+writes, and one line for the whole page that follows from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from flent_aqm.results.metrics.run import Run
+
+LINE = "*Measured with "
+# Part: versions; kernels; day; number of runs.
+_COMMENT = re.compile(r"^<!-- (?P<part>[\w ]+): (?P<versions>[\w., ]+); (?P<kernels>[^;]+); "
+                      r"(?P<date>\d{4}-\d\d-\d\d)(?:; (?P<runs>\d+))? -->$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Made:
+    """versions: of this package; kernels: release and hash; date: of the newest run, YYYY-MM-DD;
+    runs: how many, 0 where it doesn't matter."""
+
+    versions: tuple[str, ...]
+    kernels: tuple[str, ...]
+    date: str
+    runs: int = 0
+
+    def comment(self, part: str) -> str:
+        """Return the line that opens a part of a page."""
+        runs = f"; {self.runs}" if self.runs else ""
+        return (f"<!-- {part}: {', '.join(self.versions)}; {', '.join(self.kernels)}; "
+                f"{self.date}{runs} -->")
+
+
+def made_of(runs: Sequence[Run]) -> Made:
+    """Return what runs were made with."""
+    kernels = [kernel for run in runs if isinstance(kernel := run.aqm.get("kernel"), dict)]
+    return Made(
+        tuple(sorted({str(run.aqm.get("flent_aqm")) for run in runs})),
+        tuple(sorted({f"{one.get('version')} ({one.get('hash') or 'real time'})"
+                      for one in kernels})),
+        max(str(run.aqm.get("finished_at"))[:10] for run in runs), len(runs))
+
+
+def parts_of(page: str) -> dict[str, Made]:
+    """Return what each stamped part of a page was made with, by its name."""
+    return {found["part"]: Made(tuple(found["versions"].split(", ")),
+                                tuple(found["kernels"].split(", ")), found["date"],
+                                int(found["runs"] or 0))
+            for found in _COMMENT.finditer(page)}
+
+
+def line(parts: Iterable[Made]) -> str:
+    """Return the page's line: every version and kernel, the first and the last day, all runs."""
+    parts = list(parts)
+    versions, kernels = (", ".join(sorted({one for part in parts for one in getattr(part, name)}))
+                         for name in ("versions", "kernels"))
+    days = sorted({part.date for part in parts})
+    runs = sum(part.runs for part in parts)
+    when = " to ".join(dict.fromkeys((days[0], days[-1])))
+    return (f"{LINE}flent-aqm {versions} on Linux {kernels}, {when}"
+            + (f": {runs} runs.*" if runs else ".*"))
+
+
+def renewed(page: str) -> str:
+    """Return a page with its line written again. Raises ValueError if it doesn't have exactly one,
+    or no stamped part."""
+    lines = page.split("\n")
+    places = [place for place, text in enumerate(lines) if text.startswith(LINE)]
+    if len(places) != 1:
+        raise ValueError(f"{len(places)} lines begin with {LINE!r}, where one is expected")
+    lines[places[0]] = line(parts_of(page).values())
+    return "\n".join(lines)
