@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The worked examples of docs/extend.md do what the page says."""
+"""The worked examples of docs/extend.md, two files and their lines in the tables, do what the page
+says."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from flent_aqm.show.plots import all_plotters, catalogue
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "tests" / "golden" / "batches" / "quick" / "iperf3_upload-codel.flent.gz"
 PAGE = ROOT / "docs" / "extend.md"
+OWN_CODE = ROOT / "tests" / "own_code"
 
 
 def blocks() -> list[str]:
@@ -35,8 +37,8 @@ def executed(source: str, **names: Any) -> Any:
 @pytest.fixture
 def example() -> tuple[Any, Any]:
     """The metric's file, and its line in the table."""
-    file = executed(blocks()[0])
-    return file, executed(blocks()[1], Metric=table.Metric, LOWER=table.LOWER,
+    file = executed((OWN_CODE / "late.py").read_text("utf-8"))
+    return file, executed(blocks()[0], Metric=table.Metric, LOWER=table.LOWER,
                           late_pct=file.late_pct).late
 
 
@@ -54,10 +56,11 @@ def test_metric_of_the_page_counts_late_and_lost_probes(example: tuple[Any, Any]
 @pytest.fixture
 def plot(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plot's file, with its lines in both tables."""
-    plotter = executed(blocks()[2], __name__="flent_aqm.show.plots.losses").AqmLossesPlotter
+    plotter = executed((OWN_CODE / "losses.py").read_text("utf-8"),
+                       __name__="flent_aqm.show.plots.losses").AqmLossesPlotter
     monkeypatch.setitem(all_plotters.PLOTTERS, "aqm_losses", plotter)
     monkeypatch.setattr(catalogue, "LATENCY",
-                        {**catalogue.LATENCY, **executed(blocks()[3]).losses})
+                        {**catalogue.LATENCY, **executed(blocks()[1]).losses})
 
 
 @pytest.mark.usefixtures("plot")
