@@ -82,6 +82,8 @@ function faint(hex, share) {
 const narrow = () => window.innerWidth < 640;
 const touched = window.matchMedia("(pointer: coarse)").matches;
 const CONFIG = {responsive: true, displaylogo: false,
+  // The only unit that a format can have; a suffix stands at decades alone.
+  locale: "en", locales: {en: {format: {currency: ["", "\u00a0ms"]}}},
   modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]]};
 
 function layout(ways, x, y) {
@@ -110,13 +112,18 @@ function layout(ways, x, y) {
   });
   return made;
 }
-// A logarithmic axis; with less than two decades to show, numbers between them too.
-function log(traces, key, place) {
+// A logarithmic axis of latencies. Without a format, Plotly prints bare digits of what lies between
+// decades: 2 for 20 ms. By how many numbers it may have, it chooses even steps, all of 1 to 9, 1, 2
+// and 5, or decades alone: so many give even steps in less than a decade, and then 1, 2 and 5 up to
+// two decades.
+function latencies(traces, key, place) {
   const values = traces.filter((trace) => place === undefined || trace.yaxis === axisName(place))
     .flatMap((trace) => [trace[key], trace.lowerfence, trace.upperfence])
     .flat().filter((value) => typeof value === "number" && value > 0);
   const decades = Math.log10(Math.max(...values) / Math.min(...values));
-  return {type: "log", dtick: decades < 0.8 ? "D1" : decades < 2 ? "D2" : 1,
+  return {type: "log", tickformat: "$,~r",
+    nticks: decades < 0.9 ? 0 : decades < 1.4 ? 3 : decades < 2.2 ? 4
+      : Math.min(Math.ceil(1.1 * decades), Math.floor(decades / 0.71)),
     minor: {showgrid: false}};
 }
 function draw(id, traces, made) {
@@ -212,7 +219,7 @@ function plotLatency() {
     }
   });
   draw("plot-latency", traces, layout(ways, categories(), (way) => ({
-    ...log(traces, "y", ways.indexOf(way)), title: {text: `RTT in ${way}, ms`}})));
+    ...latencies(traces, "y", ways.indexOf(way)), title: {text: `RTT in ${way}`}})));
 }
 
 function plotTails() {
@@ -232,7 +239,7 @@ function plotTails() {
         hovertemplate: "%{x:.4g} ms: %{y:.3~%}"});
     }
   });
-  draw("plot-tails", traces, layout(ways, {...log(traces, "x"), title: {text: "RTT, ms"}}, (way) => ({
+  draw("plot-tails", traces, layout(ways, {...latencies(traces, "x"), title: {text: "RTT"}}, (way) => ({
     ...(tail ? {type: "log", dtick: 1, minor: {showgrid: false}, tickformat: "~%"}
       : {range: [0, 1.02], tickformat: ".0%"}),
     title: {text: tail ? `${way}: took longer` : `${way}: back by then`}})));
@@ -288,8 +295,8 @@ function plotTime() {
   const rtt = what !== "over_time";
   draw("plot-time", traces, layout(ways, {rangemode: "tozero",
     title: {text: "s since the transfer's start"}},
-    (way) => rtt ? {...log(traces, "y", ways.indexOf(way)),
-      title: {text: `RTT in ${way}, ms`}}
+    (way) => rtt ? {...latencies(traces, "y", ways.indexOf(way)),
+      title: {text: `RTT in ${way}`}}
       : {rangemode: "tozero", title: {text: `${way}, Mbit/s`}}));
 }
 
