@@ -28,6 +28,7 @@ from flent_aqm.sweep.interrupts import Interrupts
 from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
+from flent_aqm.sweep.resumed import set_aside_damaged
 from flent_aqm.sweep.run_cell import FinishedRun, keep, run_cell
 from flent_aqm.testbed.package_copy import package_hash
 from flent_aqm.testbed.place import kill_all
@@ -127,6 +128,8 @@ class Sweep:
                 cell for cell in cells if cell.scenario.testbed == name)
         preflight.check(cells)
         remove_abandoned(sorted({cell.folder for cell in cells}))
+        if resume:
+            warnings += set_aside_damaged(self.planned)
         there = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()
         self._progress = SweepProgress(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.results import status
+from flent_aqm.results.data_file import read_data_file
 
 pytestmark = pytest.mark.lab
 
@@ -67,6 +68,23 @@ def test_resume_runs_what_is_missing_and_counts_all(bench: Any) -> None:
     assert bench.files() == [kept, lost]
     assert kept.stat().st_mtime_ns == before
     assert "2 runs in the virtual lab, 1 of them there already" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"no gzip", None])
+def test_resume_repeats_a_run_whose_file_is_damaged(bench: Any, content: bytes | None) -> None:
+    """Empty, of something else, or cut off: it is named and kept under another name."""
+    bench.batch(SHORT + "for_aqm = no_aqm, codel")
+    assert bench.flent().returncode == 0
+    good, bad = bench.files()
+    whole = bad.read_bytes()
+    bad.write_bytes(whole[:len(whole) // 2] if content is None else content)
+    done = bench.flent("--batch-resume", "results")
+    assert done.returncode == 0, done.stderr
+    assert f"{bad.name}: damaged" in " ".join(done.stderr.split())
+    assert "2 runs in the virtual lab, 1 of them there already" in done.stderr
+    assert bench.files() == [good, bad]
+    assert read_data_file(bad).raw_values
+    assert bad.with_name(f"{bad.name}.damaged").is_file()
 
 
 def test_dry_run_boots_nothing(bench: Any) -> None:
