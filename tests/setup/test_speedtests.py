@@ -5,7 +5,6 @@ in tests, so scripts stand for their clients here; what they leave behind is as 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -106,15 +105,6 @@ def test_unknown_name_is_refused_with_the_nearest() -> None:
     """Before anything is fetched."""
     with pytest.raises(ConfigError, match=r"unknown name 'nutcp'; .*did you mean 'nuttcp'"):
         check_names(["nutcp"])
-
-
-def test_page_has_what_the_table_has() -> None:
-    """Each with its licence and version."""
-    page = (PACKAGE.parent / "docs" / "optional-tools.md").read_text()
-    rows = [tuple(cell.strip(" `") for cell in row.strip("|\n").split("|"))
-            for row in re.findall(r"^\| [a-z].*\|$", page, re.M)]
-    assert rows[1:] == [(name, one.maker, one.source, one.package, one.version, one.licence)
-                        for name, one in OPTIONAL.items()]
 
 
 def test_set_up_of_the_readme_fetches_none() -> None:

@@ -35,11 +35,12 @@ def _names(key: str, about: KeyHelp) -> str:
 
 
 def _default(key: str, about: KeyHelp) -> str:
+    """Return a default; nothing for none."""
     if about.default:
-        return about.default
+        return "" if about.default == "none" else about.default
     value = _DEFAULTS[key]
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, (int, float)):
         return f"{value:g}"
-    return f"`{value}`" if value else "none"
+    return f"`{value}`" if value else ""

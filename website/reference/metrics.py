@@ -17,6 +17,8 @@ _WAYS = "download|upload|bidirectional"
 _STATISTICS = "min|median|mean|p90|p95|p99_9|p99|max"
 # The numbers of these are on the page of tools.
 _OF_CLIENTS = tuple(f"{client.prefix}_" for client in CLIENTS.values())
+# Of everybody's, or of this project.
+_NO_SOURCE = ("common practice", "own definition")
 _OWN_NAMES = re.compile(r"ookla_style_(iqm|low|high|jitter)_")
 
 
@@ -26,7 +28,8 @@ def metrics() -> Iterator[str]:
               if not one.name.startswith(_OF_CLIENTS) or _OWN_NAMES.match(one.name)]
     groups = collect(chosen, lambda one: (_pattern(one.name), one.unit, one.source))
     yield from table(("name", "unit", "what", "source"), (
-        (f"`{pattern}`" + _members(pattern, group), unit, _common(pattern, group), source)
+        (f"`{pattern}`" + _members(pattern, group), unit, _common(pattern, group),
+         "" if source in _NO_SOURCE else source)
         for (pattern, unit, source), group in groups.items()))
 
 

@@ -26,7 +26,7 @@ def queues() -> Iterator[str]:
         ("`aqm`", "qdisc", "parameters, `aqm_NAME`, with defaults", "needs", "OpenWrt"), (
             (f"`{name}`", queue.kind,
              ", ".join(_parameter(one, about) for one, about in queue.parameters.items()),
-             _needs(name), OPENWRT.get(name, "no package"))
+             _needs(name), OPENWRT.get(name, ""))
             for name, queue in QUEUES.items()))
 
 
@@ -49,4 +49,4 @@ def _needs(name: str) -> str:
     said = re.search(r"scheme_requires\(\) \{\s+printf '%s\\n' '([^']+)'", text)
     assert said, name
     found = re.findall(r"Linux [\d.]+|CONFIG_\w+|iproute2 [\d.]+", said[1])
-    return ", ".join(one.removeprefix("CONFIG_") for one in found) or "any kernel"
+    return ", ".join(one.removeprefix("CONFIG_") for one in found)
