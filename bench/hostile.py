@@ -66,9 +66,9 @@ def _demo(file: Path, out: Path) -> int:
     return _cli("demo-picture", str(folder), "-o", "OUT/x.png")(file, out)
 
 
-def _browse(file: Path, out: Path) -> int:
+def _follow(file: Path, out: Path) -> int:
     """The page, its data and its state, of a folder with the file in it."""
-    from flent_aqm.show.browse.follow import Follower
+    from flent_aqm.show.report.follow import Follower
 
     folder = out / "folder"
     folder.mkdir()
@@ -124,7 +124,7 @@ COMMANDS: dict[str, Do] = {
     "samples": _cli("export", "--samples", "-o", "OUT/x.parquet", "--", "FILE"),
     "share": _cli("share", "-o", "OUT/shared", "--", "FILE"),
     "figures": _cli("figures", "--test", "iperf3_download", "-o", "OUT/figures", "--", "FILE"),
-    "replay": _replay, "demo-picture": _demo, "browse": _browse,
+    "replay": _replay, "demo-picture": _demo, "report-follow": _follow,
     "flent-summary": _flent("-f", "summary", "--", "FILE"),
     "flent-metadata": _flent("-f", "metadata", "-o", "OUT/x", "--", "FILE"),
     "flent-csv": _flent("-f", "csv", "-o", "OUT/x", "--", "FILE"),
@@ -139,7 +139,7 @@ IMPORTS: dict[str, tuple[str, ...]] = {
     "share": ("flent_aqm.commands.share",), "figures": ("flent_aqm.show.figures.verdicts",),
     "replay": ("flent_aqm.commands.replay",),
     "demo-picture": ("flent_aqm.commands.demo_picture", "matplotlib.figure"),
-    "browse": ("flent_aqm.show.browse.follow", "flent_aqm.show.browse.server"),
+    "report-follow": ("flent_aqm.show.report.follow", "flent_aqm.show.report.server"),
     "flent": ("flent.batch", "flent.plotters", "matplotlib.figure", "numpy",
               "matplotlib.backends.backend_agg"),
     "flent-gui": ("flent.gui", "flent.batch", "flent.plotters", "matplotlib.figure", "numpy",

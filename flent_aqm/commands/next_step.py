@@ -35,7 +35,7 @@ def next_step(here: Path) -> str:
     if sweep is not None and done + len(sweep.failed) < sweep.planned:
         return (f"{told}, of {sweep.planned:,} planned. Next, follow the sweep; if it was "
                 f"interrupted, start it again with --batch-resume {plain(name)}:\n"
-                f"  flent-aqm browse {plain(name)}")
+                f"  flent-aqm report --follow {plain(name)}")
     return (f"{told}. Next, write them as a report, or open them in a window:\n"
             f"  flent-aqm report {plain(name)} -o report.html\n"
             f"  flent-gui {plain(name)}/*.flent.gz")

@@ -21,6 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "results/)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
                         help="page to write (default: report.html in the newest folder)")
+    parser.add_argument("--follow", action="store_true",
+                        help="serve the page on this machine, and show runs of a sweep as they "
+                             "finish; RESULTS are folders")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
+                        help="with --follow: address to listen on (default: 127.0.0.1, for this "
+                             "machine alone)")
+    parser.add_argument("--port", type=int, default=8642, metavar="N",
+                        help="with --follow: port to listen on, 0 for any free one (default: "
+                             "8642)")
     parser.add_argument("--title", help="heading of the page (default: names of the folders)")
     add_jobs(parser)
 
@@ -35,6 +44,8 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.report.read import read, require
 
     results = args.results or [newest()]
+    if args.follow:
+        return _follow(args, results)
     output = args.output or (newest() / "report.html" if not args.results else None)
     if output is None:
         raise ConfigError("-o FILE is missing; name the page to write, such as -o report.html")
@@ -63,6 +74,19 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"{output}: can't be written: {error.strerror or error}") from None
     print(f"{counted(len(rows), 'run')} in {output} ({len(page.encode()) / 1e6:.1f} MB)"
           + (f"; damaged and left out: {len(damaged)}" if damaged else ""))
+    return 0
+
+
+def _follow(args: argparse.Namespace, results: list[Path]) -> int:
+    from flent_aqm.show.report.follow import Follower
+    from flent_aqm.show.report.server import serve
+
+    if args.output:
+        raise ConfigError(f"-o {args.output}: a page that follows a sweep is served, not written; "
+                          "leave out --follow or -o")
+    if not 0 <= args.port <= 65535:
+        raise ConfigError(f"--port {args.port}: expected 0 to 65535")
+    serve(Follower(results, args.title or title_of(results), args.jobs), args.host, args.port)
     return 0
 
 

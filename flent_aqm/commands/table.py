@@ -30,9 +30,6 @@ COMMANDS = {
     "bisect": Command(
         "flent_aqm.commands.bisect", "find the commit or patch of a kernel that made runs worse",
         "flent-aqm bisect --source ~/linux --good v7.2 --bad v7.3 batches/gate.batch"),
-    "browse": Command(
-        "flent_aqm.commands.browse", "serve the report as a local page that follows a sweep",
-        "flent-aqm browse results/quick-2026-01-31T120000"),
     "calibrate": Command(
         "flent_aqm.commands.calibrate", "fit a router model to measurements of a real router",
         "flent-aqm calibrate 800=676 1000=572"),
@@ -63,7 +60,8 @@ COMMANDS = {
         "flent_aqm.commands.replay", "repeat the run of a data file and compare",
         "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
     "report": Command(
-        "flent_aqm.commands.report", "write one page about data files, to look at, print and send",
+        "flent_aqm.commands.report", "write one page about data files, or serve one that follows a "
+                                     "sweep",
         "flent-aqm report results/ -o report.html"),
     "restore": Command(
         "flent_aqm.commands.restore", "restore a router that an aborted sweep has left changed",

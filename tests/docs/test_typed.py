@@ -59,7 +59,7 @@ _ELSEWHERE = (
     (r"flent-aqm lab .*librespeed", "testbed/lab/test_speedtests.py", "librespeed"),
     (r"flent-aqm lab .*ndt7-client", "measure/ndt7/test_crate_client.py", "ndt7-client"),
     (r"flent-aqm figures results/paper", "show/plots/test_figures.py", '["figures", '),
-    (r"flent-aqm browse ", "show/browse/test_browse.py", "browse"),
+    (r"flent-aqm report --follow ", "show/report/test_follow.py", "--follow"),
     (r"flent-aqm verdict ", "results/verdict/test_verdict.py", '"verdict"'),
     (r"flent-aqm replay ", "sweep/replay/test_replay.py", '"replay"'),
     (r"flent-aqm archive ", "sweep/replay/test_archive.py", '"archive"'),

@@ -68,10 +68,10 @@ for name in sys.argv[1:]:
     else:
         print("read")
 """
-BROWSE = """
+FOLLOW = """
 import json, sys
 from pathlib import Path
-from flent_aqm.show.browse.follow import Follower
+from flent_aqm.show.report.follow import Follower
 follower = Follower([Path(sys.argv[1])], "title", 1)
 follower.look()
 assert follower.state() and follower.page()
@@ -187,9 +187,9 @@ def test_command_goes_on_behind_each(
         assert "skipped: " in ended.err or "left out: " in ended.err
 
 
-def test_browse_serves_what_opens(folder: Path, run: Run) -> None:
+def test_followed_page_serves_what_opens(folder: Path, run: Run) -> None:
     """Page, data and state of all files at once."""
-    ended = run("-c", BROWSE, folder)
+    ended = run("-c", FOLLOW, folder)
     assert int(ended.out) > 50
 
 

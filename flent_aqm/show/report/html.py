@@ -23,7 +23,7 @@ from flent_aqm.show.report.model import Report
 
 
 def render(report: Report, *, follow: int | None = None) -> str:
-    """Return the page; follow: version of its data, for `flent-aqm browse`, which asks for more."""
+    """Return the page; follow: version of its data, for `report --follow`, which asks for more."""
     environment = _environment()
     scripts = [_plotly(), Markup(_source("report.js"))]
     if follow is not None:

@@ -584,7 +584,7 @@ window.addEventListener("beforeprint", () => print(true));
 window.addEventListener("afterprint", () => print(false));
 prefers.addEventListener("change", render);
 
-// For `flent-aqm browse`: new runs, the same choices.
+// For `flent-aqm report --follow`: new runs, the same choices.
 window.report = {
   update(fresh) {
     data = fresh;

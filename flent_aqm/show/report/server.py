@@ -22,7 +22,7 @@ from io import BufferedIOBase
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.show.browse.follow import Follower
+from flent_aqm.show.report.follow import Follower
 
 _HEADERS = {
     "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
@@ -38,6 +38,33 @@ _LONGEST_S = 300.0
 MOST_CLIENTS = 32
 _MOST_HEAD_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 18
+
+
+# A sweep's files come every few seconds.
+LOOK_EVERY_S = 2.0
+
+
+def serve(follower: Follower, host: str, port: int) -> None:
+    """Serve a page until ^C, and look for new files meanwhile. Raises ConfigError."""
+    server = Server(follower, host, port)
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.is_set():
+            follower.look()
+            ended.wait(LOOK_EVERY_S)
+
+    try:
+        print(f"serving the results at {server.address}; press ^C to end", flush=True)
+        if not server.address.startswith(("http://127.", "http://localhost", "http://[::1]")):
+            print("warning: anybody who can reach this address can see them", file=sys.stderr)
+        threading.Thread(target=look, daemon=True).start()
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        ended.set()
+        server.server_close()
 
 
 class Server(ThreadingHTTPServer):

@@ -22,19 +22,18 @@ from typing import Any
 import pytest
 
 from flent_aqm.results import status
-from flent_aqm.show.browse import follow
-from flent_aqm.show.report import model, odd
+from flent_aqm.show.report import follow, model, odd
 
-from ..report.conftest import Browser, browser, write_run
+from .conftest import Browser, browser, write_run
 
 __all__ = ["browser"]
 
 
 @contextmanager
 def browsing(*arguments: object) -> Iterator[int]:
-    """`flent-aqm browse` on a free port, which is what this gives."""
+    """`flent-aqm report --follow` on a free port, which is what this gives."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "flent_aqm.cli", "browse", "--port", "0", "--jobs", "1",
+        [sys.executable, "-m", "flent_aqm.cli", "report", "--follow", "--port", "0", "--jobs", "1",
          *map(str, arguments)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -197,8 +196,9 @@ def test_faults_are_said_in_one_line(tmp_path: Path) -> None:
         for words in ([str(tmp_path / "no")], [str(tmp_path), "--port",
                       str(taken.getsockname()[1])], [str(tmp_path), "--host", "192.0.2.1"],
                       [str(tmp_path), "--port", "70000"]):
-            ended = subprocess.run([sys.executable, "-m", "flent_aqm.cli", "browse", *words],
-                                   capture_output=True, text=True, check=False, timeout=60)
+            ended = subprocess.run(
+                [sys.executable, "-m", "flent_aqm.cli", "report", "--follow", *words],
+                capture_output=True, text=True, check=False, timeout=60)
             assert ended.returncode == 1
             assert len(ended.stderr.splitlines()) == 1
 
@@ -394,7 +394,7 @@ def test_request_without_end_is_refused(served: tuple[int, Path]) -> None:
 def test_browser_that_leaves_is_no_news(tmp_path: Path) -> None:
     """A reset connection prints nothing on the terminal."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "flent_aqm.cli", "browse", "--port", "0", str(tmp_path)],
+        [sys.executable, "-m", "flent_aqm.cli", "report", "--follow", "--port", "0", str(tmp_path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     found = re.search(r":(\d+)/", process.stdout.readline())
