@@ -14,15 +14,18 @@ from functools import wraps
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.bridge import layout
+from flent_aqm.bridge.exit_status import reported
 from flent_aqm.bridge.tables import extend_lookup
-from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, inches
+from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, drop_untouched, inches
 
 
 def patch(module: Any) -> None:
     """Patch flent.plotters."""
     extend_lookup(module, "get_plotter", "plotter")
     _patch_options(module)
+    _patch_names(module)
     layout.patch(module)
     stock = module.TimeseriesPlotter.init
 
@@ -35,6 +38,25 @@ def patch(module: Any) -> None:
                 other.set_subplotspec(first.get_subplotspec())
 
     module.TimeseriesPlotter.init = init
+
+
+def _patch_names(module: Any) -> None:
+    """End with 1 for a plot that the file's test doesn't have: Flent ends with 0 and leaves an
+    empty picture."""
+    stock = module.get_plotconfig
+
+    @wraps(stock)
+    def get_plotconfig(settings: Any, plot: str | None = None) -> Any:
+        name = plot or settings.PLOT
+        if name not in settings.PLOTS and not settings.GUI:
+            drop_untouched(settings.OUTPUT)
+            with reported():
+                raise ConfigError(f"the test {settings.NAME} has no plot {name!r}"
+                                  f"{did_you_mean(str(name), settings.PLOTS)}; "
+                                  "--list-plots lists all")
+        return stock(settings, plot)
+
+    module.get_plotconfig = get_plotconfig
 
 
 GROUP_BY_HELP = (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy
@@ -18,13 +17,14 @@ import numpy
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.flent_plotting import Plotter
 from flent_aqm.base.words import counted
+from flent_aqm.results.combined import description_of
 from flent_aqm.results.grouping import check_known, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.raw_samples import data_file_of, packed_of
 from flent_aqm.show.grouping import Group, along_with, by_run, factors, groups, pooled_over
 from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
-from flent_aqm.show.plots.paper import letters, write_caption
+from flent_aqm.show.plots.paper import drop_untouched, letters, write_caption
 
 Some = TypeVar("Some")
 
@@ -40,6 +40,7 @@ class ChartPlotter(Plotter):
     metric: str | None
     caption_apart: bool
     metadata: Any
+    description: str
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -57,6 +58,11 @@ class ChartPlotter(Plotter):
         that is one line and exit status 2, and no picture.
         """
         raise NotImplementedError
+
+    def settle(self) -> str:
+        """Fit what is drawn to its room, when all that is around it is there; give what is to be
+        said of that below the plot."""
+        return ""
 
     # Below: what subclasses use.
 
@@ -145,6 +151,7 @@ class ChartPlotter(Plotter):
              connect_interactive: bool = True) -> None:
         if self.metadata is None:
             self.metadata = results[0].meta()
+        self.description = description_of(results, self.description)
         usable, faults = [], []
         for result in results:
             try:
@@ -189,11 +196,10 @@ class ChartPlotter(Plotter):
             self._annotate_plot(skip_title=len(results) > 1)
             if not self._make_legend() and self.title:
                 self.figure.suptitle(self.title, fontsize="medium", x=0.02, ha="left")
-            if self.caption_apart and self.output != "-":
-                write_caption(self.output, [self.heading or self.config.get("description", ""),
-                                            *self.notes])
-            else:
-                caption(self.figure, self.notes)
+            self._caption()
+            if more := self.settle():
+                self.note(more)
+                self._caption()
         if self.output != "-":
             try:
                 if pyplot.get_backend() == "pdf":
@@ -207,6 +213,13 @@ class ChartPlotter(Plotter):
             pyplot.show()
 
     # Below: ours.
+
+    def _caption(self) -> None:
+        if self.caption_apart and self.output != "-":
+            write_caption(self.output, [self.heading or self.config.get("description", ""),
+                                        *self.notes])
+        else:
+            caption(self.figure, self.notes)
 
     def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
         lines = []
@@ -284,12 +297,9 @@ class ChartPlotter(Plotter):
 
 
 def _refuse(mistake: ConfigError, output: str) -> int:
-    """Say it in one line; gives the exit status. Flent itself would end with 0. The empty file
-    goes with which it tried whether it can write there."""
+    """Say it in one line; gives the exit status. Flent itself would end with 0."""
     print(f"flent-aqm: {mistake}", file=sys.stderr)
-    picture = Path(output)
-    if picture.is_file() and not picture.stat().st_size:
-        picture.unlink()
+    drop_untouched(output)
     return 2
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_plotting import COLOURS
-from flent_aqm.results.combined import members_of
+from flent_aqm.results.combined import description_of, members_of
 from flent_aqm.show.grouping import factors, label_of, looks_of_files, looks_within
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.chart import run_of
@@ -28,11 +28,13 @@ class QueueColours:
     """Mixin, before one of Flent's plotters. Colours that the user asks for win."""
 
     colours: Sequence[str]
+    description: str
     config: dict[str, Any]
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
         """Draw result sets; called by Flent, for combined plots with what it combined."""
+        self.description = description_of(results, self.description)
         if len(results) > 1:
             call_by_settings([members_of(result) for result in results], results)
         if list(self.colours) == list(COLOURS):

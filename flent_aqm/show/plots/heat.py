@@ -23,6 +23,7 @@ from flent_aqm.show.grouping import (
 from flent_aqm.show.looks import DASH, MISSING, NUMBERS_MAP, QUIET
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.compare import MOST_PLACES, axis_label, short_labels
+from flent_aqm.show.plots.paper import is_height_open
 
 DEFAULT_METRIC = "latency_loaded_p99_ms"
 # Beyond this spread, a linear scale of colours would show the highest cell only.
@@ -31,6 +32,8 @@ LOG_FROM = 20
 
 class AqmHeatPlotter(ChartPlotter):
     """Each cell has the median of its runs; --metric names another metric."""
+
+    _cells: tuple[int, int] | None = None
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         name = self.metric or self.config.get("metric", DEFAULT_METRIC)
@@ -52,12 +55,23 @@ class AqmHeatPlotter(ChartPlotter):
         axis.set_xticks(range(len(columns)), short_labels(along, columns))
         axis.set_yticks(range(len(rows)), [word(down, value) for value in rows])
         axis.set_xlabel(axis_label(along))
+        turned = turn_labels(axis, len(columns))
+        if turned and self._given is None and is_height_open(self.fig_width, self.fig_height):
+            # Room for the labels, so that cells keep theirs.
+            self.figure.set_figheight(self.figure.get_figheight() + 0.3 * self.fig_width)
         self.note_pooled(runs, (*along, down))
         if numpy.isinf(table).any():
             self.note(f"{LOST}: that percentile is a lost probe, slower than any")
         if reasons:
             self.note(f"{len(reasons)} runs without: {reasons[0]}")
         self.note(about(runs))
+        self._cells = table.shape
+
+    def settle(self) -> str:
+        if not self._cells or fit(self.axes[0], self._cells):
+            return ""
+        return ("cells have no room for their numbers: the colours tell them, and flent-aqm "
+                "score --by")
 
 
 def medians(
@@ -107,3 +121,56 @@ def draw_heat(axis: Any, table: Any, metric: Metric) -> Any:
             axis.text(column, row, DASH, ha="center", va="center", color=QUIET)
     axis.grid(visible=False)
     return image
+
+
+# From what is read best to what is read at all.
+_SIZES = ("small", "x-small", "xx-small")
+# Of a cell's width or height; the rest keeps neighbours apart.
+_FILLED = 0.92
+
+
+def turn_labels(axis: Any, across: int) -> bool:
+    """Turn the labels below places that are too narrow for them; return whether that was done."""
+    axis.figure.draw_without_rendering()  # which lays it out
+    labels = labels_of(axis.xaxis)
+    if _widest(labels) <= _FILLED * axis.bbox.width / across:
+        return False
+    axis.set_xticks(range(across), [label.get_text().replace("\n", ", ") for label in labels],
+                    rotation=90, fontsize="small" if across < 16 else "x-small")
+    return True
+
+
+def fit(axis: Any, shape: tuple[int, int]) -> bool:
+    """Make numbers as small as cells need, and turn them where that helps; likewise the labels of
+    rows. Return whether the numbers have room; they are removed if not. shape: rows, columns."""
+    down, across = shape
+    figure = axis.figure
+    for size in _SIZES:
+        figure.draw_without_rendering()
+        if _highest(labels_of(axis.yaxis)) <= axis.bbox.height / down:
+            break
+        axis.tick_params(axis="y", labelsize=size)
+    for turned in (0, 90):
+        for size in _SIZES:
+            for text in axis.texts:
+                text.set(fontsize=size, rotation=0 if text.get_text() == DASH else turned)
+            figure.draw_without_rendering()
+            if (_widest(axis.texts) <= _FILLED * axis.bbox.width / across
+                    and _highest(axis.texts) <= _FILLED * axis.bbox.height / down):
+                return True
+    for text in list(axis.texts):
+        text.remove()
+    return False
+
+
+def labels_of(part: Any) -> list[Any]:
+    """Return the labels of an axis' places."""
+    return [label for label in part.get_ticklabels() if label.get_text()]
+
+
+def _widest(texts: Sequence[Any]) -> float:
+    return max((text.get_window_extent().width for text in texts), default=0.0)
+
+
+def _highest(texts: Sequence[Any]) -> float:
+    return max((text.get_window_extent().height for text in texts), default=0.0)

@@ -66,11 +66,11 @@ class AqmInstantPlotter(ChartPlotter):
                 sign = "" if len(run.speed_test) == 1 else f", {way}"
                 for name, counts, colour in (("drops", queue.drops, DROPS),
                                              ("marks", queue.marks, MARKS)):
-                    if counts.any():
-                        self.handles.append(axis.fill_between(
-                            queue.at_s - begin_s, counts, step="pre", facecolor=colour,
-                            hatch="" if way == "upload" else "////", label=f"{name}{sign}",
-                            edgecolor="none" if way == "upload" else "white"))
+                    there = counts > 0
+                    if there.any():
+                        self.handles.append(_stems(
+                            axis, queue.at_s[there] - begin_s, counts[there], colour, way,
+                            f"{name}{sign}"))
             axis.set_ylabel("packets\nin 0.1 s")
             if not axis.has_data():
                 axis.text(0.5, 0.5, "the router dropped and marked nothing", ha="center",
@@ -106,3 +106,12 @@ class AqmInstantPlotter(ChartPlotter):
     def _has_tool(self) -> bool:
         return any(one.get_label() == "the tool's own" for one in self.handles)
 
+
+def _stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, way: str, label: str) -> Any:
+    """Draw a line with a mark on it for each step that has some, so that one alone is seen; give
+    the marks. Download's are hollow."""
+    axis.vlines(at_s, 0, counts, color=colour, linewidth=0.9, label=f"_{label}")
+    marks, = axis.plot(at_s, counts, linestyle="none", color=colour, markersize=3.5,
+                       marker="^" if way == "upload" else "v", label=label, markeredgewidth=0.8,
+                       markerfacecolor=colour if way == "upload" else "none")
+    return marks

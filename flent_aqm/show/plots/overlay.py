@@ -64,6 +64,11 @@ class AqmOverlayPlotter(ChartPlotter):
         else:
             from_zero([axis])
             axis.set_ylabel("throughput in 0.1 s (Mbit/s)")
+            if added := [run for run in drawn if len(ways_of(run)) > 1]:
+                axis.set_ylabel("down + up in 0.1 s (Mbit/s)")
+                self.note("download and upload added up"
+                          + (f" in {len(added)} of {len(drawn)} runs"
+                             if len(added) < len(drawn) else ""))
         self.note(about(drawn))
         if reasons:
             self.note(f"{len(reasons)} runs without: {reasons[0]}")
@@ -79,6 +84,11 @@ def slowest(run: Run) -> tuple[Numbers, Numbers]:
         raise NotAvailable("none of the probes came back")
     steps, first = numpy.unique((at_s / STEP_S).astype(int), return_index=True)
     return steps * STEP_S, numpy.maximum.reduceat(probe.rtt_ms[answered], first)
+
+
+def ways_of(run: Run) -> set[str]:
+    """Return the directions that a run's test loads."""
+    return {flow.direction for flow in run.speed_test if flow.direction}
 
 
 def payload(run: Run, seen: Captured | None) -> tuple[Numbers, Numbers]:

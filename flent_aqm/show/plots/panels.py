@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from flent_aqm.base.flent_plotting import MetaPlotter
+from flent_aqm.results.combined import description_of
 from flent_aqm.show.plots.paper import is_height_open
 
 # Of a panel's height, by the picture's width.
@@ -15,6 +17,8 @@ WORDS_INCHES = 0.9
 
 class AqmMetaPlotter(MetaPlotter):
     """Flent's `meta`; taller than other plots, unless the user says how tall."""
+
+    description: str
 
     def init(self, config: Any = None) -> None:
         """Make the panels; called by Flent."""
@@ -26,3 +30,8 @@ class AqmMetaPlotter(MetaPlotter):
         for axis in axes[:-1]:
             axis.tick_params(axis="x", labelbottom=False)
         self.figure.align_ylabels(axes)
+
+    def plot(self, results: Sequence[Any]) -> None:
+        """Draw result sets into the panels; called by Flent."""
+        self.description = description_of(results, self.description)
+        super().plot(results)

@@ -55,6 +55,14 @@ def letters(width_inches: float) -> dict[Any, Any]:
     return _FONTS | (_COLUMN if width_inches < PAPER_INCHES else {})
 
 
+def drop_untouched(picture: str) -> None:
+    """Remove the empty file with which Flent tried whether it can write where a picture would
+    be."""
+    path = Path(picture)
+    if path.is_file() and not path.stat().st_size:
+        path.unlink()
+
+
 def write_caption(picture: str | Path, lines: Iterable[str]) -> Path:
     """Write what would stand over and below a picture beside it, in NAME.txt. Raises OSError."""
     path = Path(picture).with_suffix(".txt")
