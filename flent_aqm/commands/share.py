@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm share`: copies of data files that can be given to anybody."""
+"""`flent-aqm share`: copies of data files that can be given to anybody, or a folder of them to
+publish."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.commands import publish
 
 if TYPE_CHECKING:
     from flent_aqm.results.share.strip import StrippedFile
@@ -22,34 +24,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="data file, or folder of data files")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
                         help="folder for the copies; made if needed")
+    publish.add_arguments(parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    from flent_aqm.base.waiting import told
-    from flent_aqm.results.data_file import SUFFIX
     from flent_aqm.results.many_files import find_files
 
     files = find_files(args.files)
-    faults = 0
     try:
-        args.output.mkdir(parents=True, exist_ok=True)
-        # What isn't checked yet has no name that anybody would take it by.
-        with tempfile.TemporaryDirectory(prefix=".share-", dir=args.output) as made:
-            copies: list[tuple[Path, Path, StrippedFile]] = []
-            tried = (_try(file, Path(made, f"{number}{SUFFIX}"))
-                     for number, file in enumerate(files))
-            for one in told(tried, len(files), "reading data files"):
-                if isinstance(one, BadResult):
-                    faults += 1
-                    print(f"flent-aqm: skipped: {one}", file=sys.stderr)
-                else:
-                    copies.append(one)
-            faults += _keep(copies, args.output)
+        if args.publish:
+            return publish.publish(args, lambda folder: _share(files, folder, named=False))
+        return 1 if _share(files, args.output) else 0
     except OSError as error:
         raise ConfigError(f"{args.output}: can't be written: {error.strerror or error}") from None
+
+
+def _share(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
+    """Write copies, and tell what was taken out of them; returns how many can't be shared. named:
+    the folder is one that the user knows."""
+    from flent_aqm.base.waiting import told
+    from flent_aqm.results.data_file import SUFFIX
+
+    faults = 0
+    output.mkdir(parents=True, exist_ok=True)
+    # What isn't checked yet has no name that anybody would take it by.
+    with tempfile.TemporaryDirectory(prefix=".share-", dir=output) as made:
+        copies: list[tuple[Path, Path, StrippedFile]] = []
+        tried = (_try(file, Path(made, f"{number}{SUFFIX}"))
+                 for number, file in enumerate(files))
+        for one in told(tried, len(files), "reading data files"):
+            if isinstance(one, BadResult):
+                faults += 1
+                print(f"flent-aqm: skipped: {one}", file=sys.stderr)
+            else:
+                copies.append(one)
+        faults += _keep(copies, output, named)
     if faults:
         print(f"flent-aqm: {faults} of {len(files)} files were not shared", file=sys.stderr)
-    return 1 if faults else 0
+    return faults
 
 
 def _try(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadResult:
@@ -78,7 +90,7 @@ def _write(file: Path, copy: Path) -> StrippedFile:
     return stripped
 
 
-def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path) -> int:
+def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool) -> int:
     """Give the copies that Flent opens their names; returns how many of them it doesn't."""
     from flent_aqm.results.share.check import is_of_flent, open_all
 
@@ -103,7 +115,7 @@ def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path) -> in
             faults += 1
             print(f"flent-aqm: skipped: {BadResult(f'{file}: {why}')}", file=sys.stderr)
         else:
-            _tell(target, one)
+            _tell(target if named else Path(target.name), one)
     return faults
 
 

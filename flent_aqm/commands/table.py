@@ -20,10 +20,6 @@ class Command:
 
 # Modules are imported only when their command runs: start-up counts inside the guest.
 COMMANDS = {
-    "archive": Command(
-        "flent_aqm.commands.archive", "make a folder to publish, from which others can repeat the "
-                                      "runs",
-        "flent-aqm archive results/quick-2026-01-31T120000 -o archive --author 'Doe, Jane'"),
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
@@ -76,8 +72,9 @@ COMMANDS = {
         "flent_aqm.commands.setup", "build the lab kernel and fetch the tools it needs",
         "flent-aqm setup"),
     "share": Command(
-        "flent_aqm.commands.share", "copy a data file with host names, addresses and users removed",
-        "flent-aqm share FILE.flent.gz -o shared/"),
+        "flent_aqm.commands.share", "copy data files with host names, addresses and users removed, "
+                                    "also as a folder to publish",
+        "flent-aqm share results/quick-2026-01-31T120000 -o shared --publish"),
     "speedtest": Command(
         "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
         "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),

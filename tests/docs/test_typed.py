@@ -62,7 +62,7 @@ _ELSEWHERE = (
     (r"flent-aqm report --follow ", "show/report/test_follow.py", "--follow"),
     (r"flent-aqm verdict ", "results/verdict/test_verdict.py", '"verdict"'),
     (r"flent-aqm replay ", "sweep/replay/test_replay.py", '"replay"'),
-    (r"flent-aqm archive ", "sweep/replay/test_archive.py", '"archive"'),
+    (r"flent-aqm share .*--publish", "sweep/replay/test_archive.py", "--publish"),
     (r"flent-aqm kernel |.* kernel=", "testbed/lab/test_own_kernel.py", '"kernel"'),
     (r"flent-aqm bisect ", "sweep/test_bisect.py", "bisect"),
     (r"flent-aqm doctor --testbed|flent-aqm restore |.* testbed=ssh", "testbed/ssh/test_sweep.py",

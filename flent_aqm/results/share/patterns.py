@@ -38,7 +38,7 @@ MAC = re.compile(
 MAC_IN_UUID = re.compile(rf"({START}{_HEX}{{8}}-{_HEX}{{4}}-1{_HEX}{{3}}-[89AB]{_HEX}{{3}}-)"
                          rf"({_HEX}{{12}}){END}", re.IGNORECASE)
 
-SSH = re.compile(r"\bssh://(?!root@router\b)[^\s'\",;]+")
+SSH = re.compile(r"\bssh://(?!root@router(?![\w.:-]))[^\s'\",;]+")
 # User and password before a URL's host, and values that go with such names in its query.
 IN_URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]{0,30}://)([^\s/?#'\"<>]*)@")
 IN_QUERY = re.compile(r"([?&;](?:user(?:name)?|login|pass(?:w(?:or)?d)?|token|secret|auth|key|"

@@ -21,7 +21,6 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.waiting import told
 from flent_aqm.base.words import plain
-from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.setup.kernel import locate, recipe
 
@@ -49,7 +48,7 @@ class Packed:
 
 
 def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
-    """Copy data files into TARGET/data, with the state of their sweep beside them.
+    """Copy data files into TARGET/data.
 
     Raises BadResult for the first that is damaged: a folder to be published is whole or not.
     """
@@ -65,10 +64,6 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
         taken.add(name.lower())
         shutil.copyfile(file, target / DATA / name)
         packed.append(_packed(name, found.metadata))
-    if len(folders := {file.parent for file in files}) == 1:
-        folder, = folders
-        if status.read(folder) is not None:  # which checks its form and its size
-            shutil.copyfile(folder / status.NAME, target / DATA / status.NAME)
     return packed
 
 

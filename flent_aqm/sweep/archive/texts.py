@@ -12,19 +12,12 @@ from flent_aqm import __version__
 from flent_aqm.base.words import counted
 from flent_aqm.sweep.archive.check import ReplayedRuns
 from flent_aqm.sweep.archive.folder import BATCH, DATA, KERNEL, Packed
-
-# SPDX identifiers and names of the licences that fit data.
-LICENCES = {
-    "CC-BY-4.0": ("Creative Commons Attribution 4.0 International",
-                  "https://creativecommons.org/licenses/by/4.0/legalcode"),
-    "CC0-1.0": ("Creative Commons Zero 1.0 Universal",
-                "https://creativecommons.org/publicdomain/zero/1.0/legalcode"),
-}
+from flent_aqm.sweep.archive.licences import LICENCES
 
 README = f"""\
 # {{title}}
 
-{{files}} of Flent (tests: {{tests}}), archived by flent-aqm {{version}}.
+{{files}} of Flent (tests: {{tests}}), published by flent-aqm share {{version}}.
 
 | | |
 | --- | --- |

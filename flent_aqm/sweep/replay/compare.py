@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flent_aqm.results.share.strip import REMOVED
 from flent_aqm.sweep.replay.leave_out import LEFT_OUT, REDUCED, matches
 
 # In place of a value that one of the files doesn't have.
@@ -65,7 +66,12 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differen
     samples = sorted(_samples(was["raw_values"], now["raw_values"], start_s),
                      key=lambda one: float("-inf") if one.t_s is None else one.t_s)
     return [*samples, *_results(was, now),
-            *_metadata((), was["metadata"], now["metadata"])]
+            *_metadata((), was["metadata"], _without_removed(was["metadata"], now["metadata"]))]
+
+
+def _without_removed(was: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a new file has, but for entries that a shared file has lost as a whole."""
+    return {key: value for key, value in now.items() if key in was or key not in REMOVED}
 
 
 def _first_time(data: Mapping[str, Any]) -> float:

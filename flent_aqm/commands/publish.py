@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm share --publish`: a folder with the copies, and with what makes their runs again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import counted, plain
+from flent_aqm.sweep.archive.licences import LICENCES
+
+# The testbed whose runs repeat.
+LAB = "virtual"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options that go with --publish."""
+    group = parser.add_argument_group("a folder to publish")
+    group.add_argument("--publish", action="store_true",
+                       help="make DIR a new folder to publish, for example on Zenodo: the copies, "
+                            "their batch, versions, the kernel's options and patches, checksums, "
+                            "README and licence; and check that runs can be repeated from it")
+    group.add_argument("--batch", type=Path, metavar="FILE",
+                       help="batch file of these runs (default: this package's file, if the runs "
+                            "name one of its batches)")
+    group.add_argument("--title", default="Measurements of queues at a bottleneck",
+                       help="title for README and citation")
+    group.add_argument("--author", action="append", default=[], metavar="'FAMILY, GIVEN'",
+                       help="for CITATION.cff; may be repeated")
+    group.add_argument("--licence", choices=[*LICENCES], default="CC-BY-4.0",
+                       help="licence of the data (default: CC-BY-4.0)")
+    group.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
+                       help="where traces of links are that runs played, to repeat these; none "
+                            "is copied; may be repeated")
+    group.add_argument("--replay", type=_whole, default=3, metavar="N",
+                       help="repeat N runs and compare (default: 3; 0: none)")
+
+
+def publish(args: argparse.Namespace, copy: Callable[[Path], int]) -> int:
+    """Make the folder; copy: writes the files to publish into a folder and returns how many it
+    couldn't. Exit status 1 if a run of the lab could not be made again; those on real routers
+    never can, and are told of. Raises BadResult where a file can't be shared: a folder to be
+    published is whole or not."""
+    from flent_aqm.sweep.archive import check, folder, texts
+
+    if os.path.lexists(args.output):
+        raise ConfigError(f"{args.output}: exists already; name a new folder with -o")
+    parent = args.output.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    # It has its name when all of it was checked.
+    with tempfile.TemporaryDirectory(prefix=".archive-", dir=parent) as made:
+        target, copies = Path(made, "archive"), Path(made, "copies")
+        target.mkdir()
+        copies.mkdir()
+        if copy(copies):
+            raise BadResult("the folder is not made, as files can't be shared: leave them out")
+        packed = folder.pack_data(sorted(copies.iterdir()), target)
+        batch = folder.pack_batch(packed, args.batch, target)
+        folder.pack_kernel(packed, target)
+        folder.write_versions(packed, target)
+        checked = check.check(target, packed, args.replay, args.trace)
+        texts.write_texts(target, packed, checked, title=plain(args.title),
+                          authors=[plain(one) for one in args.author],
+                          licence=args.licence, batch=batch)
+        folder.write_checksums(target)
+        target.rename(args.output)
+    print(f"{plain(args.output)}: {counted(len(packed), 'data file')}; repeated and identical: "
+          f"{len(checked.identical)}")
+    if not batch:
+        print("flent-aqm: the folder has no batch file, as the files don't name one of this "
+              "package's; --batch FILE adds yours", file=sys.stderr)
+    for name, why in checked.not_again.items():
+        print(f"flent-aqm: {name}: not repeated: {plain(why)}", file=sys.stderr)
+    return int(any(one.testbed == LAB and one.name in checked.not_again for one in packed))
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or len(text) > 6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs, such as 3")
+    return int(text)
