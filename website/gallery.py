@@ -14,6 +14,8 @@ from website.reference.plots import described
 ROOT = Path(__file__).resolve().parents[1]
 ABOUT = ("Here is every plot. The command below a plot drew it from runs in `tests/golden/` "
          "when this site was built. See also [plots](reference/plots.md).")
+# Plots that answer a question by themselves, which come first.
+FIRST = ("compare_latency_box", "latency_tail", "compare_throughput_box", "heat_map")
 # Names of the pictures that show most of a plot, best first.
 PREFERRED = ("queues-", "both-ways-", "one-")
 
@@ -28,15 +30,19 @@ class Drawing:
 
 
 def drawings() -> Iterator[Drawing]:
-    """Yield each plot once, in the order of the table of test pictures."""
+    """Yield each plot once: those of FIRST, then the order of the table of test pictures."""
     chosen: dict[str, Picture] = {}
     for one in sorted(PICTURES, key=lambda one: _rank(one.name)):
         chosen.setdefault(one.plot, one)
-    for one in PICTURES:
+    for one in sorted(PICTURES, key=lambda one: _place(one.plot)):
         if chosen[one.plot] is one:
             picture = f"{one.plot}.png"
             files = (os.path.relpath(file, ROOT) for file in one.files)
             yield Drawing(one.plot, picture, ("flent", "-p", one.plot, "-o", picture, *files))
+
+
+def _place(plot: str) -> int:
+    return FIRST.index(plot) if plot in FIRST else len(FIRST)
 
 
 def _rank(name: str) -> int:

@@ -15,7 +15,7 @@ from flent_aqm.commands.table import COMMANDS
 from tests.show.plots.pictures import PICTURES
 from validation.all_checks import CHECKS
 from website.build import SAMPLE_REPORT, gather, requests_of
-from website.gallery import drawings
+from website.gallery import FIRST, drawings
 
 ROOT = Path(__file__).resolve().parents[2]
 NAVIGATION = set(re.findall(r": ([\w/-]+\.md)$",
@@ -61,6 +61,7 @@ def test_gallery_has_each_plot_once(pages: Path) -> None:
     shown = list(drawings())
     assert re.findall(r"!\[\w+\]\(gallery/(\S+)\)", (pages / "gallery.md").read_text()) == [
         one.picture for one in shown]
+    assert tuple(one.plot for one in shown)[:len(FIRST)] == FIRST
     assert sorted(one.plot for one in shown) == sorted({one.plot for one in PICTURES})
     assert all((ROOT / word).is_file() for one in shown for word in one.words[5:])
 

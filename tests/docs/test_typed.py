@@ -134,6 +134,11 @@ def typed() -> Iterator[Typed]:
 TYPED = [*typed()]
 
 
+def test_comments_behind_commands_are_not_cut_off() -> None:
+    """The site has room for so many letters beside its two bars."""
+    assert [one for one in TYPED if " # " in one.line and len(one.line) > 96] == []
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
     """A folder as readers have it: the batches, and results."""

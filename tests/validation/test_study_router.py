@@ -43,3 +43,12 @@ def test_runs_of_another_batch_are_refused() -> None:
     """What no table has would be counted and not shown."""
     with pytest.raises(ConfigError, match="no such run in the tables"):
         list(study_router.lines(numbers.load(KEPT)))
+
+
+def test_page_has_some_of_the_routers() -> None:
+    """By names that the tables know; the file beside the page has all."""
+    assert set(study_router.ON_PAGE) < set(study_router.ROUTERS)
+    page = (Path(numbers.DOCS) / "results" / "study.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0].strip("| ") for line in page.splitlines()]
+    assert [name for name in rows if name in study_router.ROUTERS.values()] == [
+        name for key, name in study_router.ROUTERS.items() if key in study_router.ON_PAGE]
