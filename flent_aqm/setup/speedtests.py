@@ -22,7 +22,7 @@ from flent_aqm.setup import install
 from flent_aqm.setup.ndt7_makers import NDT7_JS_VERSION, find_mlab_client, find_ndt7_js
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
-from flent_aqm.setup.tools import find_tool
+from flent_aqm.setup.tools import find_goresponsiveness, find_librespeed_cli, find_tool
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,10 @@ def where(name: str) -> Path | None:
             return Path(str(metadata.distribution(one.package).locate_file("")))
         except metadata.PackageNotFoundError:
             return None
-    return find_mlab_client() if name == "ndt7-client-go" else find_tool(one.program)
+    # Those with more than one name.
+    finders = {"ndt7-client-go": find_mlab_client, "librespeed-cli": find_librespeed_cli,
+               "goresponsiveness": find_goresponsiveness}
+    return finders[name]() if name in finders else find_tool(one.program)
 
 
 def folder_of(name: str) -> str:

@@ -101,6 +101,23 @@ def test_debian_package_without_root_names_the_command(
             "--no-install-recommends nuttcp") in capsys.readouterr().err
 
 
+def test_program_is_found_by_each_of_its_names(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it was installed by hand, under its own name, and not by `go install`."""
+    for name, one in (("librespeed-cli", "librespeed-cli"), ("librespeed-cli", "speedtest-cli"),
+                      ("goresponsiveness", "networkQuality")):
+        folder = cache.parent / f"path-{one}"
+        folder.mkdir()
+        (folder / one).write_text("#!/bin/sh\n")
+        (folder / one).chmod(0o755)
+        with monkeypatch.context() as only:
+            only.setenv("PATH", str(folder))
+            assert where(name) == folder / one
+            part, = (part for part in all_parts() if part.name == name)
+            assert part.found
+
+
 def test_unknown_name_is_refused_with_the_nearest() -> None:
     """Before anything is fetched."""
     with pytest.raises(ConfigError, match=r"unknown name 'nutcp'; .*did you mean 'nuttcp'"):
