@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes after the measurement, in a run of a sweep: the same results for less work.
+"""What comes after the measurement. Runners of ours give several series (measure/runners/part.py),
+and learn from the capture when their load ran (measure/load_window.py), when all are parsed.
 
-Tools' output is parsed by the Flent that ran them. By itself Flent starts two processes and
-several threads for it, which talk through sockets: in the lab's guest, where computing is cheap
-and system calls are dear, half a second. It has the other way, too, for systems that can't do this.
+In a run of a sweep there is less work besides, for the same results. Tools' output is parsed by the
+Flent that ran them. By itself Flent starts two processes and several threads for it, which talk
+through sockets: in the lab's guest, where computing is cheap and system calls are dear, half a
+second. It has the other way, too, for systems that can't do this.
 
 Flent puts all series on common steps in time, and for each step looks through each series from its
 beginning. Of a probe every 10 ms it uses one sample in ten, so it gets only these: of two minutes,
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 from flent_aqm.base import environment
@@ -27,6 +30,7 @@ _MOST_STEPS = 10**6
 
 def patch(module: Any) -> None:
     """Patch flent.aggregators."""
+    _complete(module.Aggregator)
     if not os.environ.get(environment.CELL):
         return
     module.Aggregator.parse_results_parallel = module.Aggregator.parse_results_direct
@@ -38,6 +42,40 @@ def patch(module: Any) -> None:
         return used_by_steps(measurements, self.step), metadata, raw_values
 
     module.TimeseriesAggregator.collect = collect
+
+
+def _complete(aggregator: Any) -> None:
+    stock = aggregator.collect
+
+    @wraps(stock)
+    def collect(self: Any) -> Any:
+        for instance in self.instances.values():
+            if names := instance.get("run_after_all"):
+                instance["start_event"] = _EndOfAll(
+                    [self.instances[name]["finish_event"] for name in names])
+        measurements, metadata, raw_values = stock(self)
+        if any(about["RUNNER"].startswith("Aqm") for about in metadata["series"].values()):
+            # Late: a stock test in the lab's guest needs none of it.
+            from flent_aqm.measure.load_window import settle
+            from flent_aqm.measure.runners.part import take_parts
+
+            self.failed_runners += take_parts(measurements, metadata["series"], raw_values)
+            settle(measurements, metadata["series"], raw_values)
+        return measurements, metadata, raw_values
+
+    aggregator.collect = collect
+
+
+class _EndOfAll:
+    """Stands in for an event: that of the end of several runners."""
+
+    def __init__(self, ends: Sequence[Any]) -> None:
+        self._ends = ends
+
+    def wait(self) -> None:
+        """Return when all have ended."""
+        for end in self._ends:
+            end.wait()
 
 
 def used_by_steps(measurements: Mapping[str, Series], step_s: float) -> Mapping[str, Series]:

@@ -67,13 +67,15 @@ class Report:
     """What one iperf3 client printed.
 
     intervals: as the client saw them; server_intervals: as the server did, empty
-    where it didn't say. totals: by direction. error: iperf3's own words, or None.
+    where it didn't say. client_ports: of the connections with data. totals: by direction. error:
+    iperf3's own words, or None.
     """
 
     version: str
     mss_bytes: int | None
     intervals: tuple[Interval, ...]
     server_intervals: tuple[Interval, ...]
+    client_ports: tuple[int, ...]
     totals: Mapping[str, Total]
     cpu_client_pct: float | None
     cpu_server_pct: float | None
@@ -108,6 +110,7 @@ def _report(document: dict[str, Any]) -> Report:
         mss_bytes=start.get("tcp_mss") or start.get("tcp_mss_default"),
         intervals=_intervals(document, sender_is="upload"),
         server_intervals=_intervals(server, sender_is="download"),
+        client_ports=tuple(int(one["local_port"]) for one in start.get("connected", [])),
         totals=_totals(end, "download" if reverse else "upload"),
         cpu_client_pct=cpu.get("host_total"),
         cpu_server_pct=cpu.get("remote_total"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bytes per time step and flow class, out of a capture of TCP and UDP headers.
+"""Bytes per time step and flow class, out of a capture of TCP and UDP headers; and when the data
+of each connection began and ended.
 
 The capture is read in pieces, so that memory stays small, and without numpy, whose
 import costs more than reading a capture does. Packets that were all cut to one
@@ -14,11 +15,12 @@ import re
 import struct
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from flent_aqm.base.errors import ParseError
+from flent_aqm.measure.parsers.transfers import Connection, Transfer, Transfers, least_payload
 
 FILE_HEADER_BYTES = 24
 RECORD_HEADER_BYTES = 16
@@ -79,13 +81,14 @@ Step = Mapping[tuple[str, str], Amount]
 class Capture:
     """A capture added up: steps[i] begins at start_s + i * step_s, in epoch seconds.
 
-    packets: all records; foreign: those of no known port, or unreadable; cut: the
-    file ends inside a record.
+    transfers: data by connection; packets: all records; foreign: those of no known port, or
+    unreadable; cut: the file ends inside a record.
     """
 
     start_s: float
     step_s: float
     steps: tuple[Step, ...]
+    transfers: tuple[Transfer, ...]
     packets: int
     foreign: int
     cut: bool
@@ -112,9 +115,11 @@ def read_capture(
         counts[index].update(counted)
     tally = _Tally(ip_version, link_bytes, classes)
     first, last = min(counts, default=0), max(counts, default=-1)
-    steps = tuple(tally.step(counts.get(i, {})) for i in range(first, last + 1))
-    return Capture(first * step_s, step_s, steps, records.packets,
-                   tally.foreign + records.unreadable, records.cut)
+    steps = tuple(tally.step(i, counts.get(i, {})) for i in range(first, last + 1))
+    for at_s, key in records.of_steps(tally.transfers.edges()):
+        tally.time(key, at_s)
+    return Capture(first * step_s, step_s, steps, tuple(tally.transfers.found()),
+                   records.packets, tally.foreign + records.unreadable, records.cut)
 
 
 def _read_file_header(header: bytes) -> tuple[int, int]:
@@ -150,13 +155,30 @@ class _Records:
         self.packets = 0
         self.unreadable = 0
         self.cut = False
+        # Step -> parts of the file with its records.
+        self.places: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._piece_at = 0
+
+    def of_steps(self, steps: Iterable[int]) -> Iterator[tuple[float, _Key]]:
+        """(time in epoch seconds, key) of each record of these steps, when all have been read."""
+        fields = struct.Struct(self.layout)
+        for begin, end in sorted(place for step in steps for place in self.places[step]):
+            self.file.seek(begin)
+            data = self.file.read(end - begin)
+            at = 0
+            while at + self.needed_bytes <= len(data):
+                seconds, ticks, captured = struct.unpack_from("=III", data, at)
+                yield seconds + ticks / self.ticks_per_s, fields.unpack_from(data, at)
+                at += RECORD_HEADER_BYTES + captured
 
     def per_step(self) -> Iterator[tuple[int, Mapping[_Key, int]]]:
         """(index of the step, how often each key came); an index may come repeatedly."""
         rest = b""
+        self._piece_at = self.file.tell()
         while piece := self.file.read(PIECE_BYTES):
             data = rest + piece
             counted, used = self._same_size(data) or self._any_size(data)
+            self._piece_at += used
             rest = data[used:]
             yield from counted.items()
         # What is shorter than the first record may still be a whole one.
@@ -181,16 +203,20 @@ class _Records:
         fields = struct.Struct(f"{self.layout}{size - self.needed_bytes}x")
         view = memoryview(data)
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
+        places = []
         start = 0
         while start < whole:
             step = self._step_at(data, start * size)
             end = bisect_right(range(whole), step, lo=start + 1,
                                key=lambda i: self._step_at(data, i * size))
             counted[step].update(fields.iter_unpack(view[start * size:end * size]))
+            places.append((step, self._piece_at + start * size, self._piece_at + end * size))
             start = end
         # A record is where it was taken to be if the one before it has this size.
         if any(_lengths(key)[0] != captured for keys in counted.values() for key in keys):
             return None
+        for step, begin, until in places:
+            self.places[step].append((begin, until))
         self.packets += whole
         return counted, whole * size
 
@@ -206,42 +232,62 @@ class _Records:
             if size < self.needed_bytes:
                 self.unreadable += 1
             else:
-                counted[self._step_at(data, at)][fields.unpack_from(data, at)] += 1
+                step = self._step_at(data, at)
+                counted[step][fields.unpack_from(data, at)] += 1
+                self._extend(step, self._piece_at + at, self._piece_at + at + size)
             at += size
         return counted, at
 
 
+    def _extend(self, step: int, begin: int, end: int) -> None:
+        places = self.places[step]
+        if places and places[-1][1] == begin:
+            begin = places.pop()[0]
+        places.append((begin, end))
+
+
 class _Tally:
-    """Turns counted keys into amounts per class and direction."""
+    """Turns counted keys into amounts per class and direction, and into transfers."""
 
     def __init__(self, ip_version: int, link_bytes: int, classes: FlowClasses) -> None:
         self.ip_bytes, _, _, self.left_out_bytes = _IP[ip_version]
         self.link_bytes = link_bytes
         self.classes = classes
         self.foreign = 0
+        self.transfers = Transfers()
+        self.least_payload = least_payload(classes.segment_bytes)
 
-    def step(self, counted: Mapping[_Key, int]) -> Step:
+    def step(self, index: int, counted: Mapping[_Key, int]) -> Step:
         amounts: dict[tuple[str, str], Amount] = {}
         for key, times in counted.items():
-            flow = self._flow(key)
-            if flow is None:
+            connection = self._connection(key)
+            if connection is None:
                 self.foreign += times
                 continue
             one = self._amount(key)
+            flow = self.classes.by_server_port[connection[1]], connection[3]
             amounts[flow] = amounts.get(flow, Amount()) + Amount(
                 one.payload_bytes * times, one.wire_bytes * times)
+            if one.payload_bytes >= self.least_payload:
+                self.transfers.add(connection, index, one.payload_bytes * times)
         return amounts
 
-    def _flow(self, key: _Key) -> tuple[str, str] | None:
-        _, first_byte, _, _, both_ports, _ = key
+    def time(self, key: _Key, at_s: float) -> None:
+        """Tell when a packet was, if it has data."""
+        connection = self._connection(key)
+        if connection and self._amount(key).payload_bytes >= self.least_payload:
+            self.transfers.packet(connection, at_s)
+
+    def _connection(self, key: _Key) -> Connection | None:
+        _, first_byte, _, protocol, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None
         source, destination = divmod(both_ports, 1 << 16)
         ports = self.classes.by_server_port
         if destination in ports:
-            return ports[destination], "upload"
+            return protocol, destination, source, "upload"
         if source in ports:
-            return ports[source], "download"
+            return protocol, source, destination, "download"
         return None
 
     def _amount(self, key: _Key) -> Amount:

@@ -6,42 +6,39 @@ from __future__ import annotations
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
 from flent_aqm.measure.runners.cross import (
-    AqmCallReverseRunner,
     AqmCallRunner,
     AqmQuicRunner,
     AqmVideoRunner,
     AqmWebRunner,
 )
 from flent_aqm.measure.runners.iperf2 import AqmIperf2Runner
-from flent_aqm.measure.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
+from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.irtt import AqmIrttRunner
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.measure.runners.netperf import AqmNetperfRunner
 from flent_aqm.measure.runners.nuttcp import AqmNuttcpRunner
+from flent_aqm.measure.runners.part import AqmPartRunner
 from flent_aqm.measure.runners.ping import AqmPingRunner
-from flent_aqm.measure.runners.qdisc import AqmProbePartsRunner, AqmQdiscRunner
+from flent_aqm.measure.runners.qdisc import AqmQdiscRunner
 from flent_aqm.measure.runners.rates import AqmRatesRunner
-from flent_aqm.measure.runners.speedtest import AqmSpeedtestPartRunner, AqmSpeedtestRunner
+from flent_aqm.measure.runners.speedtest import AqmSpeedtestRunner
 
 RUNNERS: dict[str, type] = {
     "aqm_call": AqmCallRunner,
-    "aqm_call_reverse": AqmCallReverseRunner,
     "aqm_capture": AqmCaptureRunner,
     "aqm_cpu": AqmCpuRunner,
     "aqm_iperf3": AqmIperf3Runner,
-    "aqm_iperf3_reverse": AqmIperf3ReverseRunner,
     "aqm_irtt": AqmIrttRunner,
     "aqm_ndt7": AqmNdt7Runner,
     "aqm_netperf": AqmNetperfRunner,
     "aqm_iperf2": AqmIperf2Runner,
     "aqm_nuttcp": AqmNuttcpRunner,
+    "aqm_part": AqmPartRunner,
     "aqm_ping": AqmPingRunner,
-    "aqm_probe_parts": AqmProbePartsRunner,
     "aqm_qdisc": AqmQdiscRunner,
     "aqm_quic": AqmQuicRunner,
     "aqm_rates": AqmRatesRunner,
     "aqm_speedtest": AqmSpeedtestRunner,
-    "aqm_speedtest_part": AqmSpeedtestPartRunner,
     "aqm_video": AqmVideoRunner,
     "aqm_web": AqmWebRunner,
 }

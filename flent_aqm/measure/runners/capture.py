@@ -10,6 +10,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -17,6 +18,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host
 from flent_aqm.base.shell import find_program, run
+from flent_aqm.measure.load_window import TRANSFERS
 from flent_aqm.measure.parsers.pcap import (
     FILE_HEADER_BYTES,
     RECORD_HEADER_BYTES,
@@ -118,7 +120,9 @@ class AqmCaptureRunner(SupervisedRunner):
         raw = _raw_values(capture)
         names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}
-        return series, raw, {"CAPTURE": about}
+        ends_s = raw[-1]["t"] if self.stopped_early else self.ended_s
+        return series, raw, {
+            "CAPTURE": about, TRANSFERS: ([asdict(one) for one in capture.transfers], ends_s)}
 
     @property
     def stopped_early(self) -> bool:

@@ -16,6 +16,7 @@ from typing import IO, Any, ClassVar
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.base.shell import find_program
+from flent_aqm.measure.load_window import received
 from flent_aqm.measure.parsers.cross import (
     FRAMES_PER_S,
     PACKET_BYTES,
@@ -24,7 +25,7 @@ from flent_aqm.measure.parsers.cross import (
     parse_call,
     parse_lines,
 )
-from flent_aqm.measure.runners.iperf3 import AqmIperf3ReverseRunner, AqmIperf3Runner
+from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 
@@ -43,19 +44,20 @@ class _CrossRunner(SupervisedRunner):
         found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
         return str(found[4][0])
 
-    def parsed(self, traffic: CrossTraffic) -> Parsed:
+    def parsed(self, traffic: CrossTraffic, direction: str = "download") -> Parsed:
         """Return a direction as Flent takes it. Raises BadResult."""
         if not traffic.rates:
             raise BadResult("cross traffic: no data was transferred")
         return (
             [[one["t"], one["val"]] for one in traffic.rates],
             sorted([*traffic.rates, *traffic.events], key=lambda one: one["t"]),
-            {"LOAD_START": self.started_s, "LOAD_END": traffic.rates[-1]["t"],
+            {**received(traffic.rates, self.started_s), **self.load(self.port, direction),
              "MEAN_VALUE": sum(one["val"] for one in traffic.rates) / len(traffic.rates)})
 
 
 class AqmCallRunner(_CrossRunner):
-    """A video call both ways: irtt's packets at a call's pace, and its server's answers."""
+    """A video call both ways: irtt's packets at a call's pace, and its server's answers, which are
+    its part "download"."""
 
     def check(self) -> None:
         program = find_program("irtt")
@@ -77,19 +79,9 @@ class AqmCallRunner(_CrossRunner):
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         call = parse_call(Path(self.written).read_text(encoding="utf-8"))
-        upload = self.parsed(call["upload"])
-        # Only what is returned reaches the process that Flent goes on in.
-        upload[2]["reverse"] = self.parsed(call["download"])
+        upload = self.parsed(call["upload"], "upload")
+        upload[2][PARTS] = {"download": self.parsed(call["download"])}
         return upload
-
-    def recv_result(self, res: Parsed) -> None:
-        if "reverse" in res[2]:
-            AqmIperf3Runner.reverse[self.runner_name] = res[2].pop("reverse")
-        super().recv_result(res)
-
-
-class AqmCallReverseRunner(AqmIperf3ReverseRunner):
-    """The download of an AqmCallRunner; key of the data set: reverse_of, its series."""
 
 
 class _ClientRunner(_CrossRunner):

@@ -12,6 +12,7 @@ from typing import IO, Any
 from flent_aqm.base import defaults
 from flent_aqm.base.flent_api import RunnerCheckError, normalise_host
 from flent_aqm.base.shell import find_program
+from flent_aqm.measure.load_window import received
 from flent_aqm.measure.parsers.iperf2 import parse_bounceback, parse_load
 from flent_aqm.measure.runners.one_way import WATCHDOG_MARGIN_S, OneWayRunner
 from flent_aqm.measure.runners.process import Parsed, text_of
@@ -82,10 +83,10 @@ class AqmIperf2Runner(OneWayRunner):
         load = parse_load(Path(self.written).read_text(encoding="utf-8"))
         found = parse_bounceback(text_of(output))
         start_s, way, whole = self.started_s, self.direction, found.whole
-        samples: list[dict[str, Any]] = [
+        rates: list[dict[str, Any]] = [
             {"t": start_s + one.end_s, "val": one.mbps, "dur": one.end_s - one.start_s}
             for one in load.intervals]
-        samples += [{"t": start_s + one.end_s, "bounceback_ms": one.mean_ms,
+        samples = rates + [{"t": start_s + one.end_s, "bounceback_ms": one.mean_ms,
                      "bounceback_max_ms": one.max_ms} for one in found.intervals]
         numbers = {f"{way}_mbps": load.whole.mbps, f"rps_{way}": whole.rps,
                    f"bounceback_{way}_ms": whole.mean_ms,
@@ -93,8 +94,8 @@ class AqmIperf2Runner(OneWayRunner):
         if found.one_way is not None:
             numbers |= {f"owd_to_server_{way}_ms": found.one_way.to_server_ms,
                         f"owd_from_server_{way}_ms": found.one_way.from_server_ms}
-        return ([[one["t"], one["val"]] for one in samples if "val" in one],
+        return ([[one["t"], one["val"]] for one in rates],
                 sorted(samples, key=lambda one: one["t"]), {
-                    "MEAN_VALUE": load.whole.mbps, "LOAD_START": start_s,
-                    "LOAD_END": start_s + load.whole.end_s,
+                    "MEAN_VALUE": load.whole.mbps, **received(rates, start_s),
+                    **self.load(self.port, way, own_clock=True, zero_s=start_s),
                     "SPEEDTEST": {"client": "iperf2_bounceback", "numbers": numbers}})

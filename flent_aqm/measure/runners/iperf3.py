@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.flent_api import NullRunner, RunnerCheckError, normalise_host
+from flent_aqm.base.flent_api import RunnerCheckError, normalise_host
 from flent_aqm.base.shell import find_program
+from flent_aqm.measure.load_window import received
 from flent_aqm.measure.parsers.iperf3 import Interval, Report, parse_iperf3
+from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 INTERVAL_S = 0.2
@@ -30,17 +32,13 @@ class AqmIperf3Runner(SupervisedRunner):
     it runs until kill_after stops it); where another host than the client is its end:
     from_host, its name, start_with, words before iperf3's own, bind_to, its address there.
     Series: throughput of all streams as the receiver sees it, Mbit/s; of the upload where
-    both directions run. The receiver of an upload is the server, whose words the client has
-    when the server runs with -J and nothing stopped the client; else the series is what the
-    client wrote to its socket, and IPERF3.intervals of the metadata says "sender". Raw
-    samples have 'val' and 'dur' (s); others have what the sender tells: retransmits, tcp_rtt,
-    tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts it); with several streams these are
-    means and 'streams' has each one.
+    both directions run, and that of the download is its part "download". The receiver of an
+    upload is the server, whose words the client has when the server runs with -J and nothing
+    stopped the client; else the series is what the client wrote to its socket, and
+    IPERF3.intervals of the metadata says "sender". Raw samples have 'val' and 'dur' (s); others
+    have what the sender tells: retransmits, tcp_rtt, tcp_rtt_var (ms), tcp_cwnd (packets, as
+    `ss` counts it); with several streams these are means and 'streams' has each one.
     """
-
-    # Series name -> what the other direction of a test in both gave. It is taken from
-    # here by the AqmIperf3ReverseRunner that shows it, when all have been parsed.
-    reverse: ClassVar[dict[str, Parsed]] = {}
 
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
@@ -95,16 +93,18 @@ class AqmIperf3Runner(SupervisedRunner):
             raise BadResult("iperf3's server reported no intervals, and over UDP only the "
                             "receiver knows the throughput; start the server with: iperf3 -s -J "
                             "-i 0.2")
-        parsed = _one_direction(report, shown, self.started_s)
+        parsed = self._one_direction(report, shown)
         if self.direction == "both":
-            # Only what is returned reaches the process that Flent goes on in.
-            parsed[2]["reverse"] = _one_direction(report, "download", self.started_s)
+            parsed[2][PARTS] = {"download": self._one_direction(report, "download")}
         return parsed
 
-    def recv_result(self, res: Parsed) -> None:
-        if "reverse" in res[2]:
-            self.reverse[self.runner_name] = res[2].pop("reverse")
-        super().recv_result(res)
+    def _one_direction(self, report: Report, direction: str) -> Parsed:
+        series, raw, metadata = one_direction(report, direction, self.started_s)
+        # The packets of another host don't pass the client, where the capture is.
+        if not self.start_with and not self.bind_to:
+            metadata |= self.load(self.port, direction, client_ports=report.client_ports,
+                                  own_clock=True, zero_s=self.started_s)
+        return series, raw, metadata
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
         # With -J, iperf3 says what went wrong in its JSON, and some versions then exit
@@ -114,40 +114,21 @@ class AqmIperf3Runner(SupervisedRunner):
         super()._refuse_bad_end(error)
 
 
-class AqmIperf3ReverseRunner(NullRunner):
-    """The download of an AqmIperf3Runner that ran in both directions.
-
-    Key of the data set: reverse_of, the name of that one's series.
-    """
-
-    def __init__(self, *, reverse_of: str, units: str = "Mbits/s", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.reverse_of = reverse_of
-        self.metadata["UNITS"] = units
-
-    def post_parse(self) -> None:
-        nothing: Parsed = ([], [], {"ERROR": [f"{self.reverse_of} gave no result"]})
-        self.result, self.raw_values, metadata = AqmIperf3Runner.reverse.pop(
-            self.reverse_of, nothing)
-        self.metadata.update(metadata)
-
-
-def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
+def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
     """Return the throughput of one direction at its receiver, with the sender's TCP state."""
     client, server = ([one for one in end if one.direction == direction]
                       for end in (report.intervals, report.server_intervals))
-    received, sent = (client, server) if direction == "download" else (server, client)
-    rates_of = received or sent
+    receiver, sender = (client, server) if direction == "download" else (server, client)
+    rates_of = receiver or sender
     if not rates_of:
         raise BadResult(f"iperf3 reported no interval of the {direction}")
     rates = [_raw_value(one, start_s, None) for one in rates_of]
-    state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sent
+    state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sender
              if one.streams[0].rtt_ms is not None]
     metadata: dict[str, Any] = {
-        "LOAD_START": start_s,
-        "LOAD_END": start_s + rates_of[-1].end_s,
+        **received(rates, start_s),
         "IPERF3": {"version": report.version,
-                   "intervals": "receiver" if received else "sender",
+                   "intervals": "receiver" if receiver else "sender",
                    "sender_congestion_control": report.sender_congestion_control,
                    "cpu_client_pct": report.cpu_client_pct,
                    "cpu_server_pct": report.cpu_server_pct},
@@ -163,7 +144,7 @@ def _one_direction(report: Report, direction: str, start_s: float) -> Parsed:
             metadata["IPERF3"] |= {"packets": total.packets, "lost_packets": total.lost_packets}
     # With --bidir, iperf3 divides what the client received by the server's time, which is longer;
     # and of UDP its totals are what was sent. There the receiver's own intervals tell.
-    tells = direction == "upload" and sent and sent[0].streams[0].rtt_ms is not None
+    tells = direction == "upload" and sender and sender[0].streams[0].rtt_ms is not None
     metadata["MEAN_VALUE"] = (
         total.received_mbps if total and tells
         else sum(one["val"] * one["dur"] for one in rates) / sum(one["dur"] for one in rates))

@@ -149,6 +149,9 @@ class AqmNdt7Runner(SupervisedRunner):
             "MEAN_VALUE": throughput,
             "LOAD_START": start_s,
             "LOAD_END": start_s + subtest.progress()[-1].elapsed_s,
+            # Of a server elsewhere, the clock is another one.
+            **self.load(self.port, self.direction, own_clock=start_s == self.started_s,
+                        zero_s=start_s),
             "NDT7": {
                 "throughput_mbps": throughput,
                 "latency_ms": subtest.min_rtt_ms,

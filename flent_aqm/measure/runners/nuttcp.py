@@ -10,12 +10,14 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, normalise_host
 from flent_aqm.base.shell import find_program
+from flent_aqm.measure.load_window import received
 from flent_aqm.measure.parsers.nuttcp import parse_nuttcp
 from flent_aqm.measure.runners.one_way import OneWayRunner
 from flent_aqm.measure.runners.process import Parsed, last_line, text_of
 
 INTERVAL_S = 0.5
-_WORDS = {"upload": "-t", "download": "-r"}
+# The client opens the data connection of a download, too, to the server's port.
+_WORDS = {"upload": ["-t"], "download": ["-r", "-F"]}
 
 
 class AqmNuttcpRunner(OneWayRunner):
@@ -32,7 +34,7 @@ class AqmNuttcpRunner(OneWayRunner):
         if program is None:
             raise RunnerCheckError("nuttcp is not installed; see flent-aqm doctor")
         words = [str(program), "-fparse", "-i", f"{INTERVAL_S:g}", "-T", f"{self.length:g}",
-                 "-P", str(self.port), "-p", str(self.port + 1), _WORDS[self.direction]]
+                 "-P", str(self.port), "-p", str(self.port + 1), *_WORDS[self.direction]]
         if self.settings.IP_VERSION == 6:
             words.insert(1, "-6")
         self.command = shlex.join([*words, normalise_host(self.host)])
@@ -54,6 +56,7 @@ class AqmNuttcpRunner(OneWayRunner):
         if found.rtt_ms is not None:
             numbers["rtt_ms"] = found.rtt_ms
         return [[one["t"], one["val"]] for one in samples], samples, {
-            "MEAN_VALUE": found.mbps, "LOAD_START": self.started_s,
-            "LOAD_END": self.started_s + found.length_s,
+            "MEAN_VALUE": found.mbps, **received(samples, self.started_s),
+            # Its data goes by the port after that of its control connection.
+            **self.load(self.port + 1, self.direction, own_clock=True, zero_s=self.started_s),
             "SPEEDTEST": {"client": "nuttcp", "numbers": numbers}}

@@ -24,6 +24,7 @@ from typing import IO, Any, cast
 
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
+from flent_aqm.measure.load_window import Load
 
 # What parse() gives to Flent: series, raw samples, metadata.
 Parsed = tuple[Any, list[dict[str, Any]], dict[str, Any]]
@@ -64,7 +65,7 @@ class SupervisedRunner(ProcessRunner):
         super().__init__(**kwargs)
         self.linger_s = linger_s
         self._linger_until_s: float | None = None
-        self.started_s = 0.0  # epoch seconds
+        self.started_s = self.ended_s = 0.0  # epoch seconds
         self.stopped_by = ""  # empty: it ended by itself
         self.cpu_s = 0.0  # that the tool used, where it ended by itself
 
@@ -87,6 +88,11 @@ class SupervisedRunner(ProcessRunner):
             raise BadResult(f"{self.tool} gave no measurement; its output starts with "
                             f"{text_of(output)[:60]!r}")
         return parsed
+
+    def load(self, server_port: int, direction: str, **more: Any) -> dict[str, Any]:
+        """Return metadata that says where a capture has what the tool transferred; more: fields of
+        Load."""
+        return Load(server_port, direction, self.started_s, self.ended_s, **more).as_dict()
 
     # Below: what Flent calls.
 
@@ -121,6 +127,7 @@ class SupervisedRunner(ProcessRunner):
                 self.stopped_by = KILLED
             else:
                 self._run_tool()
+                self.ended_s = time.time()
         except OSError as fault:
             self.stopped_by = f"{self.tool} could not be started: {fault.strerror}"
         finally:

@@ -14,11 +14,11 @@ import os
 import socket
 import struct
 import time
-from typing import IO, Any, BinaryIO, ClassVar, cast
+from typing import IO, Any, BinaryIO, cast
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.flent_api import NullRunner
 from flent_aqm.measure.parsers.lab_cards import CardSample, ProbeTimes, parse_cards, parse_probes
+from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import DUE, Parsed, SupervisedRunner
 from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, request
 
@@ -48,12 +48,9 @@ class AqmQdiscRunner(SupervisedRunner):
     and DEVICE_sent_bytes; the last four are counts since the start of the sampling. 'val' is
     the backlog of both. With cards there are, for each device, DEVICE_ring_packets,
     DEVICE_ring_drops and DEVICE_sending_packets, and for each core COREn_busy and COREn_other,
-    shares of the time since the sample before.
+    shares of the time since the sample before; and its part "probes" tells where the time of each
+    probe in the router went.
     """
-
-    # Series name -> samples of the probes, taken from here by the AqmProbePartsRunner that
-    # shows them.
-    parts: ClassVar[dict[str, list[dict[str, Any]]]] = {}
 
     def __init__(self, *, length: float, interval: float = INTERVAL_S, cards: bool = False,
                  **kwargs: Any) -> None:
@@ -72,12 +69,9 @@ class AqmQdiscRunner(SupervisedRunner):
         samples, parts = read_samples(cast(BinaryIO, cast(Any, output).buffer))
         series = {device: [[one["t"], one[f"{device}_backlog_bytes"]] for one in samples]
                   for device in DEVICES}
-        # Only what is returned reaches the process that Flent goes on in.
-        return series, samples, {"parts": parts}
-
-    def recv_result(self, res: Parsed) -> None:
-        self.parts[self.runner_name] = res[2].pop("parts", [])
-        super().recv_result(res)
+        shown = [[one["t"], one["val"]] for one in parts]
+        why = {} if parts else {"ERROR": ["no probe went through the router"]}
+        return series, samples, {PARTS: {"probes": (shown, parts, why)}}
 
     # Below: in place of a tool.
 
@@ -120,24 +114,6 @@ class AqmQdiscRunner(SupervisedRunner):
                 self.stopped_by = why
                 return
         self.stopped_by = DUE
-
-
-class AqmProbePartsRunner(NullRunner):
-    """Where the time of each probe in the router went, as an AqmQdiscRunner read it.
-
-    Key of the data set: queues, the name of that one's series.
-    """
-
-    def __init__(self, *, queues: str, units: str = "us", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.queues = queues
-        self.metadata["UNITS"] = units
-
-    def post_parse(self) -> None:
-        self.raw_values = AqmQdiscRunner.parts.pop(self.queues, [])
-        self.result = [[one["t"], one["val"]] for one in self.raw_values]
-        if not self.raw_values:
-            self.metadata["ERROR"] = ["no probe went through the router"]
 
 
 def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult, ParseError, ToolMissing
-from flent_aqm.base.flent_api import NullRunner, RunnerCheckError, lookup_host, normalise_host
+from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.base.shell import find_program
+from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.setup.librespeed_page import find_worker
@@ -27,7 +28,7 @@ WATCHDOG_MARGIN_S = 60
 
 class AqmSpeedtestRunner(SupervisedRunner):
     """One client, in a process of its own. Gives the series of its first direction; the other
-    is that of an AqmSpeedtestPartRunner.
+    is its part of that direction's name.
 
     Keys of the data set: client (a name of table.py), direction, host, port, tls (True: with
     whatever certificate the server has), options (further words of its command line). Series:
@@ -35,9 +36,6 @@ class AqmSpeedtestRunner(SupervisedRunner):
     ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, foreign_ms, self_http_ms, rtt_ms, with
     "idle_" in front where the line was idle.
     """
-
-    # Series name -> the results of the other directions.
-    parts: ClassVar[dict[str, dict[str, Parsed]]] = {}
 
     def __init__(self, *, client: str, direction: str, host: str,
                  port: int = defaults.SPEEDTEST_PORT, tls: bool = False,
@@ -96,33 +94,10 @@ class AqmSpeedtestRunner(SupervisedRunner):
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
             raise BadResult(f"{self.client} gave no {self.direction}")
+        for way, (_, _, metadata) in parsed.items():
+            metadata |= self.load(self.port, way)
         first = parsed.pop(self.direction)
-        # Only what is returned reaches the process that Flent goes on in.
-        return first[0], first[1], {**first[2], "parts": parsed}
-
-    def recv_result(self, res: Parsed) -> None:
-        self.parts[self.runner_name] = res[2].pop("parts", {})
-        super().recv_result(res)
-
-
-class AqmSpeedtestPartRunner(NullRunner):
-    """A direction of an AqmSpeedtestRunner's test that is not its own.
-
-    Keys of the data set: part_of, the name of that one's series; direction.
-    """
-
-    def __init__(self, *, part_of: str, direction: str, units: str = "Mbits/s",
-                 **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.part_of = part_of
-        self.direction = direction
-        self.metadata["UNITS"] = units
-
-    def post_parse(self) -> None:
-        nothing: Parsed = ([], [], {"ERROR": [f"{self.part_of} gave no {self.direction}"]})
-        found = AqmSpeedtestRunner.parts.get(self.part_of, {})
-        self.result, self.raw_values, metadata = found.pop(self.direction, nothing)
-        self.metadata.update(metadata)
+        return first[0], first[1], {**first[2], PARTS: parsed}
 
 
 def read_report(text: str, client: str) -> dict[str, Parsed]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.measure.parsers.iperf3 import parse_iperf3
-from flent_aqm.measure.runners.iperf3 import _one_direction
+from flent_aqm.measure.runners.iperf3 import one_direction
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "iperf3"
 
@@ -23,7 +23,7 @@ def printed(name: str) -> tuple[str, dict[str, Any]]:
 def test_upload_is_what_the_server_received() -> None:
     """Not what the client wrote to its socket, which goes up and down with the buffer."""
     text, whole = printed("upload-3.12")
-    _, raw, meta = _one_direction(parse_iperf3(text), "upload", 1000.0)
+    _, raw, meta = one_direction(parse_iperf3(text), "upload", 1000.0)
     theirs = [one["sum"]["bits_per_second"] / 1e6
               for one in whole["server_output_json"]["intervals"]]
     assert [one["val"] for one in raw if "val" in one] == pytest.approx(theirs[:10])
@@ -39,7 +39,7 @@ def test_upload_is_what_the_server_received() -> None:
 def test_upload_without_the_servers_words_says_that_it_is_the_senders(name: str) -> None:
     """The server has no -J, or the client was stopped before it heard of it."""
     text, whole = printed(name)
-    _, raw, meta = _one_direction(parse_iperf3(text), "upload", 1000.0)
+    _, raw, meta = one_direction(parse_iperf3(text), "upload", 1000.0)
     assert meta["IPERF3"]["intervals"] == "sender"
     assert [one["val"] for one in raw if "val" in one] == pytest.approx(
         [one["sum"]["bits_per_second"] / 1e6 for one in whole["intervals"]
@@ -49,7 +49,7 @@ def test_upload_without_the_servers_words_says_that_it_is_the_senders(name: str)
 def test_download_is_what_the_client_received() -> None:
     """As it was: the client is the receiver."""
     text, whole = printed("download-3.18")
-    _, raw, meta = _one_direction(parse_iperf3(text), "download", 1000.0)
+    _, raw, meta = one_direction(parse_iperf3(text), "download", 1000.0)
     assert [one["val"] for one in raw if "val" in one] == pytest.approx(
         [one["sum"]["bits_per_second"] / 1e6 for one in whole["intervals"]])
     assert meta["IPERF3"]["intervals"] == "receiver"
@@ -59,7 +59,7 @@ def test_download_is_what_the_client_received() -> None:
 def test_download_beside_an_upload_is_over_its_own_time(name: str) -> None:
     """iperf3 has the client's bytes over the server's time, which is longer."""
     text, whole = printed(name)
-    meta = _one_direction(parse_iperf3(text), "download", 1000.0)[2]
+    meta = one_direction(parse_iperf3(text), "download", 1000.0)[2]
     received = [one for interval in whole["intervals"] for one in interval["streams"]
                 if not one["sender"] and one["seconds"] > 0.01]
     own_mbps = sum(one["bytes"] for one in received) * 8e-6 / received[-1]["end"]
