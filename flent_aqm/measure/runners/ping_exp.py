@@ -69,13 +69,19 @@ def data_sets(asked: PingExp, hosts: Sequence[str],
               ip_version: int | None) -> list[tuple[str, dict[str, Any]]]:
     """Return one ping for each host; each direction of the load with an iperf3 server of its own,
     as one serves one test at a time. The load ends with the pings: where it goes on, metrics take
-    the pings for lost that were never sent."""
+    the pings for lost that were never sent.
+
+    Hosts share the interval: of two pings at one instant, the second would meet a queue that the
+    first one has just filled. (The original's pings, of iputils, drift apart by themselves.)
+    """
+    names = list(dict.fromkeys(hosts))
     found: list[tuple[str, dict[str, Any]]] = [
         (f"Ping (ms) ICMP {host}", {
             "runner": "aqm_ping", "host": host, "ip_version": ip_version,
-            "delay": asked.lead_time_s, "length": asked.length_s,
+            "delay": asked.lead_time_s + asked.ping_interval_s * number / len(names),
+            "length": asked.length_s,
             "interval": asked.ping_interval_s, "units": "ms", "id": host})
-        for host in dict.fromkeys(hosts)]
+        for number, host in enumerate(names)]
     ports = {"upload": defaults.IPERF3_PORT, "download": defaults.IPERF3_CROSS_PORT}
     for way, streams in asked.streams.items():
         found.append((f"TCP {way}", {

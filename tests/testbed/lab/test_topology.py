@@ -17,6 +17,7 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.measure.runners.ping_exp import settings_from
+from flent_aqm.results.metrics.run import load_run
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed.real_time import refuse_network_of_ours
@@ -148,3 +149,35 @@ def test_ping_exp_odd_parameters_are_refused_by_name(name: str, value: str) -> N
     settings_from(parameter, said.append)
     assert said
     assert said[0].startswith(f"{name}: ")
+
+
+@pytest.mark.lab
+def test_ping_exp_pings_its_hosts_in_turn(tmp_path: Path) -> None:
+    """Sent at one instant, the second host's would find the queue that the first's have filled:
+    with a fair queue of 3 packets it lost most of them, and the first none."""
+    shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
+    (tmp_path / "try.batch").write_text("""[Batch::try]
+inherits = base
+test_name = ping_exp
+output_path = results
+hosts = dest1, dest2
+aqm = sfq
+aqm_limit = 18
+up_aqm = sfq
+up_aqm_limit = 3
+txqueuelen = 1
+rate_down_mbps = 3.6
+rate_up_mbps = 0.69
+base_delay_ms = 20
+dest2_delay_ms = 10
+test_parameters = load=upload; lead_time=5; ping_count=100
+""")
+    done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    file, = tmp_path.glob("results/*.flent.gz")
+    first, second = load_run(file).probes
+    # Of fping the replies are timed: dest2's come 10 ms later.
+    between_s = (second.sent_s[:, None] - first.sent_s[None, :]).ravel()
+    assert abs(between_s).min() == pytest.approx(0.1, abs=0.02)
+    for probe in (first, second):
+        assert probe.lost.mean() < 0.2
