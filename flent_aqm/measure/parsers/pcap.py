@@ -35,15 +35,16 @@ _TICKS_PER_S = {0xA1B2C3D4: 1_000_000, 0xA1B23C4D: 1_000_000_000}
 _LINK_HEADER_BYTES = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
 
 # IP version -> (bytes of its header, where its length field stands, where the protocol's
-# number does, bytes of the header that the length leaves out).
-_IP = {4: (20, 2, 9, 0), 6: (40, 4, 6, 40)}
+# number does, where the last 32 bits of the sender's address do, bytes of the header that the
+# length leaves out).
+_IP = {4: (20, 2, 9, 12, 0), 6: (40, 4, 6, 20, 40)}
 _UDP, _UDP_HEADER_BYTES = 17, 8
 
 # What is counted of a packet: captured length and length on the wire (8 bytes of the
-# record's header), first byte of the IP header, IP length field, protocol, both ports, the
-# byte with the TCP header's length. Few, large fields: most of the time goes into making
+# record's header), first byte of the IP header, IP length field, protocol, sender, both ports,
+# the byte with the TCP header's length. Few, large fields: most of the time goes into making
 # these numbers.
-_Key = tuple[int, int, int, int, int, int]
+_Key = tuple[int, int, int, int, int, int, int]
 
 _NO_IP_OPTIONS = {0x45, *range(0x60, 0x70)}
 
@@ -54,11 +55,13 @@ class FlowClasses:
 
     segment_bytes: the largest TCP segment without header and options. A capture
     shows segments that the kernel has joined; how many there were on the wire, and
-    so how many headers, follows from it.
+    so how many headers, follows from it. servers: last 32 bits of their addresses. Some connect
+    to the client, which then has the server's port; without addresses the port alone tells.
     """
 
     by_server_port: Mapping[int, str]
     segment_bytes: int = 1460
+    servers: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -138,9 +141,9 @@ def _read_file_header(header: bytes) -> tuple[int, int]:
 
 def _key_layout(ip_version: int, link_bytes: int) -> str:
     """Format of a _Key at the start of a record, its 16 bytes of header included."""
-    ip_bytes, length_at, protocol_at, _ = _IP[ip_version]
+    ip_bytes, length_at, protocol_at, sender_at, _ = _IP[ip_version]
     return (f">8xQ{link_bytes}xB{length_at - 1}xH{protocol_at - length_at - 2}xB"
-            f"{ip_bytes - protocol_at - 1}xI8xB")
+            f"{sender_at - protocol_at - 1}xI{ip_bytes - sender_at - 4}xI8xB")
 
 
 class _Records:
@@ -250,7 +253,7 @@ class _Tally:
     """Turns counted keys into amounts per class and direction, and into transfers."""
 
     def __init__(self, ip_version: int, link_bytes: int, classes: FlowClasses) -> None:
-        self.ip_bytes, _, _, self.left_out_bytes = _IP[ip_version]
+        self.ip_bytes, _, _, _, self.left_out_bytes = _IP[ip_version]
         self.link_bytes = link_bytes
         self.classes = classes
         self.foreign = 0
@@ -279,19 +282,21 @@ class _Tally:
             self.transfers.packet(connection, at_s)
 
     def _connection(self, key: _Key) -> Connection | None:
-        _, first_byte, _, protocol, both_ports, _ = key
+        _, first_byte, _, protocol, sender, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None
         source, destination = divmod(both_ports, 1 << 16)
         ports = self.classes.by_server_port
-        if destination in ports:
-            return protocol, destination, source, "upload"
-        if source in ports:
-            return protocol, source, destination, "download"
-        return None
+        to_server = destination in ports
+        if not to_server and source not in ports:
+            return None
+        server, client = (destination, source) if to_server else (source, destination)
+        if self.classes.servers:
+            to_server = sender not in self.classes.servers
+        return protocol, server, client, "upload" if to_server else "download"
 
     def _amount(self, key: _Key) -> Amount:
-        _, _, ip_length, protocol, _, offset = key
+        _, _, ip_length, protocol, _, _, offset = key
         on_wire = _lengths(key)[1]
         if protocol == _UDP:
             headers = self.link_bytes + self.ip_bytes + _UDP_HEADER_BYTES

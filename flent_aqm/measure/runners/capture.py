@@ -62,6 +62,7 @@ class AqmCaptureRunner(SupervisedRunner):
         self.keep = keep
         self.ports = {**dict.fromkeys(ports, ""), cross_port: "cross_"}
         self.device = ""
+        self.servers: frozenset[int] = frozenset()
         self.ip_version = 4
         self.segment_bytes = 0
         self.max_packets = 0
@@ -75,6 +76,9 @@ class AqmCaptureRunner(SupervisedRunner):
         address = addresses[0]
         self.ip_version = ipaddress.ip_address(address).version
         self.device = _egress_device(address)
+        if self.device != "lo":  # where both ends have one address
+            self.servers = frozenset(
+                int(ipaddress.ip_address(one)) & 0xFFFFFFFF for one in addresses)
         headers = 40 if self.ip_version == 4 else 60
         self.segment_bytes = _mtu(self.device) - headers
         snap = KEPT_SNAP_BYTES if self.keep else snap_length(self.ip_version)
@@ -103,7 +107,7 @@ class AqmCaptureRunner(SupervisedRunner):
         counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
             cast(BinaryIO, cast(Any, output).buffer), self.ip_version,
-            FlowClasses(self.ports, self.segment_bytes), STEP_S)
+            FlowClasses(self.ports, self.segment_bytes, self.servers), STEP_S)
         about: dict[str, Any] = {
             "packets": counts.captured, "dropped_by_kernel": counts.dropped,
             "foreign_packets": capture.foreign,

@@ -16,8 +16,7 @@ from flent_aqm.measure.runners.one_way import OneWayRunner
 from flent_aqm.measure.runners.process import Parsed, last_line, text_of
 
 INTERVAL_S = 0.5
-# The client opens the data connection of a download, too, to the server's port.
-_WORDS = {"upload": ["-t"], "download": ["-r", "-F"]}
+_WORDS = {"upload": "-t", "download": "-r"}
 
 
 class AqmNuttcpRunner(OneWayRunner):
@@ -34,7 +33,7 @@ class AqmNuttcpRunner(OneWayRunner):
         if program is None:
             raise RunnerCheckError("nuttcp is not installed; see flent-aqm doctor")
         words = [str(program), "-fparse", "-i", f"{INTERVAL_S:g}", "-T", f"{self.length:g}",
-                 "-P", str(self.port), "-p", str(self.port + 1), *_WORDS[self.direction]]
+                 "-P", str(self.port), "-p", str(self.port + 1), _WORDS[self.direction]]
         if self.settings.IP_VERSION == 6:
             words.insert(1, "-6")
         self.command = shlex.join([*words, normalise_host(self.host)])

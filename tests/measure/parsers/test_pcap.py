@@ -7,6 +7,7 @@ import io
 import re
 import struct
 import subprocess
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,46 @@ def test_tcpdump_without_counts_is_refused() -> None:
     """It was killed, or never started."""
     with pytest.raises(ParseError, match="Permission denied"):
         pcap.parse_tcpdump_counts("tcpdump: eth0: Permission denied\n")
+
+
+def test_server_that_connects_to_the_client_still_uploads_nothing() -> None:
+    """As nuttcp's does for a download: the client has the server's port then, and the addresses
+    tell who is who."""
+    other_way = FlowClasses({5201: "test"}, servers=frozenset(
+        {int(ip_address("192.0.2.2")) & 0xFFFFFFFF}))  # the upload's client, here the server
+    data = UPLOAD.read_bytes()
+    turned, usual = read(data, 4, other_way), read(data, 4)
+    assert total(turned, "download") == total(usual, "upload")
+    assert total(turned, "upload") == total(usual, "download")
+    (there,), (here,) = turned.transfers, usual.transfers
+    assert (there.direction, here.direction) == ("download", "upload")
+
+
+def packet_times(data: bytes, ip_version: int) -> list[tuple[float, int]]:
+    """(time, bytes of payload) of each packet of TCP, record by record."""
+    at, found = 24, []
+    while at < len(data):
+        seconds, microseconds, captured, _ = struct.unpack_from("=IIII", data, at)
+        ip = at + 16 + 14
+        length, = struct.unpack_from(">H", data, ip + (2 if ip_version == 4 else 4))
+        header = 20 if ip_version == 4 else 40
+        tcp = (data[ip + header + 12] >> 4) * 4
+        found.append((seconds + microseconds / 1e6,
+                      length - tcp - (header if ip_version == 4 else 0)))
+        at += 16 + captured
+    return found
+
+
+@pytest.mark.parametrize(("file", "ip_version"), [(UPLOAD, 4), (DOWNLOAD, 6)])
+def test_transfer_lasts_from_the_first_packet_of_data_to_the_last(
+    file: Path, ip_version: int
+) -> None:
+    """To the microsecond, with records of one size and of several; the handshake is none."""
+    packets = packet_times(file.read_bytes(), ip_version)
+    times = [at_s for at_s, length in packets if length >= 1000]
+    transfer, = read(file.read_bytes(), ip_version).transfers
+    assert (transfer.first_s, transfer.last_s) == pytest.approx(
+        (times[0], times[-1]), abs=1e-6, rel=0)
+    assert times[0] > packets[0][0]
+    assert times[-1] < packets[-1][0]
+    assert transfer.byte_count == sum(length for _, length in packets if length >= 1000)

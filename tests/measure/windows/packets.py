@@ -18,6 +18,8 @@ from pathlib import Path
 
 # What carries data; requests, messages and results are smaller, or few.
 FULL = 1000
+# The client's addresses in the lab.
+CLIENT = ("192.0.2.2", "2001:db8:1::2")
 _LINE = re.compile(r"(?P<at>\d+\.\d+) IP6? (?P<from>\S+)\.(?P<source>\d+) > "
                    r"(?P<to>\S+)\.(?P<target>\d+): .*length (?P<length>\d+)")
 
@@ -44,16 +46,12 @@ def packets(path: Path, protocol: str
 def connections(path: Path, port: int | None = None, protocol: str = "tcp") -> list[Connection]:
     """All connections with a server's port, by their first packets; without one, all there are."""
     found: dict[frozenset[tuple[str, int]], Connection] = {}
-    clients: dict[frozenset[tuple[str, int]], tuple[str, int]] = {}
     for at_s, source, target, length in packets(path, protocol):
         if port is not None and port not in (source[1], target[1]):
             continue
-        ends = frozenset((source, target))
-        one = found.setdefault(ends, Connection(at_s))
-        # Who sends first is the client.
-        client = clients.setdefault(ends, source if port is None or target[1] == port else target)
+        one = found.setdefault(frozenset((source, target)), Connection(at_s))
         if length >= FULL:
-            one.data["upload" if source == client else "download"].append(at_s)
+            one.data["upload" if source[0] in CLIENT else "download"].append(at_s)
     return sorted(found.values(), key=lambda one: one.first_s)
 
 

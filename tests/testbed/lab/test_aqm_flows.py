@@ -118,12 +118,12 @@ def test_groups_that_mean_nothing_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("scenario", "rates", "step", "message"), [
-    (None, "1,2", "1", "network namespace"),
+    (Scenario(testbed="ssh://router"), "1,2", "1", "network namespace"),
     (Scenario(shaper="tbf"), "1,2", "1", "shaper=htb"),
     (Scenario(), "1,x", "1", "'1,x'"),
     (Scenario(), "0", "1", "'0'"),
     (Scenario(), "1,2", "0.001", "'0.001'")])
-def test_rates_that_cannot_be_are_refused(scenario: Scenario | None, rates: str, step: str,
+def test_rates_that_cannot_be_are_refused(scenario: Scenario, rates: str, step: str,
                                           message: str) -> None:
     """One line, with the cause."""
     said: list[str] = []
