@@ -148,7 +148,8 @@ def draw(runs: Sequence[Run], picture: Path) -> None:
         loc="outside upper center", ncols=min(len(looks), 6), handlelength=4, frameon=False,
         title=f"Latency while a speed test loads {links(runs)}", title_fontsize="large")
     figure.supxlabel(
-        f"{len(runs)} runs. Samples per line: {'; '.join(counts)}.", fontsize="small",
+        f"{len(runs)} runs. Samples per line: {'; '.join(counts)}. p99: of all samples of a line.\n"
+        "Bars: mean over the runs of a queue, and over a run's directions.", fontsize="small",
         color="#444444")
     figure.savefig(picture, dpi=110)
 

@@ -25,13 +25,14 @@ ALL_RATES = "all rates"
 
 
 def between_queues(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[dict[str, Any]]:
-    """Return an entry for each slice, rate (and all rates together) and metric that has numbers:
+    """Return an entry for each slice, rate (and all rates together, where each queue has as many
+    runs at each: else it would be rates that are compared) and metric that has numbers:
     queues -> [count, median, low, high, level in % of its interval or null]; h and p of Kruskal and
     Wallis; delta: [one, other, Cliff's]."""
     entries = []
     for key, members in collect(rows, lambda row: key_of(row, found)).items():
         groups = collect(members, rate_of)
-        if len(groups) > 1:
+        if len(groups) > 1 and _balanced(members):
             groups = {**groups, ALL_RATES: members}
         for rate, here in groups.items():
             for metric in METRICS:
@@ -39,6 +40,12 @@ def between_queues(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> lis
                 if entry:
                     entries.append({"slice": list(key), "rate": rate, "metric": metric, **entry})
     return entries
+
+
+def _balanced(rows: Sequence[ReportRow]) -> bool:
+    cells = collect(rows, lambda row: (queue_of(row), rate_of(row)))
+    whole = len({queue for queue, _ in cells}) * len({rate for _, rate in cells})
+    return len(cells) == whole and len({len(one) for one in cells.values()}) == 1
 
 
 def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:

@@ -31,7 +31,9 @@ def test_picture_of_real_runs_names_queues_tests_and_rate(
     assert str(folder / "demo.svg") in capsys.readouterr().out
     drawn = (folder / "demo.svg").read_text()
     # An SVG's texts are shapes, each after a comment with its characters.
-    for text in ("no_aqm", "codel", "iperf3_upload", "ndt7_upload", "50 Mbit/s", "2 runs"):
+    for text in ("no_aqm", "codel", "iperf3_upload", "ndt7_upload", "50 Mbit/s", "2 runs",
+                 "p99: of all samples of a line",
+                 "Bars: mean over the runs of a queue, and over a run's directions"):
         assert text in drawn
 
 

@@ -108,6 +108,17 @@ def test_numbers_are_the_metrics_of_runs_in_both_directions(tmp_path: Path) -> N
     assert one.lines[0].middle_mbps("upload") == METRICS["throughput_upload_mbps"].of(run)
 
 
+def test_rates_are_pooled_only_where_queues_have_as_many_runs_at_each() -> None:
+    """A queue that ran at 10 Mbit/s alone would be called slower than one that ran at 100."""
+    def pooled(rows: Sequence[ReportRow]) -> bool:
+        return any(one["rate"] == "all rates"
+                   for one in build(rows, [], [], "made").data["statistics"])
+    even = [row(aqm, FAST, rate_mbps=rate) for aqm in ("codel", "pie") for rate in (10.0, 100.0)]
+    assert pooled(even)
+    assert not pooled(even[:3])
+    assert not pooled([*even, row("codel", FAST, rate_mbps=10.0)])
+
+
 def test_losses_are_medians_over_runs() -> None:
     """0, 0.4 and 2 % are 0.4, not the most of them."""
     rows = [row("codel", [1.0] * (1000 - lost) + [LOST] * lost) for lost in (0, 4, 20)]
