@@ -18,7 +18,7 @@ import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from flent_aqm.base.words import plain
+from flent_aqm.base.words import counted, plain
 from flent_aqm.show.report.model import Report
 
 
@@ -64,6 +64,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=_shown)
     environment.filters["duration"] = duration
+    environment.filters["counted"] = counted
     # Sorting keys would mix numbers with words.
     environment.policies["json.dumps_kwargs"] = {
         "allow_nan": False, "separators": (",", ":"), "ensure_ascii": True}

@@ -74,9 +74,7 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
     found = findings.conditions(rows, dimensions)
     told = [row.facts.told for row in rows]
     proofs = collect([row.facts.proof for row in rows if row.facts.proof], lambda proof: proof)
-    failures = [(name, cause) for folder in folders if folder.status
-                for name, cause in sorted(folder.status.failed.items())
-                if not os.path.lexists(folder.path / Path(name).name)]
+    failures = [one for folder in folders for one in failed(folder)]
     failures += [(path.name, cause) for path, cause in damaged]
     failures += [(row.path.name, "; ".join(row.errors)) for row in rows if row.errors]
     return Report(
@@ -184,11 +182,17 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
     return found
 
 
+def failed(folder: Folder) -> list[tuple[str, str]]:
+    """Return the runs of a folder's sweep that failed and weren't made again: name, cause."""
+    return [(name, cause) for name, cause in sorted(folder.status.failed.items())
+            if not os.path.lexists(folder.path / Path(name).name)] if folder.status else []
+
+
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
     """Return how far a folder's sweep is; all done where none tells of itself."""
     status = folder.status
     return {"folder": folder.path.name, "done": folder.done,
             "planned": status.planned if status else folder.done,
-            "failed": len(status.failed) if status else 0,
+            "failed": len(failed(folder)),
             "left_s": status.left_s(folder.done, now_s) if status else None,
             "going": status is not None and status.ended_s is None}

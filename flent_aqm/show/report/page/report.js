@@ -34,6 +34,8 @@ const cellsHere = () => data.cells.filter((cell) => same(cell.slice, state.slice
 const cellOf = (queue, rate) => cellsHere().find(
   (cell) => cell.queue === queue.name && cell.rate === rate);
 
+const counted = (runs) => `${runs} run${runs === 1 ? "" : "s"}`;
+
 function digits(value) {
   if (value === null || value === undefined) return "–";
   if (value === Infinity) return "lost";
@@ -360,7 +362,7 @@ function tableStatistics() {
       }
       if (found) {
         cell.append(make("br"), make("span", {className: "quiet small"},
-          `${found[0]} run${found[0] === 1 ? "" : "s"}`));
+          counted(found[0])));
       }
       return cell;
     }),
@@ -461,7 +463,7 @@ function bodyOfRuns(all) {
       return make("td", {className: typeof value === "number" ? "" : "left"},
         column.key ? digits(value) : said(value));
     }))));
-  byId("runs-count").textContent = `${runs.length} of ${data.runs.length} runs.`;
+  byId("runs-count").textContent = `${runs.length} of ${counted(data.runs.length)}.`;
   byId("runs-more").hidden = runs.length <= most;
 }
 
@@ -523,8 +525,8 @@ function controls() {
     (value) => { state.rate = value; render(); })] : [];
   byId("controls").replaceChildren(chips, ...dimensions, ...rate);
   const words = data.dimensions.map((one, at) => `${one.label} ${said(state.slice[at])}`);
-  byId("slice").textContent = `Shown: ${words.join(", ")}; ${cellsHere().reduce(
-    (sum, cell) => sum + cell.runs, 0)} runs.`;
+  byId("slice").textContent = `Shown: ${words.join(", ")}; ${counted(cellsHere().reduce(
+    (sum, cell) => sum + cell.runs, 0))}.`;
   for (const place of document.querySelectorAll(".rate")) {
     place.textContent = state.rate === null ? "" : `at ${rateText(state.rate)}`;
   }

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the report says beside its headline, each with data that makes it true and data that makes
+it false."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.results.status import Status
+from flent_aqm.show.report.facts import Facts, Proof
+from flent_aqm.show.report.gather import ReportRow
+from flent_aqm.show.report.html import sections_html, top_html
+from flent_aqm.show.report.model import Folder, build
+
+from .made import row
+
+FAST = [1.0] * 1000
+AGREED = Proof("codel", 100.0, "codel; down 100 Mbit/s", ("down: htb",), "")
+APART = replace(AGREED, fault="up: pfifo_fast in place of codel")
+ONE, TWO, MORE = [row("codel", FAST)], [row("codel", FAST)] * 2, [
+    row("codel", FAST, rate_mbps=10.0 * (at + 1)) for at in range(10)]
+BOTH_WAYS = [row("codel", FAST, {"download": 9.0, "upload": 8.0})]
+
+
+def proven(*proofs: Proof | None, seeds: Sequence[str] = ()) -> list[ReportRow]:
+    """Runs of routers that reported this, or nothing."""
+    told = [{"seed": seed} for seed in seeds] or [{}] * len(proofs)
+    return [replace(row("codel", FAST), facts=Facts(facts, proof, 60.0, 6.0))
+            for proof, facts in zip(proofs, told, strict=True)]
+
+
+def words(rows: Sequence[ReportRow], damaged: int = 0, folders: Sequence[Folder] = ()) -> str:
+    """All words of the page above and below its plots."""
+    report = build(rows, [(Path(f"{at}.flent.gz"), "cut") for at in range(damaged)], folders,
+                   "made")
+    page = re.sub(r"<[^>]+>", " ", top_html(report) + sections_html(report))
+    return " ".join(html.unescape(page).split())
+
+
+@pytest.mark.parametrize(("said", "true", "false"), [
+    ("1 run: test iperf3_upload", ONE, TWO), ("2 runs: test iperf3_upload", TWO, ONE),
+    ("60 s measured in 6 s of computing", proven(AGREED), ONE),
+    ("half to 99 % of the probes", ONE, [row("codel", FAST[:100])]),
+    ("half of the probes", [row("codel", FAST[:30])], ONE),
+    ("2 more conditions", MORE, MORE[:9]), ("1 more condition ", MORE[:9], MORE[:8]),
+    ("reports, download / upload.", BOTH_WAYS, ONE),
+    ("Mann and Whitney's p below 0.05", TWO, ONE),
+    ("None of these files tells what its router reported.", ONE, proven(AGREED)),
+    ("In 1 run they differ:", proven(APART, AGREED), proven(AGREED, AGREED)),
+    ("In 2 runs they differ:", proven(APART, APART), proven(APART, AGREED)),
+    ("2 runs with 1 kind of settings, in which queue and rate agree", proven(AGREED, AGREED),
+     proven(AGREED, replace(AGREED, asked="codel; down 10 Mbit/s"))),
+    ("2 seeds", proven(AGREED, AGREED, seeds=("1", "2")), proven(AGREED, AGREED, seeds="11")),
+    ("1 seed ", proven(AGREED, AGREED, seeds="11"), proven(AGREED, AGREED, seeds="12")),
+])
+def test_words_are_there_where_they_are_true_and_not_where_they_are_false(
+    said: str, true: list[ReportRow], false: list[ReportRow]
+) -> None:
+    """Above and below the plots."""
+    assert said in words(true)
+    assert said not in words(false)
+
+
+def test_runs_that_failed_are_counted_until_they_are_made_again(tmp_path: Path) -> None:
+    """In the progress too: what was made again has its file."""
+    def page(folder: Path, ended_s: float | None, damaged: int = 0) -> str:
+        status = Status(["flent"], 4, 0, 0.0, ended_s, {"lost.flent.gz": "the router said no"})
+        return words(ONE, damaged, [Folder(folder, 2, status)])
+    assert "2 of 4 runs done, 1 failed, ended before all were done" in page(tmp_path, 9.0)
+    assert "1 failed or are damaged" in page(tmp_path, 9.0)
+    assert "2 failed or are damaged" in page(tmp_path, 9.0, damaged=1)
+    assert "ended before" not in page(tmp_path, None)
+    (tmp_path / "lost.flent.gz").touch()
+    assert "2 of 4 runs done, ended before all were done" in page(tmp_path, 9.0)
+    assert "1 failed" not in page(tmp_path, 9.0)
