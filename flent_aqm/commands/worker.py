@@ -17,6 +17,7 @@ from typing import Any
 from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.sweep.cluster.address import parse_scheduler
 from flent_aqm.sweep.cluster.extra import load_distributed
+from flent_aqm.sweep.cluster.probe import why_not
 from flent_aqm.sweep.cluster.security import (
     bracketed,
     is_loopback,
@@ -28,6 +29,8 @@ from flent_aqm.sweep.jobs import parse_jobs
 from flent_aqm.testbed.place import kill_all
 
 _AGAIN_S = 1.0
+# Each attempt at a scheduler that doesn't take this worker is a line in its log.
+_NOT_JOINED_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,10 @@ def _asked(args: argparse.Namespace) -> _WorkerOptions:
             "ca_file": args.tls_ca_file, "cert": args.tls_cert, "key": args.tls_key}))
 
 
+class _NotJoinedError(Exception):
+    """The scheduler is there, and can't be joined; the text says why."""
+
+
 async def _work(asked: _WorkerOptions) -> None:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -101,6 +108,7 @@ async def _work(asked: _WorkerOptions) -> None:
     waiting = asyncio.create_task(end.wait())
     told = False
     while not end.is_set():
+        pause_s = _AGAIN_S
         serving = asyncio.create_task(_serve(asked))
         await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
         if not serving.done():
@@ -111,6 +119,11 @@ async def _work(asked: _WorkerOptions) -> None:
                 told = False
             except AqmError:
                 raise
+            except _NotJoinedError as error:
+                if not told:
+                    print(f"flent-aqm: not joined {asked.scheduler}: {error}; trying again",
+                          file=sys.stderr, flush=True)
+                told, pause_s = True, _NOT_JOINED_S
             except Exception as error:  # whatever Dask has when nobody is there
                 if not told:
                     print(f"flent-aqm: no scheduler at {asked.scheduler} "
@@ -118,13 +131,17 @@ async def _work(asked: _WorkerOptions) -> None:
                 told = True
         kill_all()  # nobody waits for them any more
         if not end.is_set():
-            await asyncio.sleep(_AGAIN_S)
+            await asyncio.wait((waiting,), timeout=pause_s)
 
 
 async def _serve(asked: _WorkerOptions) -> None:
     """Work for a scheduler until it is gone."""
     from flent_aqm.sweep.cluster.worker import worker_class
 
+    context = asked.security.get_connection_args("worker").get("ssl_context")
+    why = await asyncio.to_thread(why_not, asked.scheduler, context)
+    if why:
+        raise _NotJoinedError(why)
     host = asked.host or own_address(asked.scheduler)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-worker-") as folder:
         async with worker_class()(

@@ -160,6 +160,44 @@ def test_worker_with_tls_answers_nobody_without_a_certificate_of_the_authority(
     assert (len(tls_cluster.said().split("warning"))) == 1
 
 
+def test_worker_says_why_it_does_not_join(tls_cluster: Cluster, tmp_path: Path) -> None:
+    """Without TLS at a scheduler with it; with certificates of another authority, whichever side
+    sees it first. Each once, while it goes on trying."""
+    own, secure = list(tls_cluster.options), tls_cluster.address
+    theirs = certificates(tmp_path / "theirs")
+    tls_cluster.address, tls_cluster.options = secure.replace("tls:", "tcp:"), []
+    tls_cluster.worker()
+    tls_cluster.address = secure
+    tls_cluster.options = theirs
+    tls_cluster.worker()
+    tls_cluster.options = [*own[:2], *theirs[2:]]
+    last = tls_cluster.worker()
+    for why in (f"it speaks TLS: give it as {secure}, with certificates",
+                "its certificate isn't one of the authority in --tls-ca-file",
+                "it refuses this worker's certificate (tlsv1 alert"):
+        wait_for(lambda why=why: why in tls_cluster.said(),  # type: ignore[misc]
+                 lambda: tls_cluster.said())
+    assert tls_cluster.said().count("not joined") == 3
+    assert last.poll() is None
+
+
+def test_worker_with_tls_at_a_scheduler_without_it_says_so(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """And the same worker joins one that is what it was told."""
+    cluster.scheduler()
+    plain = cluster.address
+    cluster.address = plain.replace("tcp:", "tls:")
+    cluster.options = certificates(tmp_path / "own")
+    cluster.worker()
+    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.said(),
+             lambda: cluster.said())
+    cluster.address, cluster.options = plain, []
+    cluster.worker()
+    ready(cluster)
+    assert "Traceback" not in cluster.said()
+
+
 @pytest.mark.lab
 def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Here,
                                                 tmp_path: Path) -> None:
