@@ -200,3 +200,6 @@ def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
         print(f"flent-aqm: {name!r} exists already and is kept; the command's file is {got!r}",
               file=sys.stderr)
+    if lab.left_behind:
+        print(f"flent-aqm: not handed over: {lab.left_behind}: more than 100 folders in one "
+              "another, or a path of more than 2,000 bytes", file=sys.stderr)

@@ -25,6 +25,7 @@ from typing import ClassVar, Self
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
+from flent_aqm.base.words import plain
 from flent_aqm.testbed import guest_files
 from flent_aqm.testbed.folder import OwnedFolder
 
@@ -47,6 +48,8 @@ def kill_all() -> None:
 _OWN_WORDS = "flent-aqm-guest:"
 _LINES_TOLD = 3
 
+# Of a path that is shown.
+_LONGEST_LEFT = 300
 
 @dataclass(frozen=True)
 class Outcome:
@@ -125,6 +128,7 @@ class RunEnvironment:
         self.stdout = out / "stdout"
         self.stderr = out / "stderr"
         self.results = out / "results"
+        self._left = out / "left"
         self._status, self._uptime = out / "status", out / "uptime"
 
     def __enter__(self) -> Self:
@@ -133,6 +137,17 @@ class RunEnvironment:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.close()
+
+    @property
+    def left_behind(self) -> str:
+        """The first path of those that were not handed over, as they are too deep; "" without
+        any. Written inside: it may be anything."""
+        try:
+            with self._left.open("rb") as file:
+                first = file.readline(_LONGEST_LEFT).decode(errors="replace").rstrip("\n")
+        except (FileNotFoundError, IsADirectoryError):
+            return ""
+        return plain(first.removeprefix("/run/results/"))
 
     def _command_line(self) -> list[str]:
         raise NotImplementedError

@@ -57,6 +57,28 @@ def test_folder_that_was_there_is_removed_inside(tmp_path: Path) -> None:
     assert (tmp_path / "folder" / "below" / "file").read_text() == "old\n"
 
 
+def test_folders_too_deep_to_hand_over_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
+    """A thousand in each other, and names whose path is longer than any the kernel takes; a
+    hundred are handed over."""
+    code = """
+        echo kept >file
+        fill() { n=0; while [ $n -lt $1 ]; do mkdir $2 && cd $2; n=$((n + 1)); done; echo >end; }
+        long=$(printf %0200d 0)
+        (mkdir deep && cd deep && fill 1000 d)
+        (mkdir long && cd long && fill 15 $long)
+        (mkdir good && cd good && fill 95 d)
+        """
+    done = shell(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "file").read_text() == "kept\n"
+    assert (tmp_path / "good" / "/".join(["d"] * 95) / "end").is_file()
+    assert (tmp_path / "deep" / "/".join(["d"] * 90)).is_dir()
+    assert len(list((tmp_path / "long").rglob("*"))) == 9
+    line, = done.stderr.splitlines()
+    assert line.startswith("flent-aqm: not handed over: "), done.stderr
+    assert line.endswith("more than 100 folders in one another, or a path of more than 2,000 bytes")
+
+
 @pytest.mark.parametrize("base", [None, "/var/tmp"])
 @pytest.mark.parametrize("name", ["a:b", "a,b", "a\\b", "a b", "\\,: \\\\", "täb\t", "[x]*", "-n"])
 def test_folder_of_any_name_can_be_the_current_one(
