@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs reference dist dist-check deb-check debug-check older-check site clean
+.PHONY: help setup packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo 'make validate      compare the lab with theory; writes docs/results/validation.md'
 	@echo 'make reference     write the pages that follow from the code again'
 	@echo 'make docs          run make validate, and renew all other numbers in docs/'
+	@echo 'make results       renew those results in docs/ that make docs does not; takes hours'
 	@echo 'make identical     prove that runs repeat byte by byte; takes long'
 	@echo 'make mutants       insert small defects, and list those that the tests miss; takes long'
 	@echo 'make kills         prove that a sweep survives kill -9 at any moment'
@@ -81,6 +82,10 @@ validate: setup
 
 docs: validate
 	$(BIN)/python -m validation.numbers $(DOCS_ARGUMENTS)
+
+# The tables that take hours: papers, speed tests, the study. real_time needs root.
+results: setup
+	$(BIN)/python -m validation.renew $(RESULTS_ARGUMENTS)
 
 # The parts of README.md and docs/reference/ that follow from the code.
 reference: venv

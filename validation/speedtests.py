@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/results/speed-tests.md, from runs of the batches in batches/speedtests.batch.
+"""Tables of results/speed-tests.md and results/scores.md, from batches/speedtests.batch.
 
     .venv/bin/python -m validation.speedtests estimates results/speedtests-all-… [-o docs]
     .venv/bin/python -m validation.speedtests parameters results/speedtests-parameters-… [-o docs]
@@ -34,7 +34,8 @@ from validation import marked
 from validation.stamp import made_of
 
 Lines = Iterator[str]
-PAGE = "results/speed-tests.md"
+PAGES = {"estimates": "results/scores.md", "parameters": "results/scores.md",
+         "real_time": "results/speed-tests.md"}
 # The settings of a cell, without its test.
 CELL = ("aqm", "rate_down_mbps", "base_delay_ms", "cross_traffic")
 FULL_QUEUE = "no_aqm"
@@ -206,7 +207,7 @@ def main() -> int:
         text = "\n".join(PARTS[args.part](files))
         print(text)
         if args.output:
-            marked.replace(args.output / PAGE, args.part, text,
+            marked.replace(args.output / PAGES[args.part], args.part, text,
                            made_of([as_run(file) for file in files]))
     except (AqmError, ValueError) as error:
         print(f"speedtests: {error}", file=sys.stderr)

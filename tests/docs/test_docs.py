@@ -60,6 +60,17 @@ def test_code_names_documents_that_there_are() -> None:
             if not leads_somewhere(one.rpartition(":")[2], ROOT / "README.md")] == []
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/results/*.md")), ids=lambda path: path.name)
+def test_result_page_begins_with_what_was_found_and_how(page: Path) -> None:
+    """A table or a picture before the first section, and a command that makes it."""
+    text = page.read_text(encoding="utf-8")
+    beginning = text.partition("\n## ")[0]
+    if page.name == "validation.md":  # a picture for each check
+        beginning = text
+    assert re.search(r"^\||^!\[", beginning, re.MULTILINE)
+    assert re.search(r"```\n\S|`make \w+`", beginning)
+
+
 def test_index_leads_to_each_page() -> None:
     """In one click, from INDEX.md."""
     index = ROOT / "docs" / "INDEX.md"

@@ -13,6 +13,7 @@ from flent_aqm.results.data_file import DataFile, as_data_file, read_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from validation import speedtests
+from validation.stamp import parts_of
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "speedtests"
 
@@ -22,6 +23,13 @@ def golden(name: str, **requested: object) -> DataFile:
     whole = copy.deepcopy(read_data_file(GOLDEN / f"{name}.flent.gz").whole)
     whole["metadata"]["AQM"]["requested"].update(requested)
     return as_data_file(whole, Path(name))
+
+
+@pytest.mark.parametrize("part", speedtests.PARTS)
+def test_part_stands_on_its_page(part: str) -> None:
+    """Where the program writes it."""
+    page = Path(speedtests.__file__).parents[1] / "docs" / speedtests.PAGES[part]
+    assert part in parts_of(page.read_text(encoding="utf-8"))
 
 
 def test_rpm_of_raw_samples_is_what_the_client_told() -> None:
