@@ -21,6 +21,8 @@ from flent_aqm.measure.speedtests.librespeed_browser import PageReport
 from flent_aqm.setup.chosen_tools import chosen_path
 from flent_aqm.setup.librespeed_page import find_worker
 
+from ...warm_flent import run_flent_aqm
+
 STAND_IN = """
 let state = {testState: -1, dlStatus: '', ulStatus: '', pingStatus: '', jitterStatus: ''};
 async function run(settings) {
@@ -68,6 +70,24 @@ def test_page_tells_what_its_script_shows(port: int, tmp_path: Path) -> None:
         assert meta["MEAN_VALUE"] == numbers[f"{way}_mbps"]
         assert series[-1][1] == pytest.approx(numbers[f"{way}_mbps"], rel=0.01)
         assert meta["LOAD_START"] < raw[0]["t"] <= raw[-1]["t"] <= meta["LOAD_END"]
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("words", [(), ("--delay", "10")], ids=["", "10 ms"])
+def test_page_ends_beside_irtt_in_the_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """It hung at 100 Mbit/s: Chromium never loaded a worker that was made too early."""
+    if find_worker() is None:
+        (tmp_path / "speedtest_worker.js").write_text(STAND_IN)
+        monkeypatch.setenv("FLENT_AQM_LIBRESPEED", str(tmp_path))
+    done = run_flent_aqm("lab", "--rate", "100", *words, "--", "flent", "librespeed_browser",
+                         "-H", "server", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "still ran after" not in done.stderr
+    assert len(list(tmp_path.glob("librespeed_browser-*.flent.gz"))) == 1
+    assert "No data" not in next(line for line in done.stdout.splitlines()
+                                 if line.startswith(" TCP download"))
 
 
 def test_test_that_failed_is_no_result() -> None:
