@@ -60,7 +60,7 @@ MORE = {"responsiveness": "test_parameters = cross_traffic=${cross_traffic};inte
                           "probes_per_s=20",
         "goresponsiveness": "test_parameters = cross_traffic=${cross_traffic};probes_per_s=20"}
 # A browser isn't meant to repeat; and what isn't on PATH can't.
-LEFT_OUT = ("ndt7_browser", "librespeed_browser",
+LEFT_OUT = ("ndt7_browser", "librespeed_browser", "cloudflare_browser",
             *(name for name, tool in PROGRAMS.items() if CHOSEN[tool][0]() is None))
 # Beside one test; the other tests have bulk.
 OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS

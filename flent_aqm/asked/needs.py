@@ -32,6 +32,8 @@ NEEDS = {
     "iperf3": Needs(("iperf3",), ("irtt", "iperf3")),
     "librespeed_browser": Needs(("chromium", defaults.LIBRESPEED_WORKER),
                                 ("irtt", "speedtest-cleartext"), ("iperf3",), encrypted=True),
+    "cloudflare_browser": Needs(("chromium", defaults.CLOUDFLARE_JS),
+                                ("irtt", "speedtest-cleartext"), ("iperf3",), encrypted=True),
     "librespeed_cli": Needs(("librespeed-cli",), ("irtt", "speedtest-cleartext"), ("iperf3",)),
     **{name: Needs((), ("irtt", "speedtest-cleartext"), ("iperf3",))
        for name in ("responsiveness", "librespeed", "cloudflare", "ookla_style")},

@@ -72,6 +72,7 @@ NDT7_SERVERS = ("own", "mlab")
 MLAB_NDT7_CLIENT = "ndt7-client-mlab"
 # And its library for browsers, which is no program.
 NDT7_JS = "ndt7-js"
+CLOUDFLARE_JS = "cloudflare-speedtest.js"
 # The script of LibreSpeed's page that does its test, which is the user's.
 LIBRESPEED_WORKER = "speedtest_worker.js"
 

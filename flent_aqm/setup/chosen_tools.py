@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ToolMissing
+from flent_aqm.setup.cloudflare_page import find_cloudflare
 from flent_aqm.setup.librespeed_page import find_worker
 from flent_aqm.setup.ndt7_makers import find_mlab_client, find_ndt7_js
 from flent_aqm.setup.tools import (
@@ -36,7 +37,9 @@ CHOSEN: dict[str, tuple[Callable[[], Path | None], str]] = {
     "librespeed-cli": (find_librespeed_cli, "the test librespeed_cli needs librespeed-cli"),
     defaults.NDT7_JS: (find_ndt7_js, "ndt7_browser needs M-Lab's ndt7.js"),
     "chromium": (
-        lambda: find_tool("chromium"), "ndt7_browser and librespeed_browser need Chromium"),
+        lambda: find_tool("chromium"), "the tests in a browser need Chromium"),
+    defaults.CLOUDFLARE_JS: (
+        find_cloudflare, "cloudflare_browser needs npm's @cloudflare/speedtest"),
     defaults.LIBRESPEED_WORKER: (
         find_worker, (f"librespeed_browser needs {defaults.LIBRESPEED_WORKER} of "
                       f"librespeed/speedtest, whose folder {environment.LIBRESPEED} names")),

@@ -19,6 +19,7 @@ from flent_aqm.base.errors import AqmError, CommandFailed, ConfigError, SetupErr
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
 from flent_aqm.setup import install
+from flent_aqm.setup.cloudflare_page import CLOUDFLARE_VERSION, FILE, find_cloudflare
 from flent_aqm.setup.ndt7_makers import NDT7_JS_VERSION, find_mlab_client, find_ndt7_js
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
@@ -57,6 +58,8 @@ OPTIONAL: dict[str, Optional] = {
                            "Apache-2.0"),
     "ndt7-js": Optional("npm", "@m-lab/ndt7", NDT7_JS_VERSION,
                         "node_modules/@m-lab/ndt7/src/ndt7.js", "M-Lab", "Apache-2.0"),
+    "cloudflare-speedtest": Optional("npm", "@cloudflare/speedtest", CLOUDFLARE_VERSION, FILE,
+                                     "Cloudflare", "MIT"),
     "aioquic": Optional("PyPI", "aioquic", "1.7.2", "aioquic", "Jeremy Lainé", "BSD-3-Clause"),
     "aiortc": Optional("PyPI", "aiortc", "1.16.0", "aiortc", "Jeremy Lainé", "BSD-3-Clause"),
 }
@@ -100,7 +103,7 @@ def where(name: str) -> Path | None:
     """Return where one of OPTIONAL is, None if it isn't."""
     one = OPTIONAL[name]
     if one.source == "npm":
-        return find_ndt7_js()
+        return find_ndt7_js() if name == "ndt7-js" else find_cloudflare()
     if one.source == "PyPI":
         try:
             return Path(str(metadata.distribution(one.package).locate_file("")))

@@ -15,11 +15,19 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.speedtests.table import CLIENTS
+from flent_aqm.setup.cloudflare_page import find_cloudflare
 from flent_aqm.setup.librespeed_page import find_worker
 
 MODULE = "flent_aqm.measure.speedtests"
-# In place of a client of ours: LibreSpeed's own script, in a page.
-BROWSER = "librespeed_browser"
+# In place of a client of ours: the makers' own scripts, in a page; how each is found, and what it
+# takes.
+BROWSERS = {
+    "librespeed_browser": (find_worker, (
+        "LibreSpeed in a browser needs chromium, and a copy of librespeed/speedtest whose folder "
+        f"is in {environment.LIBRESPEED}")),
+    "cloudflare_browser": (find_cloudflare, (
+        "Cloudflare's test in a browser needs chromium and npm's @cloudflare/speedtest")),
+}
 # Clients that are programs of others, and these as setup/chosen_tools.py finds them.
 PROGRAMS = {"goresponsiveness": "goresponsiveness", "librespeed_cli": "librespeed-cli",
             "msak": "msak-client", "ethr": "ethr", "crusader": "crusader"}
@@ -52,7 +60,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
 
     def check(self) -> None:
         self.command = shlex.join(
-            self._browser_words() if self.client == BROWSER else
+            self._browser_words() if self.client in BROWSERS else
             self._program_words() if self.client in PROGRAMS else self._client_words())
         super().check()
 
@@ -81,13 +89,13 @@ class AqmSpeedtestRunner(SupervisedRunner):
         return words
 
     def _browser_words(self) -> list[str]:
-        worker, chromium = find_worker(), find_program("chromium")
-        if worker is None or chromium is None:
-            raise RunnerCheckError(
-                "LibreSpeed in a browser needs chromium, and a copy of librespeed/speedtest whose "
-                f"folder is in {environment.LIBRESPEED} (docs/reference/tools.md)")
+        find, needs = BROWSERS[self.client]
+        script, chromium = find(), find_program("chromium")
+        if script is None or chromium is None:
+            raise RunnerCheckError(f"{needs} (docs/reference/tools.md)")
         address = normalise_host(self._address(), bracket_v6=True)
-        return [sys.executable, "-P", "-m", f"{MODULE}.{BROWSER}", str(worker), str(chromium),
+        return [sys.executable, "-P", "-m", f"{MODULE}.{self.client}", str(script),
+                str(chromium),
                 f"{'https' if self.tls else 'http'}://{address}:{self.port}"]
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:

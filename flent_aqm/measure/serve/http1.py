@@ -8,7 +8,7 @@ from typing import Any
 
 import h11
 
-from flent_aqm.measure.serve.endpoints import Answer, Request, answer, request_of
+from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
 from flent_aqm.measure.serve.limits import Credit
 from flent_aqm.measure.speedtests.filler import FILLER
 from flent_aqm.measure.speedtests.http1 import length_of
@@ -131,7 +131,7 @@ class Http1:
             self._unsent.begin(request.unsent)
         head = self._http.send(h11.Response(status_code=given.status, headers=[
             ("content-type", given.kind), ("content-length", str(given.total)),
-            ("cache-control", "no-store"), ("access-control-allow-origin", "*")]))
+            ("cache-control", "no-store"), *FOR_OTHER_ORIGINS]))
         wanted = request.method != "HEAD"
         body = self._http.send(h11.Data(data=given.body)) if given.body and wanted else b""
         self._transport.write((head or b"") + (body or b""))

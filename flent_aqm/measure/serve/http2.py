@@ -12,7 +12,7 @@ import h2.errors
 import h2.events
 import h2.exceptions
 
-from flent_aqm.measure.serve.endpoints import Answer, Request, answer, request_of
+from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
 from flent_aqm.measure.serve.limits import MOST_STREAMS, UNREAD_BYTES, Credit
 from flent_aqm.measure.speedtests.bulk import Inbound, frame_of_filler, settings_for_bulk
 from flent_aqm.measure.speedtests.filler import FILLER
@@ -166,7 +166,8 @@ class Http2:
         length = [] if given.length else [("content-length", str(given.total))]
         size = given.total if request.method != "HEAD" else 0
         self._http.send_headers(stream, [
-            (":status", str(given.status)), ("content-type", given.kind), *length],
+            (":status", str(given.status)), ("content-type", given.kind), *FOR_OTHER_ORIGINS,
+            *length],
             end_stream=not size)
         if not size:
             return

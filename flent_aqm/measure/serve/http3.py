@@ -20,7 +20,7 @@ from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
 from flent_aqm.base.defaults import ED25519
 from flent_aqm.measure.serve.acceptor import Client, address_text
 from flent_aqm.measure.serve.certificate import self_signed_pem
-from flent_aqm.measure.serve.endpoints import Request, answer, request_of
+from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Request, answer, request_of
 from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood, Quiet
 from flent_aqm.measure.serve.log import log
 from flent_aqm.measure.serve.loop import Loop
@@ -87,7 +87,8 @@ class Http3(Bulk):
             return
         given = answer(request)
         headers = [(b":status", str(given.status).encode()),
-                   (b"content-type", given.kind.encode())]
+                   (b"content-type", given.kind.encode()),
+                   *((name.encode(), value.encode()) for name, value in FOR_OTHER_ORIGINS)]
         size = given.total
         if request.method == "HEAD":
             size = 0  # and no length, of which aioquic's clients would expect the content

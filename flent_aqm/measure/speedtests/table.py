@@ -98,6 +98,16 @@ CLIENTS: Mapping[str, Client] = {
                    "its latency under {}: median of the last 20"),
             *_both("loaded_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
         )),
+    "cloudflare_browser": Client(
+        "cloudflare_browser", "Cloudflare's own engine in headless Chromium, without packet loss",
+        "npm's @cloudflare/speedtest, which runs", 200, (
+            *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the 90th percentile of requests"),
+            Number("latency_ms", "ms", LOWER, "its latency: median on the idle line"),
+            Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
+            *_both("loaded_latency_{}_ms", "ms", LOWER,
+                   "its latency under {}: median of the last 20"),
+            *_both("loaded_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
+        )),
     "ookla_style": Client(
         "ookla_style_client",
         "Opens 4 connections that ask for chunks of half a second, and up to 4 more while they "

@@ -79,8 +79,9 @@ STORED_AS: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
     **dict.fromkeys(("ndt7", "ndt7_download", "ndt7_upload", "iperf3_bidirectional",
                      "iperf3_download", "iperf3_upload", "speedtest_concurrent",
                      "speedtest_sequential", "speedtest_idle", "ndt7_browser", "responsiveness",
-                     "librespeed", "librespeed_browser", "cloudflare", "ookla_style", "nuttcp",
-                     "iperf2_bounceback", "goresponsiveness", "librespeed_cli", "msak", "ethr",
+                     "librespeed", "librespeed_browser", "cloudflare", "cloudflare_browser",
+                     "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
+                     "librespeed_cli", "msak", "ethr",
                      "crusader", "webrtc_call"), _as_is),
     "quic_download": _quic,
     "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows, "ping_exp": _pings}

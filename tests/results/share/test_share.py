@@ -28,6 +28,7 @@ from .conftest import GOLDEN, golden
 
 # Drawing takes time, and these are of librespeed's form.
 LIKE_LIBRESPEED = {"ndt7_browser", "librespeed_browser", "responsiveness", "cloudflare",
+                   "cloudflare_browser",
                    "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
                    "librespeed_cli", "msak", "ethr", "crusader", "webrtc_call"}
 SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home/anna",
