@@ -71,6 +71,14 @@ def test_result_page_begins_with_what_was_found_and_how(page: Path) -> None:
     assert re.search(r"```\n\S|`make \w+`", beginning)
 
 
+def test_newest_result_of_each_bench_is_kept_and_no_other() -> None:
+    """Older ones are in the history."""
+    names = subprocess.run(["git", "ls-files", "bench/results"], cwd=ROOT, capture_output=True,
+                           text=True, check=True).stdout.splitlines()
+    kinds = [re.sub(r"\d{4}-\d\d-\d\dT\d+Z", "DATE", name) for name in names]
+    assert sorted(set(kinds)) == sorted(kinds)
+
+
 def test_index_leads_to_each_page() -> None:
     """In one click, from INDEX.md."""
     index = ROOT / "docs" / "INDEX.md"
