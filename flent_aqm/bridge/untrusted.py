@@ -113,6 +113,9 @@ def _refuse_harmful(data: DataFile) -> None:
     for key, value in parameters.items():
         _refuse_parameter(key, value)
     for series, meta in data.series_meta.items():
+        if not isinstance(meta.get("UNITS", ""), str):
+            raise BadResult(f"the UNITS of its {series[:40]!r} are {str(meta['UNITS'])[:40]!r}, "
+                            "not text")
         if not _numbers_or_gaps([meta.get(_MEAN)]):
             raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}, "
                             "which can't have been measured")
@@ -179,6 +182,15 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
             wrong = next(value for value in values if not _numbers_or_gaps([value]))
             raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}, "
                             "which can't have been measured")
+    kinds: dict[str, set[type]] = {}
+    for sample in samples:
+        for key, value in sample.items():
+            kinds.setdefault(key, set()).add(type(value))
+    for key, found in kinds.items():
+        # Flent takes means of them.
+        if found & {int, float} and found & {str, list, dict}:
+            raise BadResult(f"samples of {series[:40]!r} have a number for {key[:40]!r}, and text "
+                            "or lists for it, too")
 
 
 def _numbers_or_gaps(values: list[Any]) -> bool:

@@ -157,6 +157,29 @@ def test_each_mutation_opens_or_is_refused_in_one_line_by_flent(
     assert [text for text in refused if "\n" in text] == []
 
 
+@pytest.mark.parametrize(("change", "why"), [
+    (lambda whole: whole["raw_values"]["Ping (ms) ICMP"][3].update(seq=[1]),
+     "have a number for 'seq', and text or lists"),
+    (lambda whole: whole["metadata"]["SERIES_META"]["Ping (ms) ICMP"].update(UNITS=True),
+     "are 'True', not text")])
+def test_file_that_flents_summary_stumbles_over_is_refused(
+    change: Any, why: str, tmp_path: Path
+) -> None:
+    """Before it is shown: means of lists, and units without letters."""
+    import flent_aqm.bridge.hook
+
+    flent_aqm.bridge.hook.install()
+    from flent import resultset
+
+    golden = Path(__file__).resolve().parents[1] / "golden" / "runs" / "stock_ping.flent.gz"
+    whole = json.loads(gzip.decompress(golden.read_bytes()))
+    change(whole)
+    path = tmp_path / "odd.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    with pytest.raises(RuntimeError, match=why):
+        resultset.load(str(path))
+
+
 @pytest.mark.parametrize("name", [
     "../../../tmp/evil", "/tmp/evil", "..", "a/b", "a\\b", "a\0b", ""])
 def test_file_whose_name_is_a_path_is_refused_by_flent(name: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import socket
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -303,6 +303,49 @@ def parameters() -> Named:
             yield f"{key}{number}", _set(f"metadata/TEST_PARAMETERS/{key}", value)
 
 
+# Of each kind that JSON has, where another one is expected.
+ODD_VALUES: tuple[Any, ...] = (
+    None, [], {}, "", "x", -1, 1e300, True, [[1], "a"], {"a": {"b": [None]}}, [{"t": "x"}] * 3,
+    "9" * 400)
+WRITTEN_BY_US = ("runs/iperf3_download", "runs/ndt7", "runs/aqm_flows", "runs/router_model",
+                 "speedtests/cloudflare", "speedtests/webrtc_call", "speedtests/responsiveness")
+
+
+def objects() -> Named:
+    """Another value for each part, at any depth, of what this package writes into metadata, and
+    for each field of a sample."""
+    turn = 0
+    for name in WRITTEN_BY_US:
+        whole: Whole = json.loads(gzip.decompress(
+            (GOLDEN.parent / f"{name}{SUFFIX}").read_bytes()))
+        places = list(_places(whole["metadata"]["AQM"], ("metadata", "AQM")))
+        places += _places(whole["metadata"]["SERIES_META"], ("metadata", "SERIES_META"))
+        places += [("raw_values", series, 0, field) for series, samples in
+                   whole["raw_values"].items() if samples for field in samples[0]]
+        for number, place in enumerate(places):
+            turn += 1
+            yield (f"{name.partition('/')[2]}.{number}",
+                   partial(_put, whole, place, ODD_VALUES[turn % len(ODD_VALUES)]))
+
+
+def _places(tree: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Paths to all parts of a tree, of a list the first."""
+    inner = tree.items() if isinstance(tree, dict) else list(enumerate(tree))[:1] \
+        if isinstance(tree, list) else ()
+    for key, value in inner:
+        yield (*above, key)
+        yield from _places(value, (*above, key))
+
+
+def _put(whole: Whole, place: tuple[Any, ...], value: Any, path: Path) -> None:
+    whole = copy.deepcopy(whole)
+    tree: Any = whole
+    for key in place[:-1]:
+        tree = tree[key]
+    tree[place[-1]] = value
+    _write(path, gzip.compress(_json(whole), 1))
+
+
 def _blanks(mega: int) -> bytes:
     """A gzip file of so many million blanks: a million is packed, and that repeated."""
     blanks = b" " * 1_000_000
@@ -394,9 +437,13 @@ def names(folder: Path) -> Iterator[Path]:
 
 CONTENT: dict[str, Callable[[], Named]] = {
     "structure": structure, "sizes": sizes, "numbers": numbers, "strings": strings,
-    "parameters": parameters, "archives": archives}
-THIN = ("structure", "numbers", "strings", "parameters")
+    "parameters": parameters, "objects": objects, "archives": archives}
+THIN = ("structure", "numbers", "strings", "parameters", "objects")
 PLACES: dict[str, Callable[[Path], Iterator[Path]]] = {"kinds": kinds, "names": names}
+
+
+# Of every so many-th, only each so many-th: it has thousands.
+THINNER = {"objects": 12}
 
 
 def make_family(family: str, folder: Path, every: int = 1) -> list[Path]:
@@ -406,7 +453,8 @@ def make_family(family: str, folder: Path, every: int = 1) -> list[Path]:
     if family in PLACES:
         return list(PLACES[family](folder))
     made = []
-    for name, make in islice(CONTENT[family](), None, None, every if family in THIN else 1):
+    for name, make in islice(CONTENT[family](), None, None,
+                             every * THINNER.get(family, 1) if family in THIN else 1):
         path = folder / f"{family}.{name}{SUFFIX}"
         assert not path.exists(), path
         make(path)
