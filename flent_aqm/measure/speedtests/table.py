@@ -99,7 +99,7 @@ CLIENTS: Mapping[str, Client] = {
             *_both("loaded_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
         )),
     "cloudflare_browser": Client(
-        "cloudflare_browser", "Cloudflare's own engine in headless Chromium, without packet loss",
+        "cloudflare_browser", "Cloudflare's own engine in headless Chromium, without packet loss.",
         "npm's @cloudflare/speedtest, which runs", 200, (
             *_both("{}_mbps", "Mbit/s", HIGHER, "its {}: the 90th percentile of requests"),
             Number("latency_ms", "ms", LOWER, "its latency: median on the idle line"),
