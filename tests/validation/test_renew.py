@@ -14,9 +14,10 @@ from validation import numbers, renew, stamp
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-# By make validate, make bench with bench.document, and python -m validation.prediction.
+# By make validate, make bench with bench.document, python -m validation.prediction, and, as the
+# page says, flent-aqm figures.
 OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figures"),
-          ("results/prediction.md", "prediction")}
+          ("results/prediction.md", "prediction"), ("results/speed-tests.md", "pictures")}
 # Names of recipes whose parts are called otherwise.
 PARTS = {"l4s": "scenario 6", "l4s_links": "links", "bbr": "cases", "cake_mq": "two shares",
          "wifi": "three stations", "study": "findings"}

@@ -21,8 +21,9 @@ NOW, THEN = (Made((version,), ("7.3.4 (ab)",), day, runs) for version, day, runs
 
 
 def refuse_older(page: str) -> None:
-    """Refuse a page with a part of another version that doesn't say why."""
+    """Refuse a page that names another version beside its numbers and doesn't say why."""
     versions = {one for made in stamp.parts_of(page).values() for one in made.versions}
+    versions |= set(re.findall(r"flent-aqm (\d+\.\d+\.\d+)", page))
     assert versions <= {__version__} or OLDER.search(page), (
         f"measured with {', '.join(sorted(versions))}, this is {__version__}: make the page anew, "
         "or write a line 'Older numbers, because …'")
@@ -35,6 +36,13 @@ def test_page_has_one_stamp_that_its_parts_give(path: Path) -> None:
     assert stamp.parts_of(page), "no part says what it was made with"
     assert stamp.renewed(page) == page
     refuse_older(page)
+
+
+@pytest.mark.parametrize("path", sorted({*DOCS.glob("*.md")} - {*PAGES}),
+                         ids=lambda path: path.name)
+def test_numbers_of_other_pages_are_of_this_version(path: Path) -> None:
+    """Where they name one."""
+    refuse_older(path.read_text(encoding="utf-8"))
 
 
 def test_stamp_tells_versions_and_days_of_all_parts() -> None:
