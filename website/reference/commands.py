@@ -10,7 +10,6 @@ from website.reference.rows import table
 
 
 def commands() -> Iterator[str]:
-    """Yield a row for each command."""
-    yield from table(("command", "what it does", "example"), (
-        (f"`{name}`", command.summary, f"`{command.example}`")
-        for name, command in sorted(COMMANDS.items())))
+    """Yield a row for each command: an example, which begins with its name, and what it does."""
+    yield from table(("example", "what it does"), (
+        (f"`{command.example}`", command.summary) for _, command in sorted(COMMANDS.items())))
