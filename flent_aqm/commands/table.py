@@ -23,9 +23,6 @@ COMMANDS = {
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
-    "bisect": Command(
-        "flent_aqm.commands.bisect", "find the commit or patch of a kernel that made runs worse",
-        "flent-aqm bisect --source ~/linux --good v7.2 --bad v7.3 batches/gate.batch"),
     "calibrate": Command(
         "flent_aqm.commands.calibrate", "fit a router model to measurements of a real router",
         "flent-aqm calibrate 800=676 1000=572"),

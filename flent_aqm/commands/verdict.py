@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.commands.score import score
 from flent_aqm.results.many_files import each_run, find_files
@@ -16,6 +17,8 @@ from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
 from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.show import verdict_page
 
+# The exit status without a verdict: not that of "worse", which `git bisect run` would believe.
+NO_VERDICT = 2
 PAGES = {".md": lambda text: text, ".html": verdict_page.html}
 
 
@@ -32,7 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print or write the page. Exit status 1 if a metric got worse."""
+    """Print or write the page. Exit status 1 if a metric got worse, 2 without a verdict."""
+    try:
+        return _judge(args)
+    except AqmError as error:
+        print(f"flent-aqm: {error}", file=sys.stderr)
+        return NO_VERDICT
+
+
+def _judge(args: argparse.Namespace) -> int:
     form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")

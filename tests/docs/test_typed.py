@@ -64,7 +64,6 @@ _ELSEWHERE = (
     (r"flent-aqm replay ", "sweep/replay/test_replay.py", '"replay"'),
     (r"flent-aqm share .*--publish", "sweep/replay/test_archive.py", "--publish"),
     (r"flent-aqm kernel |.* kernel=", "testbed/lab/test_own_kernel.py", '"kernel"'),
-    (r"flent-aqm bisect ", "sweep/test_bisect.py", "bisect"),
     (r"flent-aqm doctor --testbed|flent-aqm restore |.* testbed=ssh", "testbed/ssh/test_sweep.py",
      "testbed=ssh"),
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),

@@ -113,9 +113,8 @@ def save(cache: Path, kernel: NamedKernel) -> None:
     write_text(folder / f"{kernel.name}.json", json.dumps(asdict(kernel), indent=1) + "\n")
 
 
-def remove(cache: Path, name: str, *, keep_tree: bool = False) -> None:
+def remove(cache: Path, name: str) -> None:
     """Forget a name; its kernel and kept source go with it where nothing else uses them.
-    keep_tree: the source stays for the next build.
     Raises ConfigError where there is none in this cache."""
     path = cache / FOLDER / f"{name}.json"
     kernel = _read(path)
@@ -130,7 +129,7 @@ def remove(cache: Path, name: str, *, keep_tree: bool = False) -> None:
         shutil.rmtree(cache / "kernels" / kernel.hash, ignore_errors=True)
     stock_tree = f"{source.package}_{source.version}" if source else ""
     trees = (stock_tree, *(each.tree for each in others))
-    if not keep_tree and kernel.tree and kernel.tree not in trees:
+    if kernel.tree and kernel.tree not in trees:
         shutil.rmtree(cache / "trees" / kernel.tree, ignore_errors=True)
         shutil.rmtree(cache / "trees" / f"{kernel.tree}.git", ignore_errors=True)
 

@@ -84,14 +84,9 @@ def build_named(cache: Path, name: str, wishes: KernelRequest, command: str
     return kernel, fresh
 
 
-def more_of_debian(cache: Path) -> DebianArchive:
-    """Return the archive in which a user's sources are looked for."""
-    return DebianArchive(cache, "apt-more", MORE_SUITES)
-
-
 def _origin(cache: Path, wishes: KernelRequest) -> Origin:
     if wishes.source is not None:
-        return parse_origin(wishes.source, cache, more_of_debian(cache))
+        return parse_origin(wishes.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
     source = recipe.stock_source()
     if source is None:
         raise ToolMissing("the lab kernel is not built, whose source this would take; run: "

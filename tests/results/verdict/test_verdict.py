@@ -209,7 +209,7 @@ def write(folder: Path, target: str, more_ms: float) -> Path:
 def test_command_writes_a_page_and_ends_as_ci_wants_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 1 for worse; a sentence on the terminal."""
+    """Status 1 for worse, another one where nothing is known; a sentence on the terminal."""
     base, slow = write(tmp_path / "base", "5ms", 0), write(tmp_path / "slow", "6ms", 20)
     page = tmp_path / "page.html"
     words = ["verdict", "--base", str(base), "--test"]
@@ -218,10 +218,10 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     assert "<td>worse</td>" in page.read_text()
     assert main([*words, str(base)]) == 0
     assert capsys.readouterr().out.startswith("# The same in all ")
-    assert main([*words, str(base), "-o", str(tmp_path / "page.txt")]) == 1
+    assert main([*words, str(base), "-o", str(tmp_path / "page.txt")]) == 2
     assert "neither .md nor .html" in capsys.readouterr().err
     (slow / "1.flent.gz").write_bytes(b"no data")
-    assert main([*words, str(slow)]) == 1
+    assert main([*words, str(slow)]) == 2
     assert "1.flent.gz: damaged" in capsys.readouterr().err
 
 
