@@ -46,7 +46,8 @@ sweep: setup
 
 demo: setup
 	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
-	@$(BIN)/flent-aqm demo-picture
+	@folder=$$(ls -d results/quick-* | tail -n 1) && $(BIN)/flent -q -p latency_and_throughput \
+	    -o $$folder/demo.png $$folder/*.flent.gz && echo "picture: $$folder/demo.png"
 
 # Four files at a time, because many of them wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.

@@ -79,7 +79,7 @@ batch=$(echo venv/lib/python3*/site-packages/flent_aqm/batches/aqm_sweep.batch)
 grep -qF "flent -B $batch -b quick" next || { cat next; exit 1; }
 venv/bin/flent -B "$batch" -b quick
 measured=$(now)
-venv/bin/flent-aqm demo-picture -o demo.png
+venv/bin/flent -q -p latency_and_throughput -o demo.png results/quick-*/*.flent.gz
 drawn=$(now)
 echo "$begun $installed $measured $drawn" > times
 times > cpu  # of all that ran here: minutes and seconds of user and system, the second line

@@ -59,13 +59,6 @@ def _replay(file: Path, out: Path) -> int:
     return 0
 
 
-def _demo(file: Path, out: Path) -> int:
-    folder = out / "folder"
-    folder.mkdir()
-    (folder / file.name).symlink_to(file)
-    return _cli("demo-picture", str(folder), "-o", "OUT/x.png")(file, out)
-
-
 def _follow(file: Path, out: Path) -> int:
     """The page, its data and its state, of a folder with the file in it."""
     from flent_aqm.show.report.follow import Follower
@@ -124,7 +117,7 @@ COMMANDS: dict[str, Do] = {
     "samples": _cli("export", "--samples", "-o", "OUT/x.parquet", "--", "FILE"),
     "share": _cli("share", "-o", "OUT/shared", "--", "FILE"),
     "figures": _cli("figures", "--test", "iperf3_download", "-o", "OUT/figures", "--", "FILE"),
-    "replay": _replay, "demo-picture": _demo, "report-follow": _follow,
+    "replay": _replay, "report-follow": _follow,
     "flent-summary": _flent("-f", "summary", "--", "FILE"),
     "flent-metadata": _flent("-f", "metadata", "-o", "OUT/x", "--", "FILE"),
     "flent-csv": _flent("-f", "csv", "-o", "OUT/x", "--", "FILE"),
@@ -138,7 +131,6 @@ IMPORTS: dict[str, tuple[str, ...]] = {
     "export": ("flent_aqm.results.export.runs",), "samples": ("flent_aqm.results.export.samples",),
     "share": ("flent_aqm.commands.share",), "figures": ("flent_aqm.show.figures.verdicts",),
     "replay": ("flent_aqm.commands.replay",),
-    "demo-picture": ("flent_aqm.commands.demo_picture", "matplotlib.figure"),
     "report-follow": ("flent_aqm.show.report.follow", "flent_aqm.show.report.server"),
     "flent": ("flent.batch", "flent.plotters", "matplotlib.figure", "numpy",
               "matplotlib.backends.backend_agg"),

@@ -8,4 +8,4 @@ fi
 batch=$(python -c 'from flent_aqm.base.paths import resource_dir
 print(resource_dir("batches") / "aqm_sweep.batch")')
 flent -B "$batch" -b quick
-exec flent-aqm demo-picture -o results/demo.png
+exec flent -q -p latency_and_throughput -o results/demo.png results/quick-*/*.flent.gz

@@ -30,9 +30,6 @@ COMMANDS = {
         "flent_aqm.commands.completion", "print a script that lets a shell complete these "
                                          "commands",
         "flent-aqm completion bash >~/.local/share/bash-completion/completions/flent-aqm"),
-    "demo-picture": Command(
-        "flent_aqm.show.demo_picture", "draw latency and throughput of a batch, queue by queue",
-        "flent-aqm demo-picture results/quick-2026-01-31T120000 -o demo.png"),
     "doctor": Command(
         "flent_aqm.commands.doctor", "list every part: found or missing, its version, how to get "
                                      "it",

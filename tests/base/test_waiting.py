@@ -47,7 +47,6 @@ def test_file_gets_nothing() -> None:
 @pytest.mark.parametrize(("words", "line"), [
     (("score", "tests/golden/batches/quick"), "reading data files: 7 of 8 ..."),
     (("share", "tests/golden/runs/stock_ping.flent.gz", "-o"), "reading data files: 0 of 1 ..."),
-    (("demo-picture", "tests/golden/batches/quick", "-o"), "drawing ..."),
     (("report", "tests/golden/batches/quick", "-o"), "making the page ..."),
     (("doctor",), "looking for programs ...")], ids=lambda one: str(one[0]))
 def test_command_on_a_terminal_tells_what_it_waits_for(
@@ -55,7 +54,7 @@ def test_command_on_a_terminal_tells_what_it_waits_for(
 ) -> None:
     """Commands that take seconds with many files, or on a slow machine."""
     ours, its = pty.openpty()
-    output = {"share": "shared", "demo-picture": "demo.png", "report": "r.html"}.get(words[0])
+    output = {"share": "shared", "report": "r.html"}.get(words[0])
     with subprocess.Popen(
             [sys.executable, "-m", "flent_aqm.cli", *words,
              *([tmp_path / output] if output else [])],

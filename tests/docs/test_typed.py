@@ -41,7 +41,7 @@ _PROGRAM = re.compile(
     r"export|openssl|iperf3|irtt|netserver|apt-get|podman|uci) ")
 _PLANNED = re.compile(r"flent -B ")
 _LOOKS = re.compile(
-    r"flent-aqm (score|report|share|export|figures|demo-picture|assert) |flent-aqm( report)?$|"
+    r"flent-aqm (score|report|share|export|figures|assert) |flent-aqm( report)?$|"
     r"flent -[ip] |flent \w+ --list-plots")
 _LAB = re.compile(r"flent-aqm lab ")
 # Lines that need those before them: their whole block is run.

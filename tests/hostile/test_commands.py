@@ -172,7 +172,7 @@ def _is_number(text: str) -> bool:
 @pytest.mark.parametrize("words", [
     ("report", "-o", "x.html", "--jobs", "1"), FIGURES,
     ("export", "-o", "x.parquet", "--jobs", "1"), ("export", "-o", "x.csv", "--jobs", "1"),
-    ("demo-picture", "-o", "x.png"), ("assert", "p99(latency_loaded) < 20ms"),
+    ("assert", "p99(latency_loaded) < 20ms"),
 ], ids=lambda words: "-".join(words[:2]))
 def test_command_goes_on_behind_each(
     words: tuple[str, ...], folder: Path, run: Run, tmp_path: Path

@@ -16,6 +16,7 @@ from flent_aqm.show.plots.glitches import AqmGlitchesPlotter
 from flent_aqm.show.plots.heat import AqmHeatPlotter
 from flent_aqm.show.plots.idle_loaded import AqmIdleLoadedPlotter
 from flent_aqm.show.plots.instant import AqmInstantPlotter
+from flent_aqm.show.plots.latency_and_throughput import AqmLatencyAndThroughputPlotter
 from flent_aqm.show.plots.latency_cdf import AqmLatencyCdfPlotter
 from flent_aqm.show.plots.over_time import AqmPercentilesOverTimePlotter
 from flent_aqm.show.plots.overlay import AqmOverlayPlotter
@@ -37,6 +38,7 @@ PLOTTERS: dict[str, type] = {
     "aqm_heat": AqmHeatPlotter,
     "aqm_idle_loaded": AqmIdleLoadedPlotter,
     "aqm_instant": AqmInstantPlotter,
+    "aqm_latency_and_throughput": AqmLatencyAndThroughputPlotter,
     "aqm_latency_cdf": AqmLatencyCdfPlotter,
     "aqm_meta": AqmMetaPlotter,
     "aqm_overlay": AqmOverlayPlotter,

@@ -40,6 +40,9 @@ LATENCY: Mapping[str, Plot] = {
 }
 
 THROUGHPUT: Mapping[str, Plot] = {
+    "latency_and_throughput": {
+        "description": "Latency under load of many runs beside throughput, a row for each test",
+        "type": "aqm_latency_and_throughput"},
     "compare_throughput_box": {
         "description": "Throughput of many runs, boxes", "type": "aqm_compare_sides",
         "quantity": "throughput", "kind": "box"},

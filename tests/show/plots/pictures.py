@@ -33,6 +33,7 @@ class Picture:
 
 
 PICTURES = (
+    Picture("demo", "latency_and_throughput", (*UPLOADS, *BOTH)),
     *(Picture(f"one-{plot}", plot, NDT7) for plot in (
         "totals", "throughput_headers", "ping", "ping_cdf", "all", "box_totals", "bar_combine",
         "throughput_instant", "tcp_info", "tcp_rtt_cdf", "qdisc_over_time",

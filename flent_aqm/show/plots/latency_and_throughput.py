@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Latency under load of each queue beside its throughput, a row for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+from matplotlib.ticker import PercentFormatter
+
+from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.grouping import AQM, setting
+from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import sorted_values, word
+from flent_aqm.show.looks import Look, line_key, looks_for
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis
+from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.idle_loaded import ecdf
+from flent_aqm.show.plots.paper import FLENTS_HEIGHT, PAPER_INCHES, is_height_open
+from flent_aqm.show.plots.values import QUANTITIES, directions, values
+
+MOST_ROWS = 6
+# A picture whose size nobody said.
+WIDTH_INCHES = 9.6
+# In inches: of a row, and of all words above and below the rows.
+ROW_HEIGHT, WORDS_HEIGHT = 2.6, 1.2
+# In a column of a paper, where the two panels of a row stand one above the other.
+NARROW_ROW_HEIGHT = 3.0
+
+
+class AqmLatencyAndThroughputPlotter(ChartPlotter):
+    """On the left distributions, on the right bars. A lost probe is slower than any."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        if not directions(runs):
+            raise NotAvailable("none of the runs loads the link")
+        rows_are, sides_are = ["test", *(self.group_names(runs) or [AQM])][-2:]
+        rows = self.first(_values_of(runs, rows_are), MOST_ROWS)
+        sides = [word(sides_are, value) for value in _values_of(runs, sides_are)]
+        looks = looks_for(sides)
+        axes = self._panels(len(rows))
+        counted = 0
+        # strict: of a place that Flent gave, there is one axis.
+        for row, left, right in zip(rows, axes[0::2], axes[1::2], strict=False):
+            members = {side: of_side for side in sides if (of_side := [
+                run for run in runs if setting(run.settings, rows_are) == row
+                and word(sides_are, setting(run.settings, sides_are)) == side])}
+            latencies = {side: _latencies(of_side) for side, of_side in members.items()}
+            counted += sum(found.size for found in latencies.values())
+            name = word(rows_are, row)
+            for side, found in latencies.items():
+                self.note_lost(f"{name}, {side}", found)
+            draw_latencies(left, latencies, looks)
+            draw_throughput(right, members, latencies, looks)
+            left.set_title(name, loc="left", fontweight="bold", fontsize="medium")
+        if not counted:
+            raise NotAvailable("none of the runs has a latency under load")
+        axes[-2].set_xlabel("round-trip time under load (ms)")
+        axes[-1].set_xlabel("throughput (Mbit/s)")
+        from_zero(axes[1::2], "x")
+        self.heading = f"Latency while a test loads {_link(runs)}"
+        self.handles = [line_key(side, looks[side]) for side in sides]
+        self.note("bars: mean over runs and directions")
+        self.note("p99: of all probes of a line")
+        self.note_pooled(runs, (rows_are, sides_are))
+        self.note(about(runs, counted, "probes"))
+
+    def _panels(self, rows: int) -> list[Any]:
+        """Make two axes for each row, one after the other."""
+        narrow = self.figure.get_figwidth() < PAPER_INCHES
+        if is_height_open(self.fig_width, self.fig_height):
+            if self.fig_height == FLENTS_HEIGHT:
+                self.figure.set_figwidth(WIDTH_INCHES)
+            self.figure.set_figheight(
+                WORDS_HEIGHT + rows * (NARROW_ROW_HEIGHT if narrow else ROW_HEIGHT))
+        axes = (self.grid(2 * rows, 1, height_ratios=(1, 0.8) * rows) if narrow
+                else self.grid(rows, 2, width_ratios=(2.6, 1)))
+        for panels in (axes[0::2], axes[1::2]):
+            for axis in panels[:-1]:
+                axis.sharex(panels[-1])
+                axis.tick_params(axis="x", labelbottom=narrow)
+        return axes
+
+
+def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
+    """One line per queue: the share of probes that are at most so long."""
+    # Each thinner than the one below: equal latencies lie on top of each other.
+    widths = numpy.linspace(3.6, 2, len(latencies))
+    for width, (side, found) in zip(widths, latencies.items(), strict=True):
+        axis.plot(*ecdf(found), drawstyle="steps-post", color=looks[side].colour,
+                  linestyle=looks[side].line, label=side, linewidth=width)
+    axis.set_xscale("log")
+    name_latency_axis(axis)
+    axis.set_ylim(0, 1.02)
+    axis.set_ylabel("share of probes")
+    axis.yaxis.set_major_formatter(PercentFormatter(1))
+    axis.grid(visible=True, alpha=0.3)
+
+
+def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
+                    latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
+    """One bar per queue: the mean of what the tools reported; beside it, where its line on the
+    left ends."""
+    for place, (side, runs) in enumerate(members.items()):
+        found = numpy.concatenate([values(QUANTITIES["throughput"], runs, way)
+                                   for way in directions(runs)])
+        if not found.size:
+            continue
+        mean = float(found.mean())
+        axis.barh(place, mean, color=looks[side].colour, height=0.7)
+        axis.text(mean * 0.96, place, f"{mean:.1f}", ha="right", va="center", color="white",
+                  fontweight="bold", fontsize="small")
+    axis.set_yticks(range(len(members)), [f"{side}\n{_tail(latencies[side])}" for side in members],
+                    fontsize="small")
+    axis.set_ylim(len(members) - 0.5, -0.5)
+    axis.grid(visible=True, axis="x", alpha=0.3)
+    axis.grid(visible=False, axis="y")
+    axis.set_axisbelow(True)
+
+
+def _values_of(runs: Sequence[Run], name: str) -> list[Any]:
+    return sorted_values(name, [setting(run.settings, name) for run in runs])
+
+
+def _link(runs: Sequence[Run]) -> str:
+    """Return the link in words, with its rates if all runs have the same."""
+    rates = {(run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps")) for run in runs}
+    down, up = next(iter(rates))
+    if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
+        return "the link"
+    return f"a link of {down:g} Mbit/s" + ("" if up == down else f" down, {up:g} Mbit/s up")
+
+
+def _latencies(runs: Sequence[Run]) -> Numbers:
+    """Return all probes of runs under load in both directions, sorted."""
+    found = []
+    for run in runs:
+        try:
+            found.append(run.loaded().rtt_ms)
+        except NotAvailable:
+            continue
+    return numpy.sort(numpy.concatenate(found)) if found else numpy.empty(0)
+
+
+def _tail(latencies: Numbers) -> str:
+    try:
+        return f"p99 {percentile(latencies, 99):.3g} ms"
+    except LostProbe:
+        return "p99 lost"
+    except NotAvailable:
+        return ""
