@@ -28,7 +28,7 @@ LONGEST = tuple(HERE / name for name in (
     "bridge/test_hook.py", "testbed/lab/test_lab.py", "results/share/test_stock_gui.py",
     "bridge/test_upstream_flent.py", "testbed/lab/test_router_cards.py",
     "show/report/test_follow.py", "router/test_hooks_in_guest.py",
-    "bridge/test_flent_own_tests.py", "sweep/sqm_home/test_sqm_home.py"))
+    "bridge/test_flent_own_tests.py", "sweep/test_sqm_home.py"))
 # Others that take seconds, beside those that boot the lab or make namespaces: they draw, browse,
 # start programs, or wait.
 SLOW = {*LONGEST, *(HERE / name for name in (

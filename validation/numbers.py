@@ -35,13 +35,13 @@ from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import (
     LOST,
     METRICS,
+    Metric,
     Unavailable,
     digits,
     middle,
     ranked,
 )
 from flent_aqm.show.looks import DASH
-from flent_aqm.sweep.sqm_home import table as sqm_home
 from validation import marked, rfc7928, study_router
 from validation.stamp import made_of
 
@@ -242,12 +242,21 @@ SQM_COLUMNS = {
 
 
 def sqm(runs: Sequence[Run]) -> Lines:
-    """Yield a row for each run, in the order of the runs."""
+    """Yield a row for each run, the highest rate first; the grade of each rule that gives one."""
     yield f"| setting | {' | '.join(SQM_COLUMNS)} |"
     yield "|" + "---|" * (len(SQM_COLUMNS) + 1)
-    for run in sorted(runs, key=lambda run: (int(run.title.split("-")[0]), run.title)):
-        cells = [sqm_home.cell(run, name) for name in SQM_COLUMNS.values()]
-        yield f"| {sqm_home.label(run)} | {' | '.join(cells)} |"
+    for run in sorted(runs, key=lambda run: (
+            run.settings["shaper"] != "none", -float(str(run.settings["rate_down_mbps"])),
+            run.title)):
+        cells = [_grade(run, METRICS[name]) for name in SQM_COLUMNS.values()]
+        yield f"| {run.title} | {' | '.join(cells)} |"
+
+
+def _grade(run: Run, metric: Metric) -> str:
+    value = metric.of(run)
+    if isinstance(value, Unavailable) or metric.word is None:
+        return metric.text(value)
+    return metric.word(value)
 
 
 SPREAD = ("throughput_{way}_mbps", "latency_loaded_median_ms", "latency_loaded_p99_ms",
@@ -318,7 +327,7 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
 PARTS: Mapping[str, Part] = {
     "scores": Part("results/scores.md", _batch("scores"), scores),
     "ping_exp": Part("results/ping-exp.md", _batch("ping_exp"), ping_exp),
-    "sqm_home": Part("results/sqm-home.md", ("flent-aqm", "sqm-home", "-o", "{folder}"), sqm),
+    "sqm_home": Part("results/sqm-home.md", _batch("sqm_home"), sqm),
     "rfc7928": Part("results/rfc7928.md", (*_batch("rfc7928"), "-b", "rfc7928"), rfc7928.lines,
                     rfc7928.picture, rfc7928.every_number),
     "study_router": Part("results/study.md", _batch("study_router"), study_router.lines,

@@ -67,7 +67,8 @@ KEY_HELP: Mapping[str, Mapping[str, KeyHelp]] = {
         "tx_queues": KeyHelp("1 to 16", "transmit queues of the router's devices", "1"),
     },
     "The line": {
-        "rate_mbps": KeyHelp(_RATE, "the shaper's rate", "100", _each_way("rate_mbps")),
+        "rate_mbps": KeyHelp(f"{_RATE}, or `85%` of the modem's", "the shaper's rate", "100",
+                              _each_way("rate_mbps")),
         "base_delay_ms": KeyHelp(_DELAY, "added round trip, at the server, half each way"),
         "dest2_delay_ms": KeyHelp(_DELAY, "a second server `dest2`, farther by this", "none"),
         "modem_mbps": KeyHelp(_RATE, "a modem behind the router", "none",

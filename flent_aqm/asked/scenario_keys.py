@@ -36,12 +36,15 @@ def read_fields(given: Mapping[str, object]) -> dict[str, object]:
     """
     rate = given.get("rate_mbps", 100)
     modem = given.get("modem_mbps")
+    modem_down, modem_up = (_if_given(_rate, key, given.get(key, modem))
+                            for key in ("modem_down_mbps", "modem_up_mbps"))
     kernel = parse_kernel("kernel", given.get("kernel") or STOCK)
     aqm = _aqm("aqm", given.get("aqm", "no_aqm"), kernel)
     return {
         "aqm": aqm,
-        "rate_up_mbps": _rate("rate_up_mbps", given.get("rate_up_mbps", rate)),
-        "rate_down_mbps": _rate("rate_down_mbps", given.get("rate_down_mbps", rate)),
+        "rate_up_mbps": _shaper_rate("rate_up_mbps", given.get("rate_up_mbps", rate), modem_up),
+        "rate_down_mbps": _shaper_rate("rate_down_mbps", given.get("rate_down_mbps", rate),
+                                       modem_down),
         "burst_shaping": parse_flag("burst_shaping", given.get("burst_shaping", False)),
         "cross_traffic": parse_cross_traffic("cross_traffic", given.get("cross_traffic", False)),
         "base_delay_ms": _delay("base_delay_ms", given.get("base_delay_ms", 0),
@@ -62,9 +65,8 @@ def read_fields(given: Mapping[str, object]) -> dict[str, object]:
         "up_aqm_parameters": _aqm_parameters(up_aqm, given, "up_aqm_") if up_aqm else (),
         "tcp_ecn": _tcp_ecn("tcp_ecn", given.get("tcp_ecn", False)),
         "dest2_delay_ms": _if_given(_far_delay, "dest2_delay_ms", given.get("dest2_delay_ms")),
-        "modem_down_mbps": _if_given(_rate, "modem_down_mbps",
-                                     given.get("modem_down_mbps", modem)),
-        "modem_up_mbps": _if_given(_rate, "modem_up_mbps", given.get("modem_up_mbps", modem)),
+        "modem_down_mbps": modem_down,
+        "modem_up_mbps": modem_up,
         "modem_down_buffer_ms": _delay("modem_down_buffer_ms", given.get(
             "modem_down_buffer_ms", defaults.MODEM_BUFFER_MS)),
         "modem_up_buffer_ms": _delay("modem_up_buffer_ms", given.get(
@@ -169,6 +171,21 @@ def _rate(key: str, value: object) -> float:
             f"{key}: {value} Mbit/s is out of range; "
             f"expected {defaults.MIN_RATE_MBPS:g} to {defaults.MAX_RATE_MBPS:g}")
     return rate
+
+
+def _shaper_rate(key: str, value: object, modem_mbps: float | None) -> float:
+    """Return a rate that may be given as a share of the modem's, such as 85%."""
+    text = str(value).strip()
+    if not text.endswith("%"):
+        return _rate(key, value)
+    share_pct = _number(key, text[:-1].strip(), "% of the modem's rate")
+    if not 1 <= share_pct <= 100:
+        raise ConfigError(f"{key}: {text} is out of range; expected 1 to 100 % of the modem's rate")
+    if modem_mbps is None:
+        way = key.split("_")[1]
+        raise ConfigError(f"{key}: {text} is a share of the modem's rate, which is not given; set "
+                          f"modem_{way}_mbps or modem_mbps, or give the rate in Mbit/s")
+    return _rate(key, round(modem_mbps * share_pct / 100, 6))
 
 
 def _delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> float:

@@ -78,10 +78,6 @@ COMMANDS = {
     "worker": Command(
         "flent_aqm.commands.worker", "make runs for sweeps on other machines",
         "flent-aqm worker tcp://192.0.2.1:8786"),
-    "sqm-home": Command(
-        "flent_aqm.commands.sqm_home",
-        "run a speed test with SQM off, at shares of the measured rate, and off again",
-        "flent-aqm sqm-home"),
 }
 
 

@@ -49,7 +49,6 @@ _SCRIPT = re.compile(r"(umask|openssl) ")
 # What needs more than this folder, the file of tests that runs its like, and a word of that file.
 _ELSEWHERE = (
     (r"flent-aqm (lab .*flent-aqm )?speedtest", "sweep/speedtest/test_in_lab.py", "flent-aqm"),
-    (r"flent-aqm sqm-home", "sweep/sqm_home/test_sqm_home.py", "sqm-home"),
     (r"flent-aqm lab --delay \d{6,}", "testbed/lab/test_far.py", "base_delay_ms"),
     (r"flent-aqm lab .*wifi_rates_mbps", "testbed/lab/test_wifi.py", "wifi_rates_mbps"),
     (r"flent-aqm lab .*link_(\w+_)?trace=", "testbed/lab/test_links.py", "_trace"),

@@ -135,8 +135,7 @@ REFUSED = {
     # no load at all
     "speedtest_idle": [*_NO_CAPTURE, *_NO_GLITCHES, *_NO_CPU, "throughput",
                        "latency_ecdf_idle_vs_loaded",
-                       "compare_latency_box", "compare_latency_ecdf", "compare_latency_violin",
-                       "latency_and_throughput"],
+                       "compare_latency_box", "compare_latency_ecdf", "compare_latency_violin"],
 }
 # All are drawn. Of each way to include what tests share, one is also laid out as Flent does it,
 # and saved, which takes twice as long.

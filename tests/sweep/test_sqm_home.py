@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""batches/sqm_home.batch: SQM at a share of the line's rate, beside the line without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.table import METRICS
+
+ROOT = Path(__file__).resolve().parents[2]
+LINE = ("length=5", "modem_down_mbps=10", "modem_up_mbps=4", "share=50")
+
+
+@pytest.mark.lab
+def test_sqm_home_shapes_to_the_share_of_the_line(tmp_path: Path) -> None:
+    """Both kinds of SQM carry half of the line, at a latency that the line alone doesn't have."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("flent"), "-B", ROOT / "batches" / "sqm_home.batch",
+         *(f"--batch-override={word}" for word in (*LINE, "output_path=runs"))],
+        cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs = {run.title: run for run in map(load_run, (tmp_path / "runs").glob("*.flent.gz"))}
+    off = runs.pop("SQM off")
+    assert off.settings["shaper"] == "none"
+    assert set(runs) == {"50 % cake", "50 % htb_fq_codel"}
+    latency, speed = METRICS["latency_loaded_median_ms"], METRICS["throughput_download_mbps"]
+    for run in runs.values():
+        assert (run.settings["rate_down_mbps"], run.settings["rate_up_mbps"]) == (5, 2)
+        assert 4 < float(str(speed.of(run))) < 5 < float(str(speed.of(off)))
+        assert float(str(latency.of(run))) < 30 < float(str(latency.of(off)))
