@@ -8,9 +8,13 @@ none has it, makes one that does.
 
 from __future__ import annotations
 
+import fnmatch
 import re
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import Any
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
 
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
@@ -64,6 +68,20 @@ def restrict(
     has a value that no argument of the list has.
     """
     return [_restrict_one(list(names), args, overrides) for names in argsets]
+
+
+def refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]) -> None:
+    """Refuse a word of a `for_…` list that no [Arg::…] section has for its name. args: their
+    names. Raises ConfigError."""
+    for key, value in batch.items():
+        if not key.startswith("for_"):
+            continue
+        for word in (part.strip("\t\n \"'") for part in re.split("[,;]", str(value))):
+            if word and not fnmatch.filter(args, word.lower()):
+                setting = key.removeprefix("for_")
+                raise ConfigError(
+                    f"{key}: no section [Arg::{word}]{did_you_mean(word, args)}; expected names "
+                    f"of sections, such as one [Arg::{word}] with the line {setting} = {word}")
 
 
 def kernel_arguments(kernels: str, args: MutableMapping[str, Any]) -> list[str]:

@@ -22,7 +22,12 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.bridge import definitions, places
 from flent_aqm.bridge.exit_status import reported
-from flent_aqm.bridge.overrides import kernel_arguments, restore_zeros, restrict
+from flent_aqm.bridge.overrides import (
+    kernel_arguments,
+    refuse_unknown_arguments,
+    restore_zeros,
+    restrict,
+)
 
 if TYPE_CHECKING:
     from flent_aqm.asked.cell import Cell
@@ -70,9 +75,10 @@ def _apply_overrides_to_arguments(runner: Any) -> None:
 
     @wraps(stock)
     def get_argsets(self: Any, batch: Any) -> Any:
-        argsets = stock(self, batch)
         if "testbed" not in batch:
-            return argsets
+            return stock(self, batch)
+        refuse_unknown_arguments(batch, self.args)
+        argsets = stock(self, batch)
         kernels = kernel_arguments(str(batch.get("kernel", "")), self.args)
         overrides = {key: value for key, value in self.settings.BATCH_OVERRIDE.items()
                      if key != "kernel" or not kernels}

@@ -25,6 +25,8 @@ from flent_aqm.results.reading.unpack import unpack_file, unpack_gzip
 from flent_aqm.results.share import stock_test
 
 SUFFIX = ".flent.gz"
+# Of what the tools of a run have printed, which a sweep writes beside its data file.
+TOOLS_LOG_SUFFIX = ".debug.log.gz"
 # Flent's file format; it refuses newer ones itself.
 NEWEST_VERSION = 4
 # Flent has no test with more; each takes a plot's line, and time of every metric.

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from flent_aqm.base.errors import BadResult, ConfigError, a_defect
 from flent_aqm.base.waiting import told
-from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
+from flent_aqm.results.data_file import SUFFIX, TOOLS_LOG_SUFFIX, DataFile, read_data_file
 from flent_aqm.results.metrics.run import Run, as_run
 
 Result = TypeVar("Result")
@@ -23,7 +23,8 @@ FEWEST_FOR_PROCESSES = 16
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
     """Return the paths, with folders replaced by the data files in them and below. Each file once,
-    folders in order of names. Raises ConfigError for what isn't there."""
+    folders in order of names; without the logs of tools that `*.gz` matches beside data files.
+    Raises ConfigError for what isn't there."""
     found: dict[Path, None] = {}
     for path in paths:
         # os.path: Path.is_dir() and exists() raise where a folder above can't be looked into.
@@ -34,8 +35,11 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
             found.update(dict.fromkeys(below))
         elif why := _missing(path):
             raise ConfigError(f"{path}: {why}; expected a data file or a folder of some")
-        else:
+        elif not path.name.endswith(TOOLS_LOG_SUFFIX):
             found[path] = None
+    if paths and not found:
+        raise ConfigError(f"{paths[0]}: the log of a run's tools; expected a data file, "
+                          f"*{SUFFIX}")
     return list(found)
 
 

@@ -27,6 +27,7 @@ from rich.text import Text
 from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.words import counted
+from flent_aqm.sweep.in_brief import brief, differing_words
 from flent_aqm.sweep.run_cell import FinishedRun
 from flent_aqm.sweep.time_left import TimeLeft
 
@@ -41,6 +42,7 @@ class SweepProgress:
         self.done = 0
         self.failed = 0
         self._total = len(cells)
+        self._of_run = differing_words(cells)
         self._virtual_s = 0.0
         self._began_at = time.monotonic()
         self._time_left = TimeLeft(cells, self._began_at)
@@ -120,17 +122,34 @@ class SweepProgress:
             if isinstance(result, FinishedRun):
                 self.done += 1
                 self._virtual_s += result.virtual_s or 0
-                virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "
-                self._say(f"[green]ok[/]     {count:4}/{self._total} {escape(cell.name)} "
-                          f"({virtual}{result.wall_s:.1f} s){self._left_at_end_of_line()}")
+                self._say(f"[green]ok[/]     {self._place(count)} {self._told(cell, result)}"
+                          f"{self._left_at_end_of_line()}")
             else:
                 self.failed += 1
-                self._say(f"[red]FAILED[/] {count:4}/{self._total} {escape(cell.name)}: "
+                self._say(f"[red]FAILED[/] {self._place(count)} {escape(cell.name)}: "
                           f"{escape(one_line(result))}")
             self._progress.update(
                 self._task, advance=1,
                 failed=f"[red]{self.failed} failed[/]" if self.failed else "0 failed",
                 speed=f"{self.speed:.1f} virtual s/s" if self._virtual_s else "")
+
+    def _place(self, count: int) -> str:
+        return f"{count:{len(str(self._total))}}/{self._total}"
+
+    def _told(self, cell: Cell, result: FinishedRun) -> str:
+        """What differs among the runs, and what the run found, in one line of a terminal. Files
+        have the names of runs, which are longer."""
+        if not self.console.is_terminal:
+            virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "
+            return f"{escape(cell.name)} ({virtual}{result.wall_s:.1f} s)"
+        # Beside "FAILED" and the count, and a space after each
+        room = self.console.width - len("FAILED ") - len(self._place(self._total)) - 1
+        found = brief(result.scores)
+        words = self._of_run.get(cell.name, cell.name)
+        room -= len(found) + len(": ")
+        if len(words) > room:
+            words = words[:max(room - 1, 0)] + "…"
+        return escape(f"{words}: {found}" if found else words)
 
     def _left_at_end_of_line(self) -> str:
         """Where there is no bar that tells it."""

@@ -26,8 +26,9 @@ from flent_aqm.results.grouping import (
 )
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.scores import Scores, Value, scores
-from flent_aqm.results.metrics.settings import Setting, settings_of
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
+from flent_aqm.sweep.in_brief import cell_settings
 
 _HEADINGS = {"rate_mbps": "Mbit/s", AQM: "AQM", "cross_traffic": "cross",
              "burst_shaping": "burst", "base_delay_ms": "delay ms", "router_model": "router"}
@@ -69,7 +70,7 @@ def show(
     read from them. group_by: the settings that a line is of; empty for all in which runs
     differ, so that a line has only runs that repeat each other.
     """
-    settings = [_settings(cell) for cell in cells]
+    settings = [cell_settings(cell) for cell in cells]
     differing = factors(settings)
     keys = list(group_by)
     if not keys:
@@ -130,13 +131,6 @@ def _say_what_lines_are(
 
 def _same(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:
     return len({one.get(name) for one in settings}) == 1
-
-
-def _settings(cell: Cell) -> dict[str, Setting]:
-    """Return what the run's data file will have, or has."""
-    parameters = cell.settings.get("TEST_PARAMETERS")
-    return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
-                       cell.scenario.as_dict())
 
 
 def _say_failures(console: Console, failures: Mapping[Path, str]) -> None:

@@ -161,3 +161,13 @@ def test_rates_that_change_need_a_router_that_can(tmp_path: Path, keys: str, lin
     ended = plan(tmp_path, f"{keys}\ntest_name = aqm_flows\ntest_parameters = rates_mbps=10,5")
     assert ended.returncode == 1
     assert line in ended.stderr
+
+
+def test_value_where_the_name_of_a_section_belongs_is_refused_with_its_place(
+    tmp_path: Path
+) -> None:
+    """A list takes names of sections; the message shows the one to write."""
+    ended = dry_run(tmp_path, batch="for_rate_mbps = 20, 100")
+    assert ended.returncode != 0
+    assert ("for_rate_mbps: no section [Arg::20]; expected names of sections, such as one "
+            "[Arg::20] with the line rate_mbps = 20") in ended.stderr

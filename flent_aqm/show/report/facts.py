@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import DASH
@@ -126,7 +127,7 @@ def _counted(counts: Mapping[str, int], runs: int) -> list[str]:
     if len(counts) == 1 and sum(counts.values()) == runs:
         return list(counts)
     most = sorted(counts.items(), key=lambda pair: -pair[1])
-    lines = [f"{value} ({count} runs)" for value, count in most[:MOST_TOLD]]
+    lines = [f"{value} ({counted(count, 'run')})" for value, count in most[:MOST_TOLD]]
     return lines + [f"and {len(most) - MOST_TOLD} more"] * (len(most) > MOST_TOLD)
 
 

@@ -261,7 +261,7 @@ def _runs(standings: Sequence[Standing], words: str, all_runs: int, apart: Seque
     but = f" that is alike in {_names(apart)}" if apart else ""
     rest = (f" {'One more run has' if others == 1 else f'{others} more runs have'} no latency "
             f"under load, or no other {words} to be compared with{but}." if others else "")
-    return f"From {sum(counts)} runs, {each} of each {words}{where}{chance}{rest}"
+    return f"From {counted(sum(counts), 'run')}, {each} of each {words}{where}{chance}{rest}"
 
 
 def _names(settings: Sequence[str]) -> str:

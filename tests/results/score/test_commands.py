@@ -286,3 +286,17 @@ def test_setting_of_a_strangers_file_is_shown_as_it_is_where_runs_are_compared(
     words = ["score", "--metrics", "latency_loaded_mean_ms", str(tmp_path), "--by"]
     assert main([*words, "aqm,router_model", "--pool", "all"]) == 0
     assert "aqm, router_model [red]x: Kruskal-Wallis" in capsys.readouterr().out
+
+
+def test_score_leaves_out_logs_of_tools_that_a_pattern_matches(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """`*.gz` matches what a sweep writes beside its data files, which isn't damaged."""
+    shutil.copy(RUNS / "ndt7.flent.gz", tmp_path / "one.flent.gz")
+    log = tmp_path / "one.debug.log.gz"
+    log.write_bytes(b"")
+    assert main(["score", "--format", "csv", str(log), str(tmp_path / "one.flent.gz")]) == 0
+    out, err = capsys.readouterr()
+    assert (len(out.splitlines()), err) == (2, "")
+    assert main(["score", str(log)]) != 0
+    assert "expected a data file, *.flent.gz" in capsys.readouterr().err

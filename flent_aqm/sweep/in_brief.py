@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run in a few words: what sets it apart from the others of its sweep, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flent_aqm.asked.cell import Cell
+from flent_aqm.results.grouping import AQM, factors, shown
+from flent_aqm.results.metrics.scores import Scores
+from flent_aqm.results.metrics.settings import Setting, settings_of
+from flent_aqm.results.metrics.table import LOST, Unavailable, digits
+
+# Said first, and without their names: their values tell what they are.
+_FIRST = ("test", AQM)
+_RATE = "rate_mbps"
+_TOLD = {_RATE: "{} Mbit/s"}
+
+
+def cell_settings(cell: Cell) -> dict[str, Setting]:
+    """Return what the run's data file will have, or has."""
+    parameters = cell.settings.get("TEST_PARAMETERS")
+    return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
+                       cell.scenario.as_dict())
+
+
+def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
+    """Return by name of a run its test, queue, rate, and each other setting in which runs differ:
+    "iperf3_upload sfq 20 Mbit/s tiers 3"."""
+    settings = {cell.name: cell_settings(cell) for cell in cells}
+    differing = factors(list(settings.values()))
+    others = [_RATE, *(name for name in differing if name not in (*_FIRST, _RATE))]
+    return {name: " ".join([*(shown(one[key]) for key in _FIRST if key in one),
+                            *(_TOLD.get(key, f"{key} {{}}").format(shown(one[key]))
+                              for key in others if key in one)])
+            for name, one in settings.items()}
+
+
+def brief(found: Scores) -> str:
+    """Return throughput by direction and latency under load: "up 95.60 Mbit/s, p99 0.13 ms",
+    without what the test doesn't tell."""
+    parts = [f"{way} {digits(value)}" for way, value in (("down", found.download_mbps),
+                                                        ("up", found.upload_mbps))
+             if not isinstance(value, Unavailable)]
+    words = [f"{', '.join(parts)} Mbit/s"] if parts else []
+    p99 = found.latency_p99_ms
+    if not isinstance(p99, Unavailable):
+        words.append(f"p99 {digits(p99)}" + (" ms" if digits(p99) != LOST else ""))
+    elif p99.lost:
+        words.append(f"p99 {LOST}")
+    return ", ".join(words)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The line of a run on a terminal: what sets it apart, what it found, within the width."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from flent_aqm.asked.cell import Cell
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.results.metrics.scores import Scores
+from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.sweep.progress import SweepProgress
+from flent_aqm.sweep.run_cell import FinishedRun
+
+NONE = Unavailable("the test has no download")
+LOST = Unavailable("2 % of the probes were lost", lost=True)
+
+
+def cell(folder: Path, name: str, **settings: object) -> Cell:
+    return Cell(name=f"iperf3_upload-{name}-100mbit-long-name-of-a-file-2026-11-25T020000",
+                folder=folder, test_name="iperf3_upload",
+                scenario=Scenario.from_settings(settings), settings={}, commands={},
+                metadata={}, length_s=10)
+
+
+def shown(cells: list[Cell], found: Scores, width: int) -> list[str]:
+    """The lines of ended runs on a terminal of that width."""
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None,
+                      highlight=False)
+    progress = SweepProgress(cells, console)
+    for one in cells:
+        progress.ended(one, FinishedRun(one, found, 10.0, 1.0))
+    return out.getvalue().splitlines()
+
+
+def test_line_of_a_run_tells_queue_rate_and_result(tmp_path: Path) -> None:
+    """And no file's name, which would need a line of its own."""
+    cells = [cell(tmp_path, "sfq", aqm="sfq"), cell(tmp_path, "codel", aqm="codel")]
+    assert shown(cells, Scores(NONE, 95.6, 0.1, 0.13), 80) == [
+        "ok     1/2 iperf3_upload sfq 100 Mbit/s: up 95.60 Mbit/s, p99 0.13 ms",
+        "ok     2/2 iperf3_upload codel 100 Mbit/s: up 95.60 Mbit/s, p99 0.13 ms"]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_line_of_a_run_fits_the_terminal(tmp_path: Path, width: int) -> None:
+    """Of many settings the last are cut off, never the result."""
+    cells = [cell(tmp_path, str(number), aqm="fq_codel", tiers=1 + number % 2 * 2,
+                  base_delay_ms=number, tcp_ecn=number % 2)
+             for number in range(12)]
+    lines = shown(cells, Scores(95.6, 95.6, LOST, LOST), width)
+    assert max(map(len, lines)) <= width
+    assert all(line.endswith("p99 lost") for line in lines)
+    assert len(lines) == len(cells)
