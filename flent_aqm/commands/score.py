@@ -12,6 +12,7 @@ from flent_aqm.results.grouping import parse_keys
 from flent_aqm.results.many_files import each_run, find_files
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, values
+from flent_aqm.results.score.group_formats import GROUP_FORMATS
 from flent_aqm.results.score.shown import FORMATS, ScoredFile, show_groups, show_list, wide_console
 
 # What fits beside a file's name on a terminal.
@@ -25,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE",
                         help="data file, or folder of data files")
     parser.add_argument("--format", choices=sorted(FORMATS), default="table",
-                        help="table for people (default); csv and json have every metric")
+                        help="table for people (default); csv and json have every metric; with "
+                             "--by, medians, quartiles and intervals of groups")
     parser.add_argument("--metrics", metavar="NAME,...",
                         help="show these metrics; 'all' for all of them")
     parser.add_argument("--by", metavar="SETTING,...",
@@ -44,8 +46,6 @@ def main(args: argparse.Namespace) -> int:
         return 0
     if not args.files:
         raise ConfigError("which files? For example: flent-aqm score results/")
-    if args.by and args.format != "table":
-        raise ConfigError("--by makes a table; without it, --format has every run")
     names = _names(args.metrics)
     if args.pool and not args.by:
         raise ConfigError("--pool: goes with --by, which makes groups")
@@ -58,8 +58,8 @@ def main(args: argparse.Namespace) -> int:
         else:
             scored.append(result)
     if scored and args.by:
-        show_groups(console, scored, parse_keys(args.by), parse_keys(args.pool or ""),
-                    names or USUAL)
+        write = GROUP_FORMATS.get(args.format, show_groups)
+        write(console, scored, parse_keys(args.by), parse_keys(args.pool or ""), names or USUAL)
     elif scored:
         FORMATS[args.format](console, scored, names or _usual(args.format, len(scored)))
     if damaged:

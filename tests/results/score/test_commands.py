@@ -192,7 +192,6 @@ def test_lost_percentile_is_worse_than_any_in_groups(tmp_path: Path, capsys: Cap
     (["--metrics", "x", str(RUNS)], "unknown metric 'x'"),
     (["--by", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
     (["--by", "aqm", "--pool", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
-    (["--by", "aqm", "--format", "csv", str(RUNS)], "--by makes a table"),
 ])
 def test_score_names_a_mistake_in_one_line(words: list[str], why: str, capsys: Capture) -> None:
     """What is wrong with the command is said."""
@@ -300,3 +299,22 @@ def test_score_leaves_out_logs_of_tools_that_a_pattern_matches(
     assert (len(out.splitlines()), err) == (2, "")
     assert main(["score", str(log)]) != 0
     assert "expected a data file, *.flent.gz" in capsys.readouterr().err
+
+
+def test_groups_as_json_and_csv_have_medians_with_intervals(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Six runs have an interval of the median; both formats tell the same numbers."""
+    for number in range(6):
+        shutil.copy(RUNS / "iperf3_upload.flent.gz", tmp_path / f"{number}.flent.gz")
+    words = [str(tmp_path), "--by", "aqm", "--metrics", "throughput_upload_mbps"]
+    assert main(["score", "--format", "json", *words]) == 0
+    one, = json.loads(capsys.readouterr().out)
+    assert one["settings"]["aqm"] == "no_aqm"
+    assert (one["runs"], one["values"], one["lost"]) == (6, 6, 0)
+    assert one["median"] == one["interval_low"] == pytest.approx(47.746, abs=0.001)
+    assert one["interval_level"] == pytest.approx(1 - 2 / 2 ** 6, abs=0.001)
+    assert main(["score", "--format", "csv", *words]) == 0
+    line, = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (line["aqm"], line["metric"]) == ("no_aqm", "throughput_upload_mbps")
+    assert float(line["interval_high"]) == one["interval_high"]

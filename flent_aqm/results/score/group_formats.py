@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Groups of runs as JSON or CSV: a row for each group and metric."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import Console
+
+from flent_aqm.base.words import for_spreadsheet
+from flent_aqm.results.grouping import check_known, grouped, shown, unpooled
+from flent_aqm.results.metrics.compare import summarise
+from flent_aqm.results.metrics.table import METRICS, ranked
+from flent_aqm.results.score.shown import ScoredFile
+
+Number = float | None
+# interval_level: the probability with which the interval has the median. A lost percentile is
+# infinite and stands empty; `lost` counts those runs.
+NUMBERS = ("runs", "values", "lost", "median", "lower_quartile", "upper_quartile", "interval_low",
+           "interval_high", "interval_level")
+
+
+def _rows(scored: Sequence[ScoredFile], asked: Sequence[str], pool: Sequence[str],
+          names: Sequence[str]) -> Iterator[tuple[dict[str, str], str, dict[str, Number]]]:
+    """Yield the settings of a group, a metric, and its numbers over the group's runs."""
+    settings = [one.settings for one in scored]
+    check_known(settings, [*asked, *(one for one in pool if one != "all")])
+    keys, _ = unpooled(settings, asked, pool)
+    groups = grouped([(one.settings, one) for one in scored], keys)
+    for name in names:
+        for key, members in groups.items():
+            values = [value for one in members if (value := ranked(one.values[name])) is not None]
+            told = {setting: shown(part) for setting, part in zip(keys, key, strict=True)}
+            yield told, name, _numbers(len(members), values)
+
+
+def _numbers(runs: int, values: Sequence[float]) -> dict[str, Number]:
+    numbers: dict[str, Number] = dict.fromkeys(NUMBERS)
+    numbers |= {"runs": runs, "values": len(values), "lost": sum(map(math.isinf, values))}
+    if values:
+        found = summarise(values)
+        numbers["median"] = _finite(found.median)
+        if found.count > 1:
+            numbers["lower_quartile"] = _finite(found.lower_quartile)
+            numbers["upper_quartile"] = _finite(found.upper_quartile)
+        if (sure := found.interval) is not None:
+            numbers |= {"interval_low": _finite(sure.low), "interval_high": _finite(sure.high),
+                        "interval_level": sure.level}
+    return numbers
+
+
+def _finite(value: float) -> Number:
+    return value if math.isfinite(value) else None
+
+
+def groups_json(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
+                pool: Sequence[str], names: Sequence[str]) -> None:
+    """Write a list of objects; null where there is no number."""
+    json.dump([{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
+               for settings, name, numbers in _rows(scored, asked, pool, names)],
+              console.file, indent=1, allow_nan=False)
+    console.file.write("\n")
+
+
+def groups_csv(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
+               pool: Sequence[str], names: Sequence[str]) -> None:
+    """Write a line for each group and metric; empty where there is no number."""
+    lines = csv.writer(console.file, lineterminator="\n")
+    for place, (settings, name, numbers) in enumerate(_rows(scored, asked, pool, names)):
+        if not place:
+            lines.writerow([*map(for_spreadsheet, settings), "metric", "unit", *NUMBERS])
+        lines.writerow([*map(for_spreadsheet, settings.values()), name, METRICS[name].unit,
+                        *numbers.values()])
+
+
+GROUP_FORMATS: dict[str, Callable[[Console, Sequence[ScoredFile], Sequence[str], Sequence[str],
+                                   Sequence[str]], None]] = {
+    "json": groups_json, "csv": groups_csv}
