@@ -159,7 +159,8 @@ def _cause(said: Path) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last = lines[-1] if lines else "no answer to the ssh connection"
     if "Permission denied" in last:
-        return f"{last} Nobody can type a password during a sweep; set up a key with ssh-copy-id"
+        return (f"{last} Nobody can type a password during a sweep; set up a key with "
+                "ssh-copy-id, and load one that has a passphrase before, with ssh-add")
     if "verification failed" in last:
         return f"{last} Connect once by hand with ssh, and check the host's key"
     return last
