@@ -10,20 +10,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 
 from flent_aqm.asked.kernel import STOCK
-from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario_keys import DUMBBELL, read_fields
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError
 
-_FIELDS_OF_FIRST_VERSION = 9  # aqm to seed
-_FIELDS_TOLD_ALWAYS = 27  # aqm to server_model
-# A run's tools get this for a file of the user's, whose path would shift their memory.
-INSIDE = "given"
 LINK_TRACES = ("link_down_trace", "link_up_trace")
 # Queues that shape by themselves: shaper = cake.
 _OWN_SHAPER = ("cake", "cake_mq")
@@ -135,40 +130,19 @@ class Scenario:
                 for host, text in models.items() if text != "ideal"}
 
     def as_dict(self) -> dict[str, object]:
-        """Return all fields by name, fit for JSON, but for the newest where they are at their
-        default: runs without them have the environment, and so the samples, that they always
-        had."""
-        newest = {field.name for field in fields(self)[_FIELDS_TOLD_ALWAYS:]
-                  if getattr(self, field.name) == field.default}
-        told = {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
+        """Return all fields by name, fit for JSON."""
+        return {**asdict(self), "aqm_parameters": dict(self.aqm_parameters),
                 "up_aqm_parameters": dict(self.up_aqm_parameters)}
-        return {key: value for key, value in told.items() if key not in newest}
 
     def identity(self) -> dict[str, object]:
-        """Return what tells this run from others: the fields of the first version, and those of
-        later ones that aren't at their default. So the seeds of old runs stay as they were."""
-        later = {field.name for field in fields(self)[_FIELDS_OF_FIRST_VERSION:]
-                 if getattr(self, field.name) == field.default}
-        told = {key: value for key, value in self.as_dict().items() if key not in later}
+        """Return what tells this run from others: the fields that differ from their defaults. A
+        new field leaves the seeds of runs without it as they are."""
+        differing = {field.name for field in fields(self)
+                     if getattr(self, field.name) != field.default}
+        values = {key: value for key, value in self.as_dict().items() if key in differing}
         # A trace is the same wherever it lies.
-        return told | {key: os.path.basename(str(told[key])) for key in LINK_TRACES if key in told}
-
-    def inside(self) -> Scenario:
-        """Return the scenario as a run's tools get it: without the kernel, paths of traces and the
-        router's program, whose length would shift their memory. So runs on two kernels differ in
-        nothing else. A queue that nobody here knows needs its kernel, and is no other kernel's."""
-        foreign = any(queue_of(name).foreign for name in self.queues)
-        return replace(
-            self, kernel=self.kernel if foreign else STOCK,
-            link_down_trace=self.link_down_trace and INSIDE,
-            link_up_trace=self.link_up_trace and INSIDE,
-            router_program=self.router_program and INSIDE)
-
-    def not_told_inside(self) -> dict[str, object]:
-        """Return what a run's tools got otherwise, by the names of fields."""
-        inside = self.inside()
-        return {field.name: getattr(self, field.name) for field in fields(self)
-                if getattr(self, field.name) != getattr(inside, field.name)}
+        return values | {key: os.path.basename(str(values[key]))
+                         for key in LINK_TRACES if key in values}
 
     def as_json(self) -> str:
         """Return all fields as one line of JSON, the form in which a run's tools get them."""

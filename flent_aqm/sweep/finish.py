@@ -53,9 +53,6 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
     _measure_length(data, metadata)
     _name_capture(metadata, cell.capture_file.name)
     inside = metadata.get("AQM", {})
-    if isinstance(inside.get("requested"), dict):
-        # Which kernel it is, and where traces lie, nobody inside is told.
-        inside["requested"].update(cell.scenario.not_told_inside())
     metadata["AQM"] = {
         "schema": SCHEMA_VERSION,
         **inside,

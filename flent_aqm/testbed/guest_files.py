@@ -306,7 +306,7 @@ def _command_environment(
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         environment.HOOKS: str(place(paths.resource_dir("router_hooks"))),
-        environment.SCENARIO: scenario.inside().as_json(),
+        environment.SCENARIO: scenario.as_json(),
         environment.ROUTER_SETTINGS: " ".join(more_settings(scenario)),
     }
 

@@ -53,10 +53,10 @@ def test_topologies_have_the_hosts_that_their_names_promise(
 
 
 def test_topology_left_out_leaves_a_run_as_it_was() -> None:
-    """No word for the hook, no field for the tools, the same seed."""
+    """No word for the hook, the same seed."""
     scenario = Scenario.from_settings({"topology": "dumbbell"})
     assert scenario == Scenario() == Scenario.from_settings({"topology": ""})
-    assert "topology" not in scenario.as_dict()
+    assert "topology" not in scenario.identity()
     assert more_settings(scenario) == []
     assert derive_seed("ndt7", scenario, 1) != derive_seed(
         "ndt7", Scenario.from_settings({"topology": "clients:2"}), 1)
