@@ -20,6 +20,10 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1]
 # What a checkout has that runs need.
 PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
+# The guest's Flent imports this module, and with it these.
+RUNNERS = "flent_aqm/measure/runners/all_runners.py"
+FUTURE = "from __future__ import annotations\n"
+MORE_IMPORTS = "import colorsys, decimal, fractions, statistics, xmlrpc.client\n"
 BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10**5))"]
 
 
@@ -78,14 +82,8 @@ def below_tmp() -> Iterator[Around]:
 @contextmanager
 def other_user() -> Iterator[Around]:
     """Nobody, with a home, a temporary folder and a checkout of its own. Needs root."""
-    with _checkout(Path("/var/tmp"), "flent-aqm") as around:
-        home = around.cwd / "home"
-        home.mkdir()
-        os.chown(home, 65534, 65534)
-        yield replace(
-            around, cwd=home,
-            before=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"],
-            env={**os.environ, "HOME": str(home), "TMPDIR": str(home), "USER": "nobody"})
+    with _checkout(Path("/var/tmp"), "flent-aqm") as around, _as_nobody(around) as other:
+        yield other
 
 
 @contextmanager
@@ -118,6 +116,36 @@ def other_host_name() -> Iterator[Around]:
                          "sh", "setarch", "-R"])
 
 
+@contextmanager
+def more_imports() -> Iterator[Around]:
+    """A checkout whose runners import five more modules in the guest."""
+    with _checkout(Path("/var/tmp"), "flent-aqm", more_imports=True) as around:
+        yield around
+
+
+@contextmanager
+def paths() -> Iterator[Around]:
+    """A working folder with a path of 200 characters, and as much in a variable."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-") as name:
+        folder = Path(name) / ("x" * 200)
+        folder.mkdir()
+        yield Around(cwd=folder, env={**os.environ, "LONG": "x" * 200})
+
+
+@contextmanager
+def all_at_once() -> Iterator[Around]:
+    """Another user (if we are root), a longer path of the sources, more imports, and many
+    variables."""
+    with _checkout(Path("/var/tmp"), "another place/of the sources", more_imports=True) as around:
+        env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
+        if os.geteuid() != 0:
+            yield replace(around, env=env)
+            return
+        with _as_nobody(around) as other:
+            yield replace(other, env={**env, **{key: other.env[key]
+                                                for key in ("HOME", "TMPDIR", "USER")}})
+
+
 ALL: Mapping[str, Callable[[], AbstractContextManager[Around]]] = {
     "nothing": nothing,
     "load": load,
@@ -128,6 +156,8 @@ ALL: Mapping[str, Callable[[], AbstractContextManager[Around]]] = {
     "earlier_files": earlier_files,
     "other_environment": other_environment,
     "other_host_name": other_host_name,
+    "more_imports": more_imports,
+    "paths": paths,
 }
 NEEDS_ROOT = ("other_user", "other_host_name")
 
@@ -135,6 +165,17 @@ NEEDS_ROOT = ("other_user", "other_host_name")
 def possible() -> list[str]:
     """Those that this user can bring about."""
     return [name for name in ALL if os.geteuid() == 0 or name not in NEEDS_ROOT]
+
+
+@contextmanager
+def _as_nobody(around: Around) -> Iterator[Around]:
+    home = around.cwd / "home"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    yield replace(
+        around, cwd=home,
+        before=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"],
+        env={**os.environ, "HOME": str(home), "TMPDIR": str(home), "USER": "nobody"})
 
 
 @contextmanager
@@ -151,7 +192,7 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 
 
 @contextmanager
-def _checkout(base: Path, name: str) -> Iterator[Around]:
+def _checkout(base: Path, name: str, *, more_imports: bool = False) -> Iterator[Around]:
     """The sources and their Python environment in another place; libraries are links."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
         top = Path(temporary)
@@ -161,6 +202,9 @@ def _checkout(base: Path, name: str) -> Iterator[Around]:
         for part in PARTS:
             shutil.copytree(SOURCE / part, folder / part,
                             ignore=shutil.ignore_patterns("__pycache__"))
+        if more_imports:
+            runners = folder / RUNNERS
+            runners.write_text(runners.read_text().replace(FUTURE, FUTURE + MORE_IMPORTS, 1))
         old = Path(sys.prefix)
         new = folder / ".venv"
         (new / "bin").mkdir(parents=True)
