@@ -14,10 +14,12 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,28 +33,29 @@ pytestmark = pytest.mark.lab
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 RECORD = GOLDEN / "digests.json"
+BATCHES = ("speed_tests", "rrul", "parking_lot", "link", "wifi", "router", "http", "quic")
 # Of these no run has anything: the host draws and reads with them.
 NOT_IN_THE_GUEST = ("numpy", "matplotlib", "rich", "ssh")
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """One data file of each kind, by its name."""
-    folder = tmp_path_factory.mktemp("digests")
-    for path in (resource_dir("batches") / "base.batch", GOLDEN / "digests.batch"):
-        shutil.copy(path, folder)
-    for each in (folder, *list(folder.parents)[:3]):
-        each.chmod(each.stat().st_mode | 0o555)  # for other users
-    batches = ("speed_tests", "rrul", "parking_lot", "link", "wifi", "router", "http", "quic")
-    words = [word for name in batches for word in ("-b", name)]
-    done = subprocess.run(
-        [Path(sys.executable).with_name("flent"), "-B", "digests.batch", *words],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = {path.name.split("-", 1)[1].removesuffix(".flent.gz"): path
-             for path in sorted((folder / "results").glob("*.flent.gz"))}
-    assert len(found) == 15
-    return found
+def files() -> Iterator[Mapping[str, Path]]:
+    """One data file of each kind, by its name, in a folder that every user can read."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-digests-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for path in (resource_dir("batches") / "base.batch", GOLDEN / "digests.batch"):
+            shutil.copy(path, folder)
+        words = [word for batch in BATCHES for word in ("-b", batch)]
+        done = subprocess.run(
+            [Path(sys.executable).with_name("flent"), "-B", "digests.batch", *words],
+            cwd=folder, capture_output=True, text=True, check=False, timeout=900)
+        assert done.returncode == 0, done.stdout + done.stderr
+        # batch-BATCH-TIME-TEST-AQM-KIND.flent.gz
+        found = {re.sub(r".*T\d{6}-|\.flent\.gz", "", path.name): path
+                 for path in sorted((folder / "results").glob("*.flent.gz"))}
+        assert len(found) == 15
+        yield found
 
 
 def digest(path: Path) -> str:
