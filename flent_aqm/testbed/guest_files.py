@@ -38,8 +38,8 @@ IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
 OUT = "out"  # the folder in it that can be written to
 RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 # Where the guest sees the Python environment and the folder that this package is in. Where
-# they are on the host must not matter: even the length of a path shifts the memory of the
-# programs that know it, and sets of objects are then walked through in another order.
+# they are on the host must not matter: a path shifts the memory of programs that know it, and
+# Python walks through sets of objects in the order of their addresses.
 PYTHON_IN_GUEST = "/run/python"
 PACKAGE_IN_GUEST = "/run/package"
 PROGRAMS_IN_GUEST = "/run/bin"
@@ -121,7 +121,7 @@ def write(
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
     words = [*(argv if writable_cwd else ()), *named, *program]
     visible = _hidden_but_needed(cwd, words, hidden)
-    # Not exported, as the length of a program's environment shifts its memory.
+    # Not exported: no program needs them.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
                "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
                **({} if scenario.kernel == STOCK else {"OWN_KERNEL": "yes"})}
