@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check deb-check debug-check older-check site clean
+.PHONY: help setup packages test-packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,10 @@ help:
 packages:
 	@flent_aqm/setup/packages.sh
 
+# What only tests, lint and flent-gui need: a browser, ssh servers, Qt's libraries.
+test-packages:
+	@flent_aqm/setup/packages.sh run build test gui
+
 venv: packages
 	@flent_aqm/setup/venv.sh $(PYTHON)
 
@@ -51,7 +55,7 @@ demo: setup
 
 # Four files at a time, because many of them wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.
-test: setup
+test: test-packages setup
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint site bytecode SITE_ARGUMENTS=--no-gallery
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
@@ -68,7 +72,7 @@ lint: types scripts
 types: venv
 	$(BIN)/mypy
 
-scripts: venv
+scripts: test-packages venv
 	@# find scripts by .sh, and by their first line: programs lack .sh, sourced files lack the line
 	{ find . $(NOT_OURS) -o -name '*.sh' -print; \
 	  find . $(NOT_OURS) -o -type f -exec awk 'FNR == 1 && /^#!\/bin\/sh/ { print FILENAME } \

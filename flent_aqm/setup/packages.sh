@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Installs the system packages of packages.txt and a Rust compiler.
 #
-#   packages.sh           install what is missing; without root, print the command for it
-#   packages.sh --check   only print what is missing
+#   packages.sh                   install what is missing of the groups run and build; without
+#                                 root, print the command for it
+#   packages.sh run build test    the same, of these groups
+#   packages.sh --check [GROUP…]  only print what is missing
 #
 # Exit status 0: nothing is missing. 1: something is missing or could not be installed, and
 # nothing is left half-done. Runs before any Python environment exists.
@@ -36,11 +38,11 @@ fail() {
     exit 1
 }
 
-# Print the lines of the list with no installed name, as "name|name".
+# Print the lines of the groups $1 with no installed name, as "name|name".
 missing_packages() {
-    dpkg-query -W -f '${db:Status-Status} ${Package}\n' | awk '
+    dpkg-query -W -f '${db:Status-Status} ${Package}\n' | awk -v groups=" $1 " '
         NR == FNR { if ($1 == "installed") have[$2] = 1; next }
-        /^#/ || NF == 0 { next }
+        /^#/ || NF == 0 || !index(groups, " " $2 " ") { next }
         {
             count = split($1, names, "|")
             for (i = 1; i <= count; i++) if (names[i] in have) next
@@ -224,18 +226,26 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     fail 'apt and dpkg are missing; this set-up supports Debian 12 and 13 and Ubuntu 24.04'
 fi
 
+mode=
+if [ "${1:-}" = --check ]; then
+    mode=$1
+    shift
+fi
+for group in "$@"; do
+    awk -v group="$group" '!/^#/ && $2 == group { found = 1 } END { exit !found }' "$list" ||
+        fail "unknown group $group; expected run, build, test or gui"
+done
+groups=${*:-run build}
 rust="cargo>=$rust_oldest"
-missing=$(missing_packages)
+missing=$(missing_packages "$groups")
 if ! rust_is_there; then
     missing="$missing $rust"
 fi
 # shellcheck disable=SC2086 # a list of words
-set -- "${1:-}" $missing
-if [ $# -eq 1 ]; then
+set -- $missing
+if [ $# -eq 0 ]; then
     exit 0
 fi
-mode=$1
-shift
 missing=$*
 if [ "$mode" = --check ]; then
     fail "missing: $missing"
@@ -243,7 +253,7 @@ elif [ "$(id -u)" -ne 0 ]; then
     say "missing: $missing"
     say 'installing these packages needs root; nothing was changed. Run:'
     # not make, which may be missing, too
-    printf "    sudo '%s/packages.sh'\n" "$here" >&2
+    printf "    sudo '%s/packages.sh' %s\n" "$here" "$groups" >&2
     exit 1
 fi
 install_all

@@ -50,8 +50,8 @@ def test_packages_when_some_are_missing_prints_the_command_to_type(run_script: R
     done = run_script("dpkg run - there\nflent-aqm-absent run - not there\n")
     assert done.returncode == 1
     assert "missing: flent-aqm-absent" in done.stderr
-    sudo, script = shlex.split(done.stderr.splitlines()[-1])
-    assert sudo == "sudo"
+    sudo, script, *groups = shlex.split(done.stderr.splitlines()[-1])
+    assert (sudo, groups) == ("sudo", ["run", "build"])
     assert os.access(script, os.X_OK)
 
 
@@ -61,6 +61,18 @@ def test_packages_when_only_asked_changes_nothing(run_script: Run) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "flent-aqm-absent" in done.stderr
     assert "sudo" not in done.stderr
+
+
+def test_packages_are_those_of_the_groups_that_are_asked_for(run_script: Run) -> None:
+    """A demo needs no browser; and a group that there isn't is refused."""
+    listed = "flent-aqm-measures run - x\nflent-aqm-browses test - x\nflent-aqm-draws gui - x\n"
+    assert "flent-aqm-browses" not in run_script(listed, "--check").stderr
+    assert "flent-aqm-measures" in run_script(listed, "--check").stderr
+    found = run_script(listed, "--check", "test", "gui").stderr
+    assert "missing: flent-aqm-browses flent-aqm-draws" in found
+    refused = run_script(listed, "tests")
+    assert refused.returncode == 1
+    assert "unknown group tests; expected run, build, test or gui" in refused.stderr
 
 
 @pytest.mark.parametrize("names", ["dpkg|flent-aqm-absent", "flent-aqm-absent|dpkg"])
