@@ -23,6 +23,8 @@ from typing import Any
 
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.scenario_keys import DUMBBELL
+from flent_aqm.asked.topology.graph import SERVER
+from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
@@ -100,9 +102,6 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
     all is left to groups_from()."""
     if not re.fullmatch(FLOWS, text) or not re.search("[:/]", text):
         return
-    from flent_aqm.asked.topology.graph import SERVER
-    from flent_aqm.asked.topology.topology import parse_topology
-
     topology = parse_topology("topology", scenario.topology)
     servers = [*topology.graph.serving,
                *(["dest1", SECOND_SERVER] if scenario.dest2_delay_ms is not None else [])]
@@ -144,8 +143,6 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
             "udp_mbps": group.udp_mbps, "burst_packets": group.burst_packets,
             "units": "Mbits/s"}
         if group.source and scenario is not None:
-            from flent_aqm.asked.topology.topology import parse_topology
-
             source = parse_topology("topology", scenario.topology).source(group.source)
             found[name] |= {"from_host": group.source, "start_with": source.command,
                             "bind_to": source.address}

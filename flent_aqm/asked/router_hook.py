@@ -9,6 +9,7 @@ from flent_aqm.asked.queues.foreign import OPTIONS, queue_of
 from flent_aqm.asked.queues.parameters import hook_value
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.scenario_keys import DUMBBELL
+from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import paths
 
 # The script in router_hooks/ that runs in the guest.
@@ -61,14 +62,10 @@ def routers_of(scenario: Scenario) -> tuple[str, ...]:
     first."""
     if scenario.topology == DUMBBELL:
         return (ROUTER,)
-    from flent_aqm.asked.topology.topology import parse_topology
-
     return parse_topology("topology", scenario.topology).graph.routers
 
 
 def _topology_words(scenario: Scenario) -> list[str]:
-    from flent_aqm.asked.topology.topology import parse_topology
-
     topology = parse_topology("topology", scenario.topology)
     words = []
     if topology.graph.routers != (ROUTER,):

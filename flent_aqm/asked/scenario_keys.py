@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 
 from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.kernel import STOCK, parse_kernel
+from flent_aqm.asked.link.keys import link_settings
 from flent_aqm.asked.queues.foreign import is_foreign
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.router_model import parse_router_model, with_parameters
+from flent_aqm.asked.wifi.keys import wifi_settings
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
@@ -97,13 +100,10 @@ def _router_parameters(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def _link_settings(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of a link. What checks them is imported where one is given: each module
-    takes its time in the guest, and runs without a link are as they always were."""
+    """Return the fields of a link; none where no key of one is given."""
     if not any(value not in (None, "") for key, value in given.items()
                if key.startswith("link_") or key.endswith("_buffer_packets")):
         return {}
-    from flent_aqm.asked.link.keys import link_settings
-
     return link_settings(given)
 
 
@@ -112,8 +112,6 @@ def _wifi_settings(given: Mapping[str, object]) -> dict[str, str]:
     if not any(value not in (None, "") for key, value in given.items()
                if key.startswith("wifi_")):
         return {}
-    from flent_aqm.asked.wifi.keys import wifi_settings
-
     return wifi_settings(given)
 
 
@@ -121,8 +119,6 @@ def _program(key: str, value: object) -> str:
     text = str(value or "").strip()
     if not text:
         return ""
-    import shlex
-
     try:
         words = shlex.split(text)
     except ValueError as fault:

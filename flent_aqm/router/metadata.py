@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from flent_aqm.asked.queues.units import Clock
 from flent_aqm.router.expected import burst_bytes, unit_of
+from flent_aqm.router.subscriber_counters import subscriber_counters
 from flent_aqm.router.tc.read_back import Direction, HtbClass, Qdisc, ReadBack, bit_per_s
 
 # The class of the first of many subscribers: asked/topology/subscribers.py.
@@ -97,8 +98,6 @@ def _counters(direction: Direction) -> dict[str, object]:
     """Under `shaper`, `qdisc`, `class`; with three tiers under these and the handle. Where each of
     the device's queues has a qdisc, under `queues` and its parent."""
     if _subscribers(direction):
-        from flent_aqm.router.subscriber_counters import subscriber_counters
-
         return subscriber_counters(direction)
     several = len(direction.classes) > 1
     counters: dict[str, object] = {}
