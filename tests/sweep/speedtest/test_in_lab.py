@@ -65,6 +65,7 @@ def test_cross_traffic_beside_an_idle_test_ends_by_itself(tmp_path: Path) -> Non
     data = read_data_file(next(tmp_path.glob("speedtest_idle*.flent.gz")))
     cross = data.metadata["SERIES_META"]["Cross upload"]
     # The receiver's time: it ends when the queue has drained, too.
-    assert cross["LOAD_END"] - cross["LOAD_START"] == pytest.approx(7.1, abs=0.2)
+    # Its start is random by up to 0.2 s, and the queue holds more than a second of what it sends.
+    assert 6.9 < cross["LOAD_END"] - cross["LOAD_START"] < 7.6
     last = data.raw_values["Ping (ms) UDP irtt"][-1]["t"]
     assert last - cross["LOAD_END"] == pytest.approx(5, abs=0.3)
