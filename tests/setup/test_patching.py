@@ -87,7 +87,7 @@ def test_table_names_patches_that_there_are() -> None:
     there = {path.name for path in recipe.PATCHES.iterdir()}
     assert set(patching.OPTIONAL) < there
     assert {name[:4] for name in there - set(patching.OPTIONAL)} == {
-        "0001", "0002", "0003", "0004", "0009", "0010", "0011", "0012", "0013"}
+        "0001", "0002", "0003", "0004", "0009", "0010", "0011", "0012", "0013", "0014"}
 
 
 class Archive(DebianArchive):

@@ -46,13 +46,13 @@ def utilisation_pct(run: Run, direction: str) -> float:
     Source: arithmetic; see payload_share(). Raises NotAvailable.
     """
     flows = run.sharing(direction)
-    rate_mbps = _rate_mbps(run, direction)
+    rate_mbps = link_rate_mbps(run, direction)
     window = _while_any_ran(run.way(direction))
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
     return carried_mbps / (rate_mbps * payload_share(run, direction)) * 100
 
 
-def _rate_mbps(run: Run, direction: str) -> float:
+def link_rate_mbps(run: Run, direction: str) -> float:
     """Return the rate of the one link that all flows share. Raises NotAvailable where there is none
     such."""
     rate = _RATE[direction]

@@ -17,13 +17,13 @@ import numpy
 
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import counted
-from flent_aqm.results.data_file import DataFile, a_number
+from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.results.metrics.throughput import payload_share
+from flent_aqm.results.metrics.throughput import link_rate_mbps, payload_share
 from flent_aqm.show.figures.numbers import Cell, Table
 from flent_aqm.show.grouping import Value
 from flent_aqm.show.looks import DASH, MISSING, QUIET, looks_for, order
@@ -186,10 +186,8 @@ def row_of(data: DataFile) -> Row | None:
     _refuse_untold(run)
     share = {}
     for way, name in zip(DIRECTIONS, about.rates, strict=bool(about.rates)):
-        rate = a_number(run.settings.get("rate_down_mbps" if way == "download"
-                                         else "rate_up_mbps"))
-        value = known(run, name)
-        if rate and value is not None:
+        rate, value = _link_rate_mbps(run, way), known(run, name)
+        if rate is not None and value is not None:
             share[way] = value / (rate * payload_share(run, way)) * 100
     try:
         loaded = run.loaded()
@@ -212,6 +210,14 @@ def _refuse_untold(run: Run) -> None:
                         "number")
 
 
+def _link_rate_mbps(run: Run, way: str) -> float | None:
+    """None where no one link has the rate: its share would mean nothing."""
+    try:
+        return link_rate_mbps(run, way)
+    except NotAvailable:
+        return None
+
+
 def _shown_ms(run: Run, about: Shown) -> float | None:
     found = [60_000 / value if METRICS[name].unit == "RPM" else value
              for name in about.latency if (value := known(run, name)) is not None]
@@ -222,10 +228,9 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
     window = run.load_window
     found = []
     known = queues(data.raw_values)
-    for way, key in (("download", "rate_down_mbps"), ("upload", "rate_up_mbps")):
-        rate = a_number(run.settings.get(key))
-        queue = known.get(way)
-        if rate and queue is not None and window is not None:
+    for way in DIRECTIONS:
+        rate, queue = _link_rate_mbps(run, way), known.get(way)
+        if rate is not None and queue is not None and window is not None:
             inside = window.holds(queue.at_s)
             if inside.any():
                 found.append(float(numpy.percentile(

@@ -104,3 +104,15 @@ def test_files_of_no_speed_test_are_refused(tmp_path: Path) -> None:
     assert main(["figures", str(GOLDEN / "ping_exp.flent.gz"), "--set", "speedtests",
                  "-o", str(tmp_path / "none")]) == 1
     assert not (tmp_path / "none").exists()
+
+
+def test_no_share_where_no_link_has_the_rate(tmp_path: Path) -> None:
+    """With shaper=none the rate of the settings shapes nothing."""
+    data = json.loads(gzip.decompress((GOLDEN / "ndt7.flent.gz").read_bytes()))
+    data["metadata"]["AQM"]["requested"]["shaper"] = "none"
+    path = tmp_path / "ndt7.flent.gz"
+    path.write_bytes(gzip.compress(json.dumps(data).encode()))
+    assert main(["figures", str(path), "--set", "speedtests", "-o", str(tmp_path)]) == 0
+    table, = tmp_path.glob("*.csv")
+    row, = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    assert (row["share_download_pct"], row["share_upload_pct"], row["queue_p95_ms"]) == ("", "", "")
