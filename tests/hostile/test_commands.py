@@ -137,6 +137,7 @@ OURS = ("-m", "flent_aqm.cli")
 # Those of every kind, with runs and without. Figures 5, 6, 8 and 9, which these files have no
 # runs for, differ from 3, 4 and 7 in words of ours.
 FIGURES = ("figures", "-o", "figures", "--jobs", "1", "--test", "iperf3_download",
+           "--where", "router_model=ideal",
            *(f"--figure={number}" for number in (1, 2, 3, 4, 7, 10)))
 
 
