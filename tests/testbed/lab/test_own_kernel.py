@@ -142,7 +142,7 @@ def test_the_same_queue_on_two_kernels_gives_the_same_samples(runs: Runs) -> Non
     assert mine["results"] == stock["results"]
     assert mine["metadata"]["AQM"]["requested"]["kernel"] == NAME
     assert mine["metadata"]["AQM"]["kernel"]["name"] == NAME
-    assert "kernel" not in stock["metadata"]["AQM"]["requested"]
+    assert stock["metadata"]["AQM"]["requested"]["kernel"] == "stock"
     assert "name" not in stock["metadata"]["AQM"]["kernel"]
     assert mine["metadata"]["AQM"]["kernel"]["hash"] != stock["metadata"]["AQM"]["kernel"]["hash"]
 
