@@ -77,7 +77,7 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
     lines = done.stdout.splitlines()
     assert lines[0].startswith("other version: fping: 1.0 in the file, ")
     assert lines[1].startswith("other version: kernel hash: of another build in the file, ")
-    assert re.match(r"different: samples of TCP upload, number 2 at \d\.\d+ s: ", lines[2])
+    assert re.match(r"different: samples of TCP upload, number \d+ at \d\.\d+ s: ", lines[2])
     assert len(lines) == 3
 
 
