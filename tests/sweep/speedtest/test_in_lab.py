@@ -68,4 +68,4 @@ def test_cross_traffic_beside_an_idle_test_ends_by_itself(tmp_path: Path) -> Non
     # Its start is random by up to 0.2 s, and the queue holds more than a second of what it sends.
     assert 6.9 < cross["LOAD_END"] - cross["LOAD_START"] < 7.6
     last = data.raw_values["Ping (ms) UDP irtt"][-1]["t"]
-    assert last - cross["LOAD_END"] == pytest.approx(5, abs=0.3)
+    assert 3.7 < last - cross["LOAD_END"] < 5.3
