@@ -17,7 +17,7 @@ from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.plots import all_plotters, catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = ROOT / "tests" / "golden" / "batches" / "quick" / "iperf3_upload-codel.flent.gz"
+RUN = ROOT / "tests" / "golden" / "batches" / "quick" / "iperf3_upload-no_aqm.flent.gz"
 PAGE = ROOT / "docs" / "extend.md"
 OWN_CODE = ROOT / "tests" / "own_code"
 

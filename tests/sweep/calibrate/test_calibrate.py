@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
+from statistics import mean
 
 import pytest
 from rich.console import Console
@@ -121,8 +122,6 @@ def test_calibrate_of_a_router_that_no_model_explains_says_so(
 
 
 @pytest.mark.lab
-@pytest.mark.xfail(strict=False, reason="the ranges know of rounding, not of other seeds: with "
-                   "the samples of 0.2.0 they leave out the true cost by 1 %")
 def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
         capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What the lab measures with a known cost and ring gives these back, with ranges. A slow
@@ -130,15 +129,17 @@ def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
     monkeypatch.setattr(calibrate, "_MENU", (Setting(300, True, 2),))
     settings = [Setting(20, True), Setting(6, True)]
     true = "ideal+rx_packet_ns=750000+rx_ring_packets=100"
-    points = [f"{setting}={one.goodput_mbps:.2f}/{one.rise_ms:.3f}"
-              for setting, one in zip(settings, measure(true, settings), strict=True)]
+    # Measured in either order: the rise at 6 Mbit/s hangs on where the probes meet the packets.
+    either = zip(settings, measure(true, settings), measure(true, settings[::-1])[::-1],
+                 strict=True)
+    points = [f"{setting}={mean(one.goodput_mbps for one in both):.2f}"
+              f"/{mean(one.rise_ms or 0 for one in both):.3f}" for setting, *both in either]
     assert main(["calibrate", *points, "pps=1333", "--fit", "rx_packet_ns,rx_ring_packets"]) == 0
     said = capsys.readouterr().out
     found = re.search(r"rx_packet_ns: (\S+); from (\S+) to (\S+) explains them as well", said)
     assert found
     best, low, high = map(float, found.groups())
-    # The range knows of the measurements' rounding, not of what another seed would measure: 1 %.
-    assert low * 0.985 <= 750_000 <= high * 1.015
+    assert low <= 750_000 <= high
     assert best == pytest.approx(750_000, rel=0.03)
     ring = re.search(r"rx_ring_packets: (\S+); from (\S+) to (\S+) explains", said)
     assert ring
