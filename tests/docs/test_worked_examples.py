@@ -81,8 +81,8 @@ def test_plot_of_the_page_draws_the_lost_probes(tmp_path: Path) -> None:
         loaded.PLOT, loaded.OUTPUT = "losses", picture
         plotters.init_matplotlib(picture, False, True)
         plotter = plotters.draw_worker(loaded, [results])
-        line, = [one for one in plotter.axes[0].get_lines() if one.get_label() == "codel"
-                 or one.get_label().startswith("codel")]
+        line, = [one for one in plotter.axes[0].get_lines()
+                 if one.get_label().startswith("no_aqm")]
         assert line.get_ydata().sum() == load_run(RUN).probe.lost.sum() == 1
     assert Path(picture).stat().st_size > 5000
     pyplot.close("all")
