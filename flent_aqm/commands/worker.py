@@ -106,9 +106,11 @@ async def _work(asked: _WorkerOptions) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
     waiting = asyncio.create_task(end.wait())
-    told = False
+    # What keeps us from the scheduler, told once and again when it is another reason. All ways of
+    # nobody being there are one: their words differ from try to try.
+    last = ""
     while not end.is_set():
-        pause_s = _AGAIN_S
+        pause_s, why, words = _AGAIN_S, "", ""
         serving = asyncio.create_task(_serve(asked))
         await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
         if not serving.done():
@@ -116,19 +118,17 @@ async def _work(asked: _WorkerOptions) -> None:
         with contextlib.suppress(asyncio.CancelledError):
             try:
                 await serving
-                told = False
             except AqmError:
                 raise
             except _NotJoinedError as error:
-                if not told:
-                    print(f"flent-aqm: not joined {asked.scheduler}: {error}; trying again",
-                          file=sys.stderr, flush=True)
-                told, pause_s = True, _NOT_JOINED_S
+                why, pause_s = str(error), _NOT_JOINED_S
+                words = f"not joined {asked.scheduler}: {error}; trying again"
             except Exception as error:  # whatever Dask has when nobody is there
-                if not told:
-                    print(f"flent-aqm: no scheduler at {asked.scheduler} "
-                          f"({_cause(error)}); waiting for it", file=sys.stderr, flush=True)
-                told = True
+                why = "nobody"
+                words = f"no scheduler at {asked.scheduler} ({_cause(error)}); waiting for it"
+        if why and why != last:
+            print(f"flent-aqm: {words}", file=sys.stderr, flush=True)
+        last = why
         kill_all()  # nobody waits for them any more
         if not end.is_set():
             await asyncio.wait((waiting,), timeout=pause_s)

@@ -198,6 +198,22 @@ def test_worker_with_tls_at_a_scheduler_without_it_says_so(
     assert "Traceback" not in cluster.said()
 
 
+def test_worker_that_came_before_the_scheduler_says_why_it_does_not_join(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Nobody being there is another reason than speaking otherwise; each is told once."""
+    plain = cluster.address
+    cluster.address = plain.replace("tcp:", "tls:")
+    cluster.options = certificates(tmp_path / "own")
+    cluster.worker()
+    wait_for(lambda: "waiting for it" in cluster.said(), lambda: cluster.said())
+    cluster.address, cluster.options = plain, []
+    cluster.scheduler()
+    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.said(),
+             lambda: cluster.said())
+    assert cluster.said().count("waiting for it") == 1
+
+
 @pytest.mark.lab
 def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Here,
                                                 tmp_path: Path) -> None:
