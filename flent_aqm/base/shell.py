@@ -7,6 +7,7 @@ Commands are lists, never strings for a shell. Flent's own runners and the lab
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,15 @@ def find_program(name: str) -> Path | None:
     """Return the path of a program, or None. Looks in sbin too, which PATH often lacks."""
     found = shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
     return Path(found) if found else None
+
+
+def find_on_path(name: str, *more: str) -> Path | None:
+    """Return a file that is no program, such as a script for a browser, where the lab puts what
+    runs need: in a folder of PATH. more: folders after these. None where none has it."""
+    for folder in (*os.get_exec_path(), *more):
+        if os.path.isfile(path := Path(folder) / name):
+            return path.resolve()
+    return None
 
 
 def run(

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.paths import find_cached
+from flent_aqm.base.shell import find_on_path
 
 CLOUDFLARE_VERSION = "1.14.1"
 FILE = "node_modules/@cloudflare/speedtest/dist/speedtest.js"
@@ -15,7 +15,5 @@ FILE = "node_modules/@cloudflare/speedtest/dist/speedtest.js"
 
 def find_cloudflare() -> Path | None:
     """Return its script: as the lab has it on PATH, else as set-up keeps it."""
-    for folder in os.get_exec_path():
-        if os.path.exists(path := Path(folder) / defaults.CLOUDFLARE_JS):
-            return path.resolve()
-    return find_cached("tools", f"cloudflare-speedtest-{CLOUDFLARE_VERSION}", FILE)
+    return find_on_path(defaults.CLOUDFLARE_JS) or find_cached(
+        "tools", f"cloudflare-speedtest-{CLOUDFLARE_VERSION}", FILE)

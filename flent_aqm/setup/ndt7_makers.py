@@ -9,7 +9,7 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import find_cached
-from flent_aqm.base.shell import run
+from flent_aqm.base.shell import find_on_path, run
 from flent_aqm.setup.tools import find_tool
 
 NDT7_JS_VERSION = "0.1.4"
@@ -37,11 +37,8 @@ def find_mlab_client() -> Path | None:
 
 def find_ndt7_js() -> Path | None:
     """M-Lab's library for browsers: as the lab has it on PATH, else as set-up keeps it."""
-    for folder in os.get_exec_path():
-        if os.path.exists(path := Path(folder) / defaults.NDT7_JS):
-            return path.resolve()
-    return find_cached("tools", f"ndt7-js-{NDT7_JS_VERSION}",
-                       "node_modules/@m-lab/ndt7/src/ndt7.js")
+    return find_on_path(defaults.NDT7_JS) or find_cached(
+        "tools", f"ndt7-js-{NDT7_JS_VERSION}", "node_modules/@m-lab/ndt7/src/ndt7.js")
 
 
 def _maker_of(program: Path) -> str | None:
