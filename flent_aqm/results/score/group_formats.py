@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 
 from flent_aqm.base.words import for_spreadsheet
-from flent_aqm.results.grouping import check_known, grouped, shown, unpooled
+from flent_aqm.results.grouping import shown
 from flent_aqm.results.metrics.compare import summarise
-from flent_aqm.results.metrics.table import METRICS, ranked
-from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.score.shown import ScoredFile, groups_of, numbers_of
 
 Number = float | None
 # interval_level: the probability with which the interval has the median. A lost percentile is
@@ -26,15 +26,11 @@ NUMBERS = ("runs", "values", "lost", "median", "lower_quartile", "upper_quartile
 def _rows(scored: Sequence[ScoredFile], asked: Sequence[str], pool: Sequence[str],
           names: Sequence[str]) -> Iterator[tuple[dict[str, str], str, dict[str, Number]]]:
     """Yield the settings of a group, a metric, and its numbers over the group's runs."""
-    settings = [one.settings for one in scored]
-    check_known(settings, [*asked, *(one for one in pool if one != "all")])
-    keys, _ = unpooled(settings, asked, pool)
-    groups = grouped([(one.settings, one) for one in scored], keys)
+    keys, _, groups = groups_of(scored, asked, pool)
     for name in names:
         for key, members in groups.items():
-            values = [value for one in members if (value := ranked(one.values[name])) is not None]
             told = {setting: shown(part) for setting, part in zip(keys, key, strict=True)}
-            yield told, name, _numbers(len(members), values)
+            yield told, name, _numbers(len(members), numbers_of(members, name))
 
 
 def _numbers(runs: int, values: Sequence[float]) -> dict[str, Number]:

@@ -141,25 +141,40 @@ FORMATS: dict[str, Callable[[Console, Sequence[ScoredFile], Sequence[str]], None
     "table": show_table, "json": show_json, "csv": show_csv}
 
 
-def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
-                pool: Sequence[str], names: Sequence[str]) -> None:
-    """Per metric: each group's median, quartiles and interval, and what tells groups apart.
+Groups = Mapping[tuple[Setting, ...], Sequence[ScoredFile]]
+
+
+def groups_of(scored: Sequence[ScoredFile], asked: Sequence[str], pool: Sequence[str]
+              ) -> tuple[Sequence[str], Sequence[str], Groups]:
+    """Return the settings by which runs are grouped, those that groups are pooled over, and the
+    groups.
 
     asked: settings to group by; others in which runs differ are added, unless pool names them
-    or is "all".
+    or is "all". Raises ConfigError for a setting that no run has.
     """
-    check_known([one.settings for one in scored], [*asked, *(one for one in pool if one != "all")])
-    keys, pooled = unpooled([one.settings for one in scored], asked, pool)
-    groups = grouped([(one.settings, one) for one in scored], keys)
+    settings = [one.settings for one in scored]
+    check_known(settings, [*asked, *(one for one in pool if one != "all")])
+    keys, pooled = unpooled(settings, asked, pool)
+    return keys, pooled, grouped([(one.settings, one) for one in scored], keys)
+
+
+def numbers_of(members: Sequence[ScoredFile], name: str) -> list[float]:
+    """Return a metric of those of some runs that have it."""
+    return [value for one in members if (value := ranked(one.values[name])) is not None]
+
+
+def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
+                pool: Sequence[str], names: Sequence[str]) -> None:
+    """Per metric: each group's median, quartiles and interval, and what tells groups apart. asked,
+    pool: see groups_of()."""
+    keys, pooled, groups = groups_of(scored, asked, pool)
     if pooled:
         console.print(Text(f"A line is pooled over {', '.join(map(harmless, pooled))}."))
     along = along_with([one.settings for one in scored], keys)
     if along:
         console.print(Text(f"Lines also differ in {', '.join(map(harmless, along))}."))
     for name in names:
-        numbers = {key: [value for one in members
-                         if (value := ranked(one.values[name])) is not None]
-                   for key, members in groups.items()}
+        numbers = {key: numbers_of(members, name) for key, members in groups.items()}
         metric = METRICS[name]
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
         table = _table(*keys, "runs", "median", "quartiles", "interval of the median",
