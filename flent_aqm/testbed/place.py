@@ -51,6 +51,7 @@ _LINES_TOLD = 3
 # Of a path that is shown.
 _LONGEST_LEFT = 300
 
+
 @dataclass(frozen=True)
 class Outcome:
     """How one command ended: its exit status, what it took, what its links and its Wi-Fi did.

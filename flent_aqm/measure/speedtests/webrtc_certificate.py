@@ -3,8 +3,7 @@
 length.
 
 aiortc makes a P-256 key for each call. Signatures of those have 70 to 72 bytes, by chance; of RSA
-they have as many as the key. OpenSSL's DTLS takes neither Ed25519 nor Ed448, and to make an RSA
-key it looks at the clock as often as chance has it, each of which takes time in the lab.
+they have as many as the key. OpenSSL's DTLS takes neither Ed25519 nor Ed448.
 The key protects nothing, here or anywhere: both ends learn the other's fingerprint in cleartext
 (serve/webrtc.py), and what they send each other is a test picture.
 """
