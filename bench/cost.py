@@ -72,7 +72,7 @@ def figure(name: str, unit: str, target: float | None, repeat: int,
 def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
              set_up: bool = True, router_model: str = "ideal") -> Cost:
     """From start to power-off of a lab that runs one command; set_up: the router's queue."""
-    scenario = Scenario(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps,
+    scenario = Scenario().but(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps,
                         router_model=router_model)
     cpu_s = _cpu_s()
     with Lab(scenario, argv, prelude=[apply_command(scenario)] if set_up else [],

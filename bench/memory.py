@@ -27,7 +27,7 @@ NDT7 = ["env", *(f"{name}={value}" for name, value in CELL_ENVIRONMENT.items()),
 
 def main() -> None:
     """Run it and print the figure."""
-    scenario = Scenario(aqm="no_aqm", rate_up_mbps=1000, rate_down_mbps=1000, cross_traffic=True)
+    scenario = Scenario.from_settings({"rate_mbps": 1000, "cross_traffic": True})
     most_mb = 0.0
     before_mb = memory_mb(os.getpid())
     with Lab(scenario, NDT7, prelude=[apply_command(scenario)],

@@ -11,4 +11,4 @@ from flent_aqm.base.paths import resource_dir
 def undo_command(scenario: Scenario) -> list[str]:
     """Return the command, for the scenario's testbed."""
     return ["sh", str(resource_dir("router_hooks") / "on_router.sh"), "undo",
-            f"testbed={scenario.testbed}"]
+            f"testbed={scenario.lab.testbed}"]

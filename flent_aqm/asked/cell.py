@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.asked.kernel import STOCK
@@ -97,7 +97,7 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
 
     Below 2^53, so that every JSON reader keeps it exactly.
     """
-    asked = {**replace(scenario, kernel=STOCK).identity(), "seed": None}
+    asked = {**scenario.but(kernel=STOCK).identity(), "seed": None}
     identity = json.dumps([test_name, asked, str(repetition)], sort_keys=True)
     return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
 
@@ -117,10 +117,10 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
 def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
     """Return the command that puts the scenario's queue onto the router, as Cell.commands
     has it."""
-    words = shlex.join(["apply", f"testbed={scenario.testbed}", *first_settings(scenario)])
+    words = shlex.join(["apply", f"testbed={scenario.lab.testbed}", *first_settings(scenario)])
     line = (f'sh "${environment.HOOKS}/{ON_ROUTER}" {words} '
             f"${environment.ROUTER_SETTINGS}")
-    if scenario.router_program:
+    if scenario.router.router_program:
         line += f' && {START_PROGRAM}'
     return {"router": {"exec": line, "type": "pre", "essential": "True"}}
 

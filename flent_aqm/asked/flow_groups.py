@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.asked.topology.graph import SERVER
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
@@ -102,9 +102,9 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
     all is left to groups_from()."""
     if not re.fullmatch(FLOWS, text) or not re.search("[:/]", text):
         return
-    topology = parse_topology("topology", scenario.topology)
+    topology = parse_topology("topology", scenario.path.topology)
     servers = [*topology.graph.serving,
-               *(["dest1", SECOND_SERVER] if scenario.dest2_delay_ms is not None else [])]
+               *(["dest1", SECOND_SERVER] if scenario.path.dest2_delay_ms is not None else [])]
     column = 1
     for part in text.split("+"):
         found = re.fullmatch(_GROUP, part)
@@ -116,7 +116,7 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
                 raise ConfigError(
                     f"no server runs on {found['host']!r} in topology {topology.text}; servers "
                     f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
-                        found["host"] == SECOND_SERVER and scenario.topology == DUMBBELL))
+                        found["host"] == SECOND_SERVER and scenario.path.topology == DUMBBELL))
             if found["source"] and found["source"] == (found["host"] or SERVER):
                 raise ConfigError(f"{found['source']} would send to itself; expected two hosts")
         except ConfigError as fault:
@@ -143,7 +143,7 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
             "udp_mbps": group.udp_mbps, "burst_packets": group.burst_packets,
             "units": "Mbits/s"}
         if group.source and scenario is not None:
-            source = parse_topology("topology", scenario.topology).source(group.source)
+            source = parse_topology("topology", scenario.path.topology).source(group.source)
             found[name] |= {"from_host": group.source, "start_with": source.command,
                             "bind_to": source.address}
     return found
@@ -158,14 +158,14 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
     """
     if not text:
         return [], 0.0
-    if scenario is not None and scenario.testbed not in ("virtual", "netns"):
+    if scenario is not None and scenario.lab.testbed not in ("virtual", "netns"):
         refuse(f"rates_mbps: {ONLY_IN_NAMESPACES}")
         return [], 0.0
-    if scenario is not None and (scenario.shaper != "htb" or scenario.tiers != 1
-                                 or scenario.burst_shaping):
+    if scenario is not None and (scenario.router.shaper != "htb" or scenario.router.tiers != 1
+                                 or scenario.router.burst_shaping):
         refuse("rates_mbps: works with shaper=htb, one tier, and without burst_shaping")
         return [], 0.0
-    if scenario is not None and scenario.topology.startswith("subscribers"):
+    if scenario is not None and scenario.path.topology.startswith("subscribers"):
         refuse("rates_mbps: can't be used with subscribers, whose classes have parts of the rate; "
                "leave it out")
         return [], 0.0

@@ -30,5 +30,5 @@ def jitter_of_this_run_ms(what: str) -> float | None:
     text = os.environ.get(environment.SCENARIO)
     # On real hosts it comes by itself.
     in_lab = os.environ.get(environment.IN_LAB)
-    seed = Scenario.from_json(text).seed if text and in_lab else None
+    seed = Scenario.from_json(text).lab.seed if text and in_lab else None
     return None if seed is None else jitter_ms(seed, what)

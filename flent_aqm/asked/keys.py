@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
 
 from flent_aqm.asked.flent_settings import TEST_PARAMETERS
-from flent_aqm.asked.link.keys import BOTH_WAYS
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.key import Key
+from flent_aqm.asked.scenario import KEYS
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 
 # What shapes the testbed. Those without a direction are for both.
-SCENARIO_KEYS = frozenset({*(field.name for field in fields(Scenario)), "rate_mbps", "modem_mbps",
-                           *BOTH_WAYS})
+SCENARIO_KEYS = frozenset({*KEYS, *(row.both for row in KEYS.values() if row.both)})
 # Each parameter of an AQM, or of a router's model, is checked with it.
 PARAMETER_PREFIXES = ("aqm_", "up_aqm_", "router_")
-SWEEP_KEYS = frozenset({"jobs", "scheduler", "summary_by"})
+# Of the sweep, which reads them.
+SWEEP_KEYS: Mapping[str, Key] = {
+    "jobs": Key("1 to 1024", "parallel runs; in real time always 1", usual="one per core"),
+    "scheduler": Key("`tcp://HOST:PORT`", "send runs to a Dask scheduler's workers", usual="none"),
+    "summary_by": Key("keys", "settings by which the table at the end groups runs",
+                      usual="all that differ"),
+}
 # Of Flent's batch sections besides its settings; `for_…` as well.
 BATCH_KEYS = frozenset({
     "test_name", "output_path", "filename_extra", "commands", "repetitions", "pause", "abstract",

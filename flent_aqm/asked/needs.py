@@ -68,7 +68,7 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
     if test_name == "responsiveness" and str(parameters.get("http_version")) == "3":
         needs = replace(needs, servers=("irtt", "speedtest-http3"), encrypted=True,
                         tools=(*needs.tools, "aioquic"))
-    kind = kind_of(scenario.cross_traffic)
+    kind = kind_of(scenario.hosts.cross_traffic)
     if kind:
         cross = (kind.server,) if kind.server else needs.cross_servers
         needs = replace(needs, servers=tuple(dict.fromkeys((*needs.servers, *cross))),
@@ -79,11 +79,11 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
 
 def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
     """Raise ConfigError where server_testbed is to start what it can't."""
-    for name in needs.servers if scenario.server_testbed else ():
+    for name in needs.servers if scenario.lab.server_testbed else ():
         if not SERVERS[name].behind_ssh:
-            kind = kind_of(scenario.cross_traffic)
-            asking = (f"ndt7_server: {scenario.ndt7_server}" if name.startswith("ndt-server")
-                      else f"cross_traffic: {scenario.cross_traffic}"
+            kind = kind_of(scenario.hosts.cross_traffic)
+            asking = (f"ndt7_server: {scenario.hosts.ndt7_server}" if name.startswith("ndt-server")
+                      else f"cross_traffic: {scenario.hosts.cross_traffic}"
                       if kind is not None and kind.server == name else
                       "http_version: 3" if name == "speedtest-http3" else "the test")
             raise ConfigError(f"{asking} needs a server that server_testbed can't start ({name}); "
@@ -95,8 +95,8 @@ def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) ->
     tls = bool(switch(parameters.get("ndt7_tls", "no")))
     server = {("own", False): "ndt7-cleartext", ("own", True): "ndt7",
               ("mlab", False): "ndt-server-cleartext", ("mlab", True): "ndt-server",
-              }[scenario.ndt7_server, tls]
-    server_tools = ("ndt-server",) if scenario.ndt7_server == "mlab" else ()
+              }[scenario.hosts.ndt7_server, tls]
+    server_tools = ("ndt-server",) if scenario.hosts.ndt7_server == "mlab" else ()
     client = defaults.MLAB_NDT7_CLIENT if parameters.get("ndt7_client") == "mlab" else "ndt7-client"
     return replace(
         needs, encrypted=tls or defaults.NDT7_JS in needs.tools,

@@ -23,7 +23,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 
 _VARIABLE = re.compile(r"\$\{([^}]+)\}")
-_OURS = SCENARIO_KEYS | SWEEP_KEYS | BATCH_KEYS
+_OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 
 
 def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
 from flent_aqm.asked.flow_groups import rates_from, refuse_unknown_hosts
 from flent_aqm.asked.keys import refuse_unknown_parameters
+from flent_aqm.asked.readers import flag
+from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.scenario_keys import DUMBBELL, parse_flag
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.bridge.testenv_patch import REFUSED
@@ -41,8 +41,8 @@ def make_cell(
     """
     where = f"batch {settings.BATCH_NAME}"
     scenario = Scenario.from_settings(section)
-    if scenario.seed is None and scenario.testbed == "virtual":
-        scenario = replace(scenario, seed=derive_seed(
+    if scenario.lab.seed is None and scenario.lab.testbed == "virtual":
+        scenario = scenario.but(seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
     _check_cross_traffic(where, scenario, settings)
@@ -64,7 +64,7 @@ def make_cell(
             "NOTE": settings.NOTE,
         },
         length_s=settings.TOTAL_LENGTH,
-        debug_log=parse_flag(f"{where}: debug_log", section.get("debug_log", False)),
+        debug_log=flag(f"{where}: debug_log", section.get("debug_log", False)),
     )
 
 
@@ -87,14 +87,15 @@ def _commands(
 def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
     """Our tests take cross traffic from a test parameter; both must say the same."""
     definition = resource_dir("tests_defs") / f"{settings.NAME}.conf"
-    if scenario.cross_traffic and not definition.exists():
+    if scenario.hosts.cross_traffic and not definition.exists():
         raise ConfigError(f"{where}: test {settings.NAME} can't run cross traffic; "
                           "leave cross_traffic off")
     if definition.exists():
         refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
+    asked = scenario.hosts.cross_traffic
     parameter = settings.TEST_PARAMETERS.get("cross_traffic", "no")
-    if scenario.cross_traffic != parse_cross_traffic("test_parameters: cross_traffic", parameter):
-        raise ConfigError(f"{where}: cross_traffic is {scenario.cross_traffic}, but "
+    if asked != parse_cross_traffic("test_parameters: cross_traffic", parameter):
+        raise ConfigError(f"{where}: cross_traffic is {asked}, but "
                           f"test_parameters says {parameter}; add cross_traffic=${{cross_traffic}} "
                           "to test_parameters")
 
@@ -113,17 +114,17 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
 
 def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
     """Refuse unknown host names in testbeds that this package builds."""
-    if scenario.testbed not in ("virtual", "netns"):
+    if scenario.lab.testbed not in ("virtual", "netns"):
         return
     try:
         refuse_unknown_hosts(str(settings.TEST_PARAMETERS.get("flows", "")), scenario)
     except ConfigError as fault:
         raise ConfigError(f"{where}: test_parameters: {fault}") from None
-    if scenario.topology != DUMBBELL:
+    if scenario.path.topology != DUMBBELL:
         _check_topology_hosts(where, scenario, settings.HOSTS)
         return
     for host in settings.HOSTS:
-        if host in SECOND_SERVER and scenario.dest2_delay_ms is None:
+        if host in SECOND_SERVER and scenario.path.dest2_delay_ms is None:
             raise ConfigError(f"{where}: hosts: {host} exists only with a second server; give "
                               "dest2_delay_ms")
         if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
@@ -135,13 +136,14 @@ def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) 
     """Only behind a router do servers run, and probes that end before it measure nothing."""
     from flent_aqm.asked.topology.topology import parse_topology
 
-    graph = parse_topology("topology", scenario.topology).graph
+    topology = scenario.path.topology
+    graph = parse_topology("topology", topology).graph
     for host in hosts:
         if host not in (*graph.serving, *graph.routers, "localhost") and not _is_address(host):
             raise ConfigError(
                 f"{where}: hosts: {host!r} "
                 + ("is on the client's side of all routers, where no servers run"
-                   if host in graph.nodes else f"is not reached in topology {scenario.topology}")
+                   if host in graph.nodes else f"is not reached in topology {topology}")
                 + f"; expected one of {', '.join((*graph.serving, *graph.routers))}")
 
 

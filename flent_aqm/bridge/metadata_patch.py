@@ -38,10 +38,10 @@ def patch(module: Any) -> None:
         for line in warnings:
             print(f"WARNING: {line}", file=sys.stderr)
         results.meta("AQM", {
-            "testbed": scenario.testbed,
-            "router_model": scenario.router_model,
+            "testbed": scenario.lab.testbed,
+            "router_model": scenario.router.router_model,
             **scenario.models_in_full(),
-            "seed": scenario.seed,
+            "seed": scenario.lab.seed,
             "requested": scenario.as_dict(),
             "before": before,
             "warnings": warnings,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import time
@@ -12,13 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.asked.cell import START_PROGRAM
-from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.keys import refuse_unknown_scenario_keys
-from flent_aqm.asked.known_routers import KNOWN_ROUTERS
 from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.router_hook import apply_command
-from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.scenario_keys import DUMBBELL
+from flent_aqm.asked.scenario import KEYS, Scenario
 from flent_aqm.asked.servers import SERVERS
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
@@ -35,6 +34,16 @@ _MORE_SERVERS = ("speedtest", "speedtest-http3", "nuttcp", "iperf2", "msak", "et
 # A script that the command names is no longer than this.
 _SCRIPT_BYTES = 1 << 20
 
+# The keys that have options of their own; --set gives the others.
+_OPTIONS = {
+    "--aqm": ("aqm", "NAME"), "--rate": ("rate_mbps", "MBPS"),
+    "--rate-up": ("rate_up_mbps", "MBPS"), "--rate-down": ("rate_down_mbps", "MBPS"),
+    "--shaper": ("shaper", "NAME"), "--tiers": ("tiers", "N"), "--ingress": ("ingress", "PLACE"),
+    "--txqueuelen": ("txqueuelen", "PACKETS"), "--delay": ("base_delay_ms", "MS"),
+    "--topology": ("topology", "NAME"), "--router-model": ("router_model", "NAME"),
+    "--kernel": ("kernel", "NAME"), "--seed": ("seed", "N"),
+}
+
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
 
 
@@ -44,40 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Boot client, router and server in virtual time and run COMMAND on the client. The "
         "hosts are called client, router and server. Without COMMAND, a shell starts.")
-    parser.add_argument("--aqm", default="no_aqm", help=f"one of {', '.join(QUEUES)}")
-    parser.add_argument("--rate", metavar="MBPS", default="100", help="both directions")
-    parser.add_argument("--rate-up", metavar="MBPS", help="client to server")
-    parser.add_argument("--rate-down", metavar="MBPS", help="server to client")
-    parser.add_argument("--burst-shaping", action="store_true",
-                        help="HTB with ceil 1.6 x rate, burst 15KB, cburst 30KB")
+    for option, (key, metavar) in _OPTIONS.items():
+        parser.add_argument(option, dest=key, metavar=metavar, help=_words(key))
+    parser.add_argument("--burst-shaping", action="store_true", help=_words("burst_shaping"))
     parser.add_argument("--aqm-parameter", metavar="NAME=VALUE", action="append", default=[],
                         help="parameter of the AQM, such as target=10ms; may be repeated")
-    parser.add_argument("--shaper", default="htb",
-                        help=f"one of {', '.join(defaults.SHAPERS)}")
-    parser.add_argument("--tiers", default="1", metavar="N",
-                        help="1, or 3: HTB with one queue each for EF, other traffic and "
-                             "background")
-    parser.add_argument("--ingress", default="lan",
-                        help="where the router shapes the download: lan, when packets leave "
-                        "towards the client; or ifb, when they arrive from the server")
-    parser.add_argument("--txqueuelen", metavar="PACKETS",
-                        help="txqueuelen of the router's shaped devices")
-    parser.add_argument("--delay", metavar="MS", default="0",
-                        help="round-trip delay added at the server")
-    parser.add_argument("--topology", metavar="NAME", default=DUMBBELL,
-                        help="hosts and routers: parking_lot:N, clients:N, subscribers:N, or "
-                        "your own links (docs/topology.md; default: %(default)s)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
                         help="any other batch key that describes the testbed, such as "
                         "modem_mbps=20 or dest2_delay_ms=30")
-    parser.add_argument("--router-model", default="ideal",
-                        help=f"{', '.join(KNOWN_ROUTERS)} or a timer latency like 12us; to change "
-                        "a model's parameters: --set router_NAME=VALUE, or omnia+NAME=VALUE")
-    parser.add_argument("--kernel", metavar="NAME", default=STOCK,
-                        help="a kernel of flent-aqm kernel list (default: %(default)s)")
-    parser.add_argument("--seed", metavar="N",
-                        help="seed of all randomness in the lab (default: "
-                        f"{defaults.LAB_SEED})")
     parser.add_argument("--results", metavar="DIR", type=Path,
                         help="folder for the files that COMMAND writes into its current folder "
                              "(default: your current folder); everything else is read-only")
@@ -89,25 +72,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
 
 
+def _words(key: str) -> str:
+    """Return a line on a key, from its row: what it does, what it takes, its default."""
+    row = next(row for name, row in KEYS.items() if key in (name, row.both))
+    values = f"one of {', '.join(QUEUES)}" if key == "aqm" else row.values
+    default = f" (default: {row.default_words})" if row.default_words else ""
+    # As the documents have it, but for its marks.
+    return re.sub(r"\[(.*?)\]\(.*?\)|`", r"\1", f"{row.help}; {values}{default}").replace(
+        "%", "%%")
+
+
 def main(args: argparse.Namespace) -> int:
     """Run the lab; returns the command's exit status."""
     scenario = Scenario.from_settings({
-        **_parameters(args.aqm_parameter), "shaper": args.shaper, "tiers": args.tiers,
-        "ingress": args.ingress, "txqueuelen": args.txqueuelen,
-        "aqm": args.aqm, "rate_mbps": args.rate,
-        **({"rate_up_mbps": args.rate_up} if args.rate_up else {}),
-        **({"rate_down_mbps": args.rate_down} if args.rate_down else {}),
-        "burst_shaping": args.burst_shaping, "base_delay_ms": args.delay,
-        "topology": args.topology,
-        "kernel": args.kernel, "router_model": args.router_model, "seed": args.seed,
-        **_others(args.set),
-    })
+        **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
+        "burst_shaping": args.burst_shaping, **_parameters(args.aqm_parameter),
+        **_others(args.set)})
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     interactive = not command
     if interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("a shell needs a terminal; give a command: " + EXAMPLE)
-    if interactive and scenario.topology != DUMBBELL:
-        graph = parse_topology("topology", scenario.topology).graph
+    if interactive and scenario.path.topology != DUMBBELL:
+        graph = parse_topology("topology", scenario.path.topology).graph
         print(f"hosts: {', '.join(graph.hosts)}; routers: {', '.join(graph.routers)}\n"
               "ip netns exec NAME COMMAND runs a command on one", file=sys.stderr)
     here = Path.cwd()
@@ -116,9 +102,9 @@ def main(args: argparse.Namespace) -> int:
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
-        servers=_servers(command, args.mlab_server or scenario.ndt7_server == "mlab"),
+        servers=_servers(command, args.mlab_server or scenario.hosts.ndt7_server == "mlab"),
         prelude=[apply_command(scenario),
-                 *([["sh", "-c", START_PROGRAM]] if scenario.router_program else [])],
+                 *([["sh", "-c", START_PROGRAM]] if scenario.router.router_program else [])],
         programs=chosen_there(),
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,

@@ -68,6 +68,6 @@ def _report(versions: list[Difference], found: list[Difference]) -> int:
 
 
 def _title(cell: Cell) -> str:
-    scenario = cell.scenario
-    return (f"{cell.test_name}, {scenario.queues_text}, {scenario.rate_down_mbps:g} Mbit/s down, "
-            f"{scenario.rate_up_mbps:g} up, seed {scenario.seed}")
+    router = cell.scenario.router
+    return (f"{cell.test_name}, {router.queues_text}, {router.rate_down_mbps:g} Mbit/s down, "
+            f"{router.rate_up_mbps:g} up, seed {cell.scenario.lab.seed}")

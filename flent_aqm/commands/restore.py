@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Restore, and say what was done. Raises TestbedError when it isn't as it was found."""
-    testbed = Scenario.from_settings({"testbed": args.testbed}).testbed
+    testbed = Scenario.from_settings({"testbed": args.testbed}).lab.testbed
     if not testbed.startswith("ssh://"):
         raise ConfigError(f"--testbed: {testbed} never needs restoring; expected "
                           "ssh://[user@]host[:port]")

@@ -19,8 +19,8 @@ from flent_aqm.asked.queues.queue import Attachment
 from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.asked.queues.units import Clock, Scalar
 from flent_aqm.asked.queues.values import Expected
+from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.base import defaults
 from flent_aqm.router.printed import size_text
 from flent_aqm.router.tc.classes import describe_filter
@@ -98,14 +98,14 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
                        txqueuelen: int, queues: int = 1) -> ExpectedDirection:
     """Return what the device that shapes `down` or `up` has to report. txqueuelen: its own, in
     packets; queues: how many it has."""
-    mbps = scenario.rate_down_mbps if role == "down" else scenario.rate_up_mbps
+    mbps = scenario.router.rate_down_mbps if role == "down" else scenario.router.rate_up_mbps
     rate_bit_s = round(mbps * 1_000_000)
     shaper, leaves = _shaper(scenario, rate_bit_s, clock)
-    name, parameters = scenario.queue(role)
+    name, parameters = scenario.router.queue(role)
     queue = queue_of(name)
     asked = dict(parameters)
     report = queue.report(
-        asked, Attachment(rate_bit_s, scenario.shaper == "cake", clock, txqueuelen))
+        asked, Attachment(rate_bit_s, scenario.router.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
     qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing,
@@ -114,7 +114,7 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     if queue.per_queue:
         qdiscs += [ExpectedQdisc(queue.per_queue, "0:", f"{LEAF_HANDLE}{number:x}", report)
                    for number in range(1, queues + 1)]
-    filters = _tier_filters() if scenario.tiers == 3 else []
+    filters = _tier_filters() if scenario.router.tiers == 3 else []
     drr = frozenset[str]()
     quantum = frozenset[int]()
     if queue.classes:
@@ -125,13 +125,13 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
         drr = frozenset(f"{handle}{flow:x}" for handle in leaves for flow in range(1, flows + 1))
         filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")
                     for handle in leaves]
-    if role == "up" and scenario.ingress == "ifb":
+    if role == "up" and scenario.router.ingress == "ifb":
         qdiscs.append(ExpectedQdisc("ingress", "ffff:", "ffff:fff1", {}))
         filters.append(describe_filter("all", "u32", "00000000/00000000 at 0",
                                        f"egress redirect {IFB_DEVICE}"))
     found = ExpectedDirection(tuple(qdiscs), _classes(scenario, rate_bit_s, clock), drr, quantum,
                               tuple(filters))
-    if scenario.topology == DUMBBELL:
+    if scenario.path.topology == DUMBBELL:
         return found
     from flent_aqm.router.expected_subscribers import with_subscribers
 
@@ -141,13 +141,13 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
 def _shaper(scenario: Scenario, rate_bit_s: int,
             clock: Clock) -> tuple[list[ExpectedQdisc], dict[str, str]]:
     """Return the root qdisc, if it isn't the AQM; and the AQM's handles with their parents."""
-    if scenario.shaper == "htb":
-        default = "0x12" if scenario.tiers == 3 else "0x1"
+    if scenario.router.shaper == "htb":
+        default = "0x12" if scenario.router.tiers == 3 else "0x1"
         root = ExpectedQdisc("htb", ROOT_HANDLE, "root", {"default": default}, _HTB_IGNORED)
-        if scenario.tiers == 3:
+        if scenario.router.tiers == 3:
             return [root], {"11:": "1:11", "12:": "1:12", "13:": "1:13"}
         return [root], {LEAF_HANDLE: CLASS_HANDLE}
-    if scenario.shaper == "tbf":
+    if scenario.router.shaper == "tbf":
         rate = rate_bit_s // 8
         burst = max(rate_bit_s // 1000 * defaults.TBF_BURST_US // 8000,
                     defaults.TBF_MIN_BURST_BYTES)
@@ -165,13 +165,13 @@ def _shaper(scenario: Scenario, rate_bit_s: int,
 
 
 def _classes(scenario: Scenario, rate_bit_s: int, clock: Clock) -> tuple[ExpectedClass, ...]:
-    if scenario.shaper != "htb":
+    if scenario.router.shaper != "htb":
         return ()
-    if scenario.burst_shaping:
+    if scenario.router.burst_shaping:
         ceil_bit_s = rate_bit_s * round(defaults.BURST_CEIL_FACTOR * 100) // 100
         return (htb_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, ceil_bit_s, clock,
                           (defaults.BURST_BYTES, defaults.CBURST_BYTES)),)
-    if scenario.tiers == 1:
+    if scenario.router.tiers == 1:
         return (htb_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, rate_bit_s, clock),)
     ef = rate_bit_s // 100 * defaults.EF_PERCENT
     background = rate_bit_s // 100 * defaults.BACKGROUND_PERCENT

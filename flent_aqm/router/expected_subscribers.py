@@ -20,7 +20,7 @@ def with_subscribers(one: ExpectedDirection, scenario: Scenario, role: str, rate
                      clock: Clock) -> ExpectedDirection:
     """Return what one queue below HTB becomes with a queue for each subscriber, where the
     scenario has any."""
-    topology = parse_topology("topology", scenario.topology)
+    topology = parse_topology("topology", scenario.path.topology)
     if not topology.subscribers:
         return one
     minors = range(class_of(1), class_of(topology.subscribers) + 1)

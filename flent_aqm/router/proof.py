@@ -66,7 +66,7 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
         lines = _device(scenario, role, direction) + _hierarchy(asked, direction)
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
             lines = _settings(asked, direction, report.clock,
-                              rates=not scenario.router_program)
+                              rates=not scenario.router.router_program)
         found += [f"{role}: {line}" for line in lines]
     return found
 
@@ -74,14 +74,14 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
 def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
     lines = []
     if role == "down":
-        ifb = scenario.ingress == "ifb"
+        ifb = scenario.router.ingress == "ifb"
         if ifb != (direction.device == expected.IFB_DEVICE):
             lines = _compare("device", expected.IFB_DEVICE if ifb else "the LAN side's",
                              direction.device)
-    if scenario.txqueuelen is not None:
-        lines += _compare("txqueuelen", scenario.txqueuelen, direction.txqueuelen, "packets")
-    if not scenario.testbed.startswith("ssh://") and direction.device != expected.IFB_DEVICE:
-        lines += _compare("tx_queues", scenario.tx_queues or 1, direction.queues)
+    if scenario.router.txqueuelen is not None:
+        lines += _compare("txqueuelen", scenario.router.txqueuelen, direction.txqueuelen, "packets")
+    if not scenario.lab.testbed.startswith("ssh://") and direction.device != expected.IFB_DEVICE:
+        lines += _compare("tx_queues", scenario.router.tx_queues or 1, direction.queues)
     return lines
 
 

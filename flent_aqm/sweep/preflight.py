@@ -27,7 +27,7 @@ def check(cells: Iterable[Cell]) -> None:
         tools |= dict.fromkeys(needs.tools)
     check_tools(tools)
     for aqm in sorted({aqm for cell in cells if _router_is_here(cell)
-                       for aqm in cell.scenario.queues}):
+                       for aqm in cell.scenario.router.queues}):
         if queue_of(aqm).needs_new_tc:
             _check_new_tc(aqm)
     for folder in sorted({cell.folder for cell in cells}):
@@ -35,7 +35,7 @@ def check(cells: Iterable[Cell]) -> None:
 
 
 def _router_is_here(cell: Cell) -> bool:
-    return not cell.scenario.testbed.startswith("ssh://")
+    return not cell.scenario.lab.testbed.startswith("ssh://")
 
 
 def _check_new_tc(aqm: str) -> None:

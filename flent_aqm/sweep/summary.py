@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.scenario import KEYS
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.grouping import (
     AQM,
@@ -45,7 +44,7 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     """Return the batch key `summary_by`: names of settings, separated by commas; empty for all in
     which runs differ. Raises ConfigError."""
     names = parse_keys("" if value is None else str(value))
-    known = ("test", *(field.name for field in fields(Scenario)), "rate_mbps")
+    known = ("test", *KEYS, "rate_mbps")
     for name in names:
         name = _OLD_NAMES.get(name, name)
         if name not in known and not name.startswith(("aqm_", "up_aqm_")):
@@ -153,9 +152,9 @@ def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:
     folder = there[0].folder
     console.print(f"To look at them:\n"
                   f"  flent-gui {folder}/*.flent.gz", markup=False, soft_wrap=True)
-    aqm = there[0].scenario.aqm
-    if any(cell.scenario.aqm != aqm for cell in there):
-        console.print(f"  flent-gui {folder}/*-{there[-1].scenario.aqm}-*.flent.gz",
+    aqm = there[0].scenario.router.aqm
+    if any(cell.scenario.router.aqm != aqm for cell in there):
+        console.print(f"  flent-gui {folder}/*-{there[-1].scenario.router.aqm}-*.flent.gz",
                       markup=False, soft_wrap=True)
 
 

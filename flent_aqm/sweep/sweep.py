@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 def _place_of(cell: Cell) -> tuple[str, str]:
     """Return what the facts of a run depend on: testbed and kernel."""
-    return cell.scenario.testbed, cell.scenario.kernel
+    return cell.scenario.lab.testbed, cell.scenario.lab.kernel
 
 
 class Stopped(BaseException):
@@ -98,17 +98,17 @@ class Sweep:
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
         """Note a run, with its batch section's keys. Raises ConfigError."""
-        if cell.scenario.testbed not in self._testbeds:
-            self._testbeds[cell.scenario.testbed] = open_testbed(cell.scenario.testbed)
+        if cell.scenario.lab.testbed not in self._testbeds:
+            self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
         self._jobs = section.get("jobs")
         parse_jobs(self._jobs, real_time=self._real_time)
         self._scheduler = parse_scheduler(section.get("scheduler"))
-        if self._scheduler and cell.scenario.testbed != "virtual":
+        if self._scheduler and cell.scenario.lab.testbed != "virtual":
             raise ConfigError(f"scheduler: only the virtual lab runs on other machines, not "
-                              f"testbed {cell.scenario.testbed}; leave scheduler out")
-        if self._scheduler and cell.scenario.kernel != STOCK:
+                              f"testbed {cell.scenario.lab.testbed}; leave scheduler out")
+        if self._scheduler and cell.scenario.lab.kernel != STOCK:
             raise ConfigError(f"scheduler: runs on other machines have set-up's kernel, and not "
-                              f"{cell.scenario.kernel}; leave scheduler or kernel out")
+                              f"{cell.scenario.lab.kernel}; leave scheduler or kernel out")
         self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
@@ -125,7 +125,7 @@ class Sweep:
         for name, testbed in self._testbeds.items():
             check_tools(testbed.tools)
             warnings += testbed.check(
-                cell for cell in cells if cell.scenario.testbed == name)
+                cell for cell in cells if cell.scenario.lab.testbed == name)
         preflight.check(cells)
         remove_abandoned(sorted({cell.folder for cell in cells}))
         if resume:
@@ -150,7 +150,7 @@ class Sweep:
             self._pool = self._pool_of_cluster(self._scheduler, facts)
         else:
             self._pool = Pool(
-                lambda cell: run_cell(cell, self._testbeds[cell.scenario.testbed],
+                lambda cell: run_cell(cell, self._testbeds[cell.scenario.lab.testbed],
                                       facts[_place_of(cell)]),
                 jobs, keep_to_core=not self._real_time, started=self._progress.started,
                 ended=self._ended)

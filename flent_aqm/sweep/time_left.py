@@ -99,11 +99,11 @@ def _expected_s(cell: Cell, factors: Mapping[Hashable, float]) -> float:
 
 
 def _kind(cell: Cell) -> Hashable:
-    return cell.test_name, cell.scenario.cross_traffic
+    return cell.test_name, cell.scenario.hosts.cross_traffic
 
 
 def _guess(cell: Cell) -> float:
     scenario = cell.scenario
-    rate_mbps = max(scenario.rate_up_mbps, scenario.rate_down_mbps)
-    return (cell.length_s * (_CROSS_FACTOR if scenario.cross_traffic else 1.0)
+    rate_mbps = max(scenario.router.rate_up_mbps, scenario.router.rate_down_mbps)
+    return (cell.length_s * (_CROSS_FACTOR if scenario.hosts.cross_traffic else 1.0)
             * (1 + rate_mbps / _DOUBLE_AT_MBPS))

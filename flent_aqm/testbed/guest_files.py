@@ -16,10 +16,10 @@ from pathlib import Path
 
 from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.queues.foreign import queue_of
+from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.asked.servers import listening, port_variables
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment, paths
@@ -103,7 +103,7 @@ def write(
         # M-Lab's, wherever the user has it
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
            if any(name.startswith("ndt-server") for name in servers) else {}),
-        "HALF_DELAY_US": str(round(scenario.base_delay_ms * 1000 / 2)),
+        "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
         **_more_of_network(folder, scenario),
         **links(folder, scenario, IN_GUEST),
         **_wifi(folder, scenario),
@@ -116,7 +116,7 @@ def write(
     _write_programs(folder / "bin", scenario, place, more_programs or {})
     # A user's own command names the host's files; a sweep's runs name what is inside.
     named = [settings.get("NDT_SERVER", ""), *map(str, (more_programs or {}).values())]
-    program = shlex.split(scenario.router_program)
+    program = shlex.split(scenario.router.router_program)
     if program:
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
     words = [*(argv if writable_cwd else ()), *named, *program]
@@ -124,7 +124,7 @@ def write(
     # Not exported: no program needs them.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
                "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
-               **({} if scenario.kernel == STOCK else {"OWN_KERNEL": "yes"})}
+               **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
         for name, value in {**settings, **of_init}.items()))
@@ -180,7 +180,7 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
     the newer tc, for a run that needs it, and more."""
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")
-    if new_tc and any(queue_of(aqm).needs_new_tc for aqm in scenario.queues):
+    if new_tc and any(queue_of(aqm).needs_new_tc for aqm in scenario.router.queues):
         (folder / "tc").symlink_to(new_tc.resolve())
     own_tc = _tc_of_kernel(scenario)
     if own_tc is not None:
@@ -202,9 +202,9 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
 def _tc_of_kernel(scenario: Scenario) -> Path | None:
     """Return the tc that knows the options of a queue of the user's own kernel, if it came with
     one."""
-    if not any(queue_of(aqm).foreign for aqm in scenario.queues):
+    if not any(queue_of(aqm).foreign for aqm in scenario.router.queues):
         return None
-    kernel = find_named(scenario.kernel)
+    kernel = find_named(scenario.lab.kernel)
     return find_tc(kernel.tc) if kernel.tc else None
 
 
@@ -221,21 +221,21 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
     """Variables for what a run has beside client, router and server, or in their place; none
     without."""
     found: dict[str, str] = {}
-    if scenario.topology != DUMBBELL:
-        found |= write_topology(folder, parse_topology("topology", scenario.topology))
-    if scenario.tcp_ecn:
-        found["TCP_ECN"] = "yes" if scenario.tcp_ecn is True else scenario.tcp_ecn
-    if (scenario.tx_queues or 1) > 1:
-        found["TX_QUEUES"] = str(scenario.tx_queues)
-    if scenario.dest2_delay_ms is not None:
+    if scenario.path.topology != DUMBBELL:
+        found |= write_topology(folder, parse_topology("topology", scenario.path.topology))
+    if scenario.hosts.tcp_ecn:
+        found["TCP_ECN"] = "yes" if scenario.hosts.tcp_ecn is True else scenario.hosts.tcp_ecn
+    if (scenario.router.tx_queues or 1) > 1:
+        found["TX_QUEUES"] = str(scenario.router.tx_queues)
+    if scenario.path.dest2_delay_ms is not None:
         found |= {name: str(getattr(defaults, name)) for name in (
             "SERVER_DEST2_IPV4", "DEST2_IPV4", "SERVER_DEST2_IPV6", "DEST2_IPV6")}
-        found["DEST2_HALF_DELAY_US"] = str(round(scenario.dest2_delay_ms * 1000 / 2))
+        found["DEST2_HALF_DELAY_US"] = str(round(scenario.path.dest2_delay_ms * 1000 / 2))
     for way, mbps, buffer_ms in (
-        ("DOWN", scenario.modem_down_mbps, scenario.modem_down_buffer_ms),
-        ("UP", scenario.modem_up_mbps, scenario.modem_up_buffer_ms),
+        ("DOWN", scenario.path.modem_down_mbps, scenario.path.modem_down_buffer_ms),
+        ("UP", scenario.path.modem_up_mbps, scenario.path.modem_up_buffer_ms),
     ):
-        if mbps is not None and not scenario.has_link:
+        if mbps is not None and not scenario.link.is_there:
             bit_s = round(mbps * 1_000_000)
             found |= {
                 f"MODEM_{way}_BIT_S": str(bit_s),
@@ -249,7 +249,7 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 def _wifi(folder: Path, scenario: Scenario) -> dict[str, str]:
     """Variables for a Wi-Fi channel; its modules are imported where there is one."""
-    if not scenario.wifi_rates_mbps:
+    if not scenario.wifi.wifi_rates_mbps:
         return {}
     from flent_aqm.testbed.wifi_files import write_wifi
 
@@ -258,12 +258,12 @@ def _wifi(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 def _cards(scenario: Scenario) -> dict[str, str]:
     """Return lines for the kernel, for each host whose cards and processor take their time."""
-    seed = defaults.LAB_SEED if scenario.seed is None else scenario.seed
+    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     found = {}
     for variable, text, devices in (
-        ("ROUTER_CARDS", scenario.router_model, ("down", "up")),
-        ("CLIENT_CARDS", scenario.client_model, ("eth0",)),
-        ("SERVER_CARDS", scenario.server_model, ("eth0",)),
+        ("ROUTER_CARDS", scenario.router.router_model, ("down", "up")),
+        ("CLIENT_CARDS", scenario.hosts.client_model, ("eth0",)),
+        ("SERVER_CARDS", scenario.hosts.server_model, ("eth0",)),
     ):
         model = parse_router_model(text)
         if model.has_cards:
@@ -276,8 +276,8 @@ def _cards(scenario: Scenario) -> dict[str, str]:
 
 def _hosts(scenario: Scenario) -> str:
     local = [("127.0.0.1", "localhost"), ("::1", "localhost")]
-    if scenario.topology != DUMBBELL:
-        found = [*local, *addresses_of(parse_topology("topology", scenario.topology))]
+    if scenario.path.topology != DUMBBELL:
+        found = [*local, *addresses_of(parse_topology("topology", scenario.path.topology))]
         return "".join(f"{address}\t{name}\n" for address, name in found)
     addresses = [
         *local,
@@ -285,7 +285,7 @@ def _hosts(scenario: Scenario) -> str:
         (defaults.ROUTER_DOWN_IPV4, "router"), (defaults.ROUTER_DOWN_IPV6, "router"),
         (defaults.SERVER_IPV4, "server"), (defaults.SERVER_IPV6, "server"),
     ]
-    if scenario.dest2_delay_ms is not None:
+    if scenario.path.dest2_delay_ms is not None:
         addresses += [
             (defaults.SERVER_IPV4, "dest1"), (defaults.SERVER_IPV6, "dest1"),
             (defaults.DEST2_IPV4, "dest2"), (defaults.DEST2_IPV6, "dest2"),

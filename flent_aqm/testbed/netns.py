@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.asked.cell import Cell
@@ -116,8 +115,8 @@ def _congestion_control() -> str:
 
 def _kind(scenario: Scenario) -> Scenario:
     """Return what makes a difference to whether the kernel can do it: not how fast or how often."""
-    return replace(scenario, rate_up_mbps=1, rate_down_mbps=1, cross_traffic=False, seed=None,
-                   base_delay_ms=min(scenario.base_delay_ms, 1))
+    return scenario.but(rate_up_mbps=1, rate_down_mbps=1, cross_traffic=False, seed=None,
+                   base_delay_ms=min(scenario.path.base_delay_ms, 1))
 
 
 def _rehearse(scenario: Scenario) -> None:
@@ -132,22 +131,23 @@ def _rehearse(scenario: Scenario) -> None:
             raise
         except LabError:
             said = " ".join(place.console().replace("flent-aqm-guest:", "").split())
+            path = scenario.path
             parts = [text for asked, text in (
-                (scenario.base_delay_ms, f"a base delay of {scenario.base_delay_ms:g} ms"),
-                (scenario.modem_up_mbps, "a modem"),
-                (scenario.dest2_delay_ms is not None, "a second server")) if asked]
+                (path.base_delay_ms, f"a base delay of {path.base_delay_ms:g} ms"),
+                (path.modem_up_mbps, "a modem"),
+                (scenario.path.dest2_delay_ms is not None, "a second server")) if asked]
             what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
             raise ConfigError(f"testbed netns: this machine's kernel {release} can't make "
                               f"{what}: {said or 'no message'}") from None
         if outcome.status:
             said = " ".join(place.stderr.read_text(errors="replace").split())
-            raise ConfigError(f"aqm {scenario.queues_text}: this machine's kernel {release} "
+            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
                               f"can't do it: {said}")
         try:
             prove(scenario, parse_read_back(place.stdout.read_text()))
         except AqmError as error:
-            raise ConfigError(f"aqm {scenario.queues_text}: this machine's kernel {release} does "
-                              f"something else: {error}") from None
+            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
+                              f"does something else: {error}") from None
 
 
 def _load_ifb() -> None:

@@ -15,9 +15,9 @@ from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.link.plan import refuse_link_that_ends
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.scenario_keys import DUMBBELL
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
@@ -56,7 +56,7 @@ class Lab(RunEnvironment):
 
     def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
                  env: Mapping[str, str] | None = None, **options: Any) -> None:
-        self._kernel = kernel or kernel_called(scenario.kernel)
+        self._kernel = kernel or kernel_called(scenario.lab.kernel)
         _check_has(scenario)
         self._hangs_in = ""
         super().__init__(scenario, argv, env={environment.IN_LAB: "1", **(env or {})}, **options)
@@ -90,18 +90,18 @@ class Lab(RunEnvironment):
     def _fail_by_own_words(self, log: str, held: str = "") -> None:
         """A kernel of the user's that has complained, or whose queue holds packets for ever, has
         measured nothing. Raises LabError."""
-        if self._scenario.kernel == STOCK:
+        if self._scenario.lab.kernel == STOCK:
             return
         found = first_complaint(log, self._kernel.path) or leak(held)
         if self._hangs_in and not found:
             found = (f"it hangs, {self._hangs_in}: stopped after {self._wall_limit_s:g} s of "
                      "wall time")
         if found:
-            raise LabError(f"the kernel {self._scenario.kernel}: {found}") from None
+            raise LabError(f"the kernel {self._scenario.lab.kernel}: {found}") from None
 
     def _before_it_is_stopped(self) -> None:
         """Where a kernel of the user's is, if it is what never ends."""
-        if self._scenario.kernel != STOCK and self._process is not None:
+        if self._scenario.lab.kernel != STOCK and self._process is not None:
             self._hangs_in = hang(busy_addresses(os.getsid(self._process.pid)), self._kernel.path)
 
     def _fail_if_lost(self) -> None:
@@ -113,7 +113,7 @@ class Lab(RunEnvironment):
         # anywhere, no path may be in it: the lab's folder is the working folder.
         console = "fd:0,fd:1" if self._interactive else "null,fd:1"
         scenario = self._scenario
-        model = parse_router_model(scenario.router_model)
+        model = parse_router_model(scenario.router.router_model)
         return [
             *_on_one_core(),
             *DIES_WITH_US,
@@ -123,7 +123,7 @@ class Lab(RunEnvironment):
             f"hostfs_writable=/proc/self/cwd/{OUT}",
             "init=/usr/bin/perl",
             "con=null", f"con0={console}", "quiet",
-            f"lab_seed={defaults.LAB_SEED if scenario.seed is None else scenario.seed}",
+            f"lab_seed={defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed}",
             f"sch_api.watchdog_latency_ns={model.timer_latency_ns}",
             "ifb.numifbs=0", "dummy.numdummies=0",
             "uml_dir=uml",
@@ -131,7 +131,7 @@ class Lab(RunEnvironment):
             # The kernel hears of input at any time only in a process of its own, and only that
             # process has KASAN's shadow memory.
             *(["carriers=off"] if self._interactive or (
-                scenario.kernel != STOCK and self._kernel.has_kasan) else []),
+                scenario.lab.kernel != STOCK and self._kernel.has_kasan) else []),
             f"time-travel-start={defaults.CLOCK_START_NS}",
             # Symbolic links of the host's /proc lead to this process's working folder.
             "--", "/proc/self/cwd/guest/init.pl",
@@ -166,29 +166,30 @@ def _on_one_core() -> list[str]:
 def _check_has(scenario: Scenario) -> None:
     """Refuse a queue that the kernel doesn't have, and NAT where it can't be done. Raise
     ConfigError, or ToolMissing."""
-    kernel = None if scenario.kernel == STOCK else find_named(scenario.kernel)
-    if scenario.topology != DUMBBELL and parse_topology("topology", scenario.topology).nat:
+    kernel = None if scenario.lab.kernel == STOCK else find_named(scenario.lab.kernel)
+    topology = scenario.path.topology
+    if topology != DUMBBELL and parse_topology("topology", topology).nat:
         _check_can_nat(scenario, kernel)
     if kernel is None:
         return
     kinds, absent = kernel.kinds, kernel.absent_kinds
-    for name in scenario.queues:
+    for name in scenario.router.queues:
         if queue_of(name).foreign and name not in kinds:
-            raise ConfigError(f"aqm: the kernel {scenario.kernel} has no queue {name!r}"
+            raise ConfigError(f"aqm: the kernel {scenario.lab.kernel} has no queue {name!r}"
                               f"{did_you_mean(name, {*QUEUES, *kinds})}")
         if queue_of(name).kind in absent:
-            raise ConfigError(f"aqm: {name}: the kernel {scenario.kernel}, Linux "
+            raise ConfigError(f"aqm: {name}: the kernel {scenario.lab.kernel}, Linux "
                               f"{kernel.version}, has no {queue_of(name).kind}")
 
 
 def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
     if kernel is None or not kernel.can_nat:
-        whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.kernel}"
-        raise ConfigError(f"topology: {scenario.topology}: {whose} can't translate addresses; "
+        whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.lab.kernel}"
+        raise ConfigError(f"topology: {scenario.path.topology}: {whose} can't translate addresses; "
                           "build one that can, flent-aqm kernel build nat --config nat, and give "
                           "kernel = nat")
     if find_program("iptables-legacy") is None:
-        raise ToolMissing(f"topology: {scenario.topology} needs the program iptables-legacy; "
+        raise ToolMissing(f"topology: {scenario.path.topology} needs the program iptables-legacy; "
                           "install the package iptables")
 
 
@@ -208,7 +209,7 @@ class VirtualTestbed:
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
                               "--batch-override testbed=netns")
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
-            self.kernel(scenario.kernel)
+            self.kernel(scenario.lab.kernel)
             _check_has(scenario)
             refuse_link_that_ends(scenario, length_s)
         return []
@@ -236,7 +237,7 @@ class VirtualTestbed:
                **(ONE_LENGTH if run.encrypted and not run.browser else {})}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                   programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
-                  kernel=self.kernel(scenario.kernel))
+                  kernel=self.kernel(scenario.lab.kernel))
         (lab.folder / "cell.batch").write_text(run.batch)
         return lab
 

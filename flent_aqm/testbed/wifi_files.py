@@ -25,7 +25,7 @@ def write_wifi(folder: Path, scenario: Scenario) -> dict[str, str]:
     plan = wifi_plan(scenario)
     if plan is None:
         return {}
-    ends = first_ends(parse_topology("topology", scenario.topology))
+    ends = first_ends(parse_topology("topology", scenario.path.topology))
     lines = [f"{ROUTER} channel {plan.channel('down')}\n"]
     for host in plan.rates_mbps:
         end = ends[host]

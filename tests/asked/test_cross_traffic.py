@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -38,7 +37,7 @@ def test_kind_survives_the_way_into_the_guest() -> None:
     """And makes another run, with another seed."""
     scenario = Scenario.from_settings({"cross_traffic": "call"})
     assert Scenario.from_json(scenario.as_json()) == scenario
-    assert scenario.identity() != Scenario(cross_traffic=True).identity()
+    assert scenario.identity() != Scenario().but(cross_traffic=True).identity()
 
 
 @pytest.mark.parametrize(("kind", "servers", "tools"), [
@@ -65,7 +64,7 @@ def test_server_that_ssh_cannot_start_is_refused(
     """And only there, by the name of what asks for it."""
     here = Scenario.from_settings(settings)
     refuse_servers_behind_ssh(needs_of_run(test, here, parameters), here)
-    there = replace(here, testbed="ssh://root@192.0.2.1",
+    there = here.but(testbed="ssh://root@192.0.2.1",
                     server_testbed="ssh://root@198.51.100.9")
     with pytest.raises(ConfigError, match=f"{key} needs a server that server_testbed can't start"):
         refuse_servers_behind_ssh(needs_of_run(test, there, parameters), there)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from flent_aqm.asked.cell import derive_seed
@@ -23,14 +21,14 @@ CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
 def test_kernel_left_out_is_the_stock_kernel() -> None:
     """And a named one comes back from the form in which tools get it."""
     assert Scenario.from_settings({"kernel": ""}) == Scenario.from_settings({}) == Scenario()
-    assert Scenario.from_json(Scenario(kernel="mine").as_json()).kernel == "mine"
+    assert Scenario.from_json(Scenario().but(kernel="mine").as_json()).lab.kernel == "mine"
 
 
 def test_two_kernels_have_the_same_seed() -> None:
     """So that what differs is their doing; other settings still make another one."""
-    base = Scenario(aqm="codel")
-    assert derive_seed("ndt7", base, 1) == derive_seed("ndt7", replace(base, kernel="mine"), 1)
-    assert derive_seed("ndt7", base, 1) != derive_seed("ndt7", replace(base, aqm="pie"), 1)
+    base = Scenario().but(aqm="codel")
+    assert derive_seed("ndt7", base, 1) == derive_seed("ndt7", base.but(kernel="mine"), 1)
+    assert derive_seed("ndt7", base, 1) != derive_seed("ndt7", base.but(aqm="pie"), 1)
 
 
 @pytest.mark.parametrize(("given", "said"), [
@@ -86,4 +84,4 @@ def test_what_tc_reports_fits_an_option_in_any_unit_that_tc_may_use(
 def test_real_testbeds_refuse_a_kernel_of_the_lab() -> None:
     """In one line that names the key."""
     with pytest.raises(ConfigError, match="kernel: mine is a kernel of the virtual lab"):
-        refuse_virtual_settings("netns", Scenario(kernel="mine"))
+        refuse_virtual_settings("netns", Scenario().but(kernel="mine"))

@@ -19,18 +19,18 @@ def test_share_is_of_the_modem_in_that_direction(
 ) -> None:
     """The scenario has Mbit/s, and is the one that those alone would give."""
     scenario = Scenario.from_settings(given)
-    assert (scenario.rate_down_mbps, scenario.rate_up_mbps) == (down_mbps, up_mbps)
+    assert (scenario.router.rate_down_mbps, scenario.router.rate_up_mbps) == (down_mbps, up_mbps)
     assert scenario == Scenario.from_settings(
         given | {"rate_down_mbps": down_mbps, "rate_up_mbps": up_mbps})
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"rate_mbps": "85%"}, "rate_up_mbps: 85% is a share of the modem's rate, which is not given"),
+    ({"rate_mbps": "85%"}, "rate_mbps: 85% is a share of the modem's rate, which is not given"),
     ({"rate_up_mbps": "5", "rate_down_mbps": "8%"}, "rate_down_mbps: 8% is a share of the modem's"),
-    ({"rate_mbps": "101%", "modem_mbps": "5"}, "rate_up_mbps: 101% is out of range; expected 1 to"),
+    ({"rate_mbps": "101%", "modem_mbps": "5"}, "rate_mbps: 101% is out of range; expected 1 to"),
     ({"rate_down_mbps": "nan%", "modem_mbps": "5"}, "rate_down_mbps: 'nan' is not a finite number"),
     ({"rate_down_mbps": "%", "modem_mbps": "5"}, "rate_down_mbps: '' is not a number; give it in"),
-    ({"rate_mbps": "1%", "modem_mbps": "5"}, "rate_up_mbps: 0.05 Mbit/s is out of range"),
+    ({"rate_mbps": "1%", "modem_mbps": "5"}, "rate_mbps: 0.05 Mbit/s is out of range"),
     ({"modem_mbps": "85%"}, "modem_down_mbps: '85%' is not a number; give it in Mbit/s"),
 ])
 def test_share_that_makes_no_rate_is_refused(given: dict[str, object], said: str) -> None:

@@ -77,7 +77,7 @@ def test_every_parameter_is_a_key_of_a_batch() -> None:
              "process_slice_us": "100"}
     assert set(given) == set(PARAMETERS)
     scenario = Scenario.from_settings({f"router_{name}": value for name, value in given.items()})
-    model = parse_router_model(scenario.router_model)
+    model = parse_router_model(scenario.router.router_model)
     default = RouterModel()
     assert all(getattr(model, name) != getattr(default, name) for name in PARAMETERS)
     assert Scenario.from_json(scenario.as_json()) == scenario
@@ -97,7 +97,7 @@ def test_parameters_of_one_model_in_any_order_name_it_the_same() -> None:
 def test_scenario_without_a_model_is_what_it_was_before_there_were_any() -> None:
     """A default model changes no seed and no metadata."""
     scenario = Scenario.from_settings({})
-    assert scenario.router_model == "ideal"
+    assert scenario.router.router_model == "ideal"
     assert "client_model" not in scenario.identity()
     assert scenario.models_in_full() == {}
 

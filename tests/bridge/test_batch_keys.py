@@ -121,7 +121,7 @@ def test_set_of_the_lab_names_the_nearest_key(tmp_path: Path) -> None:
 def test_replay_refuses_what_a_newer_version_asked_for(tmp_path: Path) -> None:
     """It would make another run than the file's."""
     run = {"test": "ndt7", "settings": {}, "commands": "router"}
-    requested = {**Scenario(seed=1).as_dict(), "weather": "rain"}
+    requested = {**Scenario().but(seed=1).as_dict(), "weather": "rain"}
     with pytest.raises(ConfigError, match="unknown key 'weather'"):
         recorded._cell(run, requested, {}, tmp_path / "a.flent.gz", tmp_path)
     del requested["weather"]

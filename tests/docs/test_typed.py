@@ -204,7 +204,7 @@ def test_batch_and_keys_are_ones_that_there_are(one: Typed) -> None:
             assert re.search(rf"^\[Batch::{re.escape(word)}\]$", text, re.MULTILINE)
         if option == "--batch-override":
             key = word.partition("=")[0]
-            assert (key in SCENARIO_KEYS | SWEEP_KEYS | BATCH_KEYS | FLENT_SETTINGS
+            assert (key in SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS | FLENT_SETTINGS
                     or key.startswith(PARAMETER_PREFIXES)
                     or re.search(rf"^{re.escape(key)} *=", text, re.MULTILINE))
 

@@ -35,7 +35,7 @@ def in_guest() -> Callable[..., str]:
     to have the tc that this one needs.
     """
     def run(code: str, aqm: str = "no_aqm") -> str:
-        with Lab(Scenario(aqm=aqm), ["sh", "-c", PRELUDE + code], servers=()) as lab:
+        with Lab(Scenario().but(aqm=aqm), ["sh", "-c", PRELUDE + code], servers=()) as lab:
             outcome = lab.run()
             assert (outcome.status, lab.stderr.read_text()) == (0, "")
             return lab.stdout.read_text()

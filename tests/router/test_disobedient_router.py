@@ -16,7 +16,7 @@ from flent_aqm.router.tc.read_back import ReadBack, parse_read_back
 pytestmark = pytest.mark.lab
 InGuest = Callable[[str], str]
 
-ASKED = Scenario(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20)
+ASKED = Scenario().but(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20)
 
 # swallow SCRIPT CODE: runs the code with a tc whose batches go through sed first.
 SWALLOW = """

@@ -75,10 +75,10 @@ def test_settings_when_applied_one_after_the_other_are_reported_as_computed(
     """Each AQM at some rates, and one with and without burst shaping at all of them, reads
     back without difference."""
     scenarios = [
-        Scenario(aqm=aqm, rate_down_mbps=down, rate_up_mbps=up)
+        Scenario().but(aqm=aqm, rate_down_mbps=down, rate_up_mbps=up)
         for aqm, (down, up) in product(EVERY_TC_HAS, ((0.768, 33.333333), (900, 40_000)))]
     scenarios += [
-        Scenario(aqm="fq_codel", rate_down_mbps=down, rate_up_mbps=up, burst_shaping=burst)
+        Scenario().but(aqm="fq_codel", rate_down_mbps=down, rate_up_mbps=up, burst_shaping=burst)
         for burst in (False, True)
         for down, up in zip(RATES_MBPS[::2], RATES_MBPS[1::2], strict=True)]
     code = shell
@@ -218,7 +218,7 @@ import sys
 from flent_aqm.router import proof
 from flent_aqm.asked.scenario import Scenario
 
-asked = Scenario(aqm="sfq", rate_down_mbps=100, rate_up_mbps=20)
+asked = Scenario().but(aqm="sfq", rate_down_mbps=100, rate_up_mbps=20)
 report = proof.read_back(asked)
 proof.prove(asked, report)
 print(proof.as_metadata(report)["applied"]["up"]["rate_mbps"], "numpy" in sys.modules)

@@ -23,7 +23,7 @@ from flent_aqm.router.tc.read_back import DrrClass, ReadBack, parse_read_back
 from flent_aqm.router.warnings import warnings
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
-ASKED = Scenario(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20, burst_shaping=True)
+ASKED = Scenario().but(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20, burst_shaping=True)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def report() -> ReadBack:
 def test_proof_when_the_router_obeyed_finds_no_difference_under_load(
         file: str, aqm: str, burst: bool) -> None:
     """Counters, queued packets and negative tokens are no settings."""
-    scenario = replace(ASKED, aqm=aqm, burst_shaping=burst)
+    scenario = ASKED.but(aqm=aqm, burst_shaping=burst)
     obeyed = parse_read_back((GOLDEN / file).read_text())
     assert differences(scenario, obeyed) == []
     prove(scenario, obeyed)
@@ -64,7 +64,7 @@ def test_proof_when_one_setting_differs_names_it_and_what_depends_on_it(
 def test_default_bursts_when_the_clock_is_coarse_are_expected_larger(report: ReadBack) -> None:
     """A tick of 10 ms adds what 100 Mbit/s sends in it, 125000 bytes, to tc's 1600."""
     coarse = replace(report, clock=parse_psched("000003e8 00000040 000f4240 00000064"))
-    [line] = [line for line in differences(replace(ASKED, burst_shaping=False), coarse)
+    [line] = [line for line in differences(ASKED.but(burst_shaping=False), coarse)
               if line.startswith("down: burst")]
     assert "asked for 158250 ticks (126600 bytes)" in line
 
@@ -125,8 +125,8 @@ def test_aqms_when_listed_are_the_same_in_defaults_schemes_and_expectations() ->
 
 def _captured(aqm: str) -> Scenario:
     """What was asked for when the files were captured."""
-    asked = Scenario(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)
-    return replace(asked, shaper="cake", tx_queues=2) if QUEUES[aqm].per_queue else asked
+    asked = Scenario().but(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)
+    return asked.but(shaper="cake", tx_queues=2) if QUEUES[aqm].per_queue else asked
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
@@ -138,7 +138,7 @@ def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str)
     assert differences(asked, obeyed) == []
     assert as_metadata(obeyed)["applied"]
     other = "codel" if aqm != "codel" else "no_aqm"
-    assert differences(replace(asked, aqm=other), obeyed)
+    assert differences(asked.but(aqm=other), obeyed)
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
@@ -153,10 +153,10 @@ def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str)
 def test_proof_when_one_parameter_differs_names_it(
         form: str, aqm: str, parameter: tuple[str, str]) -> None:
     """Asked for another value than the router has: found in JSON and in text."""
-    asked = replace(_captured(aqm), aqm_parameters=(parameter,))
+    asked = _captured(aqm).but(aqm_parameters=(parameter,))
     obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
     found = differences(asked, obeyed)
-    kind = asked.aqm.replace("no_aqm", "pfifo")
+    kind = asked.router.aqm.replace("no_aqm", "pfifo")
     assert {line.split(":")[0] for line in found} == {"down", "up"}
     assert any(f": {kind} " in line for line in found)
 
@@ -166,7 +166,7 @@ def test_proof_looks_at_each_queue_of_a_device(form: str) -> None:
     """CAKE on another number of queues, with another setting on one of them, or missing there."""
     asked = _captured("cake_mq")
     text = (GOLDEN / form / "cake_mq.txt").read_text()
-    assert differences(replace(asked, tx_queues=4), parse_read_back(text)) == [
+    assert differences(asked.but(tx_queues=4), parse_read_back(text)) == [
         f"{way}: tx_queues: asked for 4, the kernel reports 2" for way in ("down", "up")]
     other = {"json": ('"parent":"10:2","options":{"bandwidth":2500000,',
                       '"parent":"10:2","options":{"bandwidth":1250000,'),
@@ -217,7 +217,7 @@ def test_proof_when_one_fact_of_a_device_differs_tells_that_alone(
     up = report.directions["up"]
     changed = replace(up, **change) if part == "direction" else replace(
         up, classes=(replace(up.classes[0], **change),))
-    asked = replace(ASKED, txqueuelen=1000)
+    asked = ASKED.but(txqueuelen=1000)
     assert differences(asked, replace(report, directions={"up": changed})) == [f"up: {named}"]
 
 
@@ -227,7 +227,7 @@ def test_proof_when_the_download_is_shaped_elsewhere_names_the_device(report: Re
     elsewhere = replace(report, directions={"down": replace(down, device="flent-ifb", queues=4)})
     assert differences(ASKED, elsewhere) == [
         "down: device: asked for the LAN side's, the kernel reports flent-ifb"]
-    ifb = replace(ASKED, ingress="ifb")
+    ifb = ASKED.but(ingress="ifb")
     assert differences(ifb, elsewhere) == []
     assert differences(ifb, replace(report, directions={"down": down})) == [
         "down: device: asked for flent-ifb, the kernel reports down"]
@@ -238,25 +238,25 @@ def test_proof_leaves_out_what_is_the_routers_own(report: ReadBack) -> None:
     nothing else."""
     up = report.directions["up"]
     many = replace(report, directions={"up": replace(up, queues=4)})
-    assert differences(replace(ASKED, testbed="ssh://router"), many) == []
-    other = replace(ASKED, rate_up_mbps=10.0)
+    assert differences(ASKED.but(testbed="ssh://router"), many) == []
+    other = ASKED.but(rate_up_mbps=10.0)
     assert differences(other, report)
-    assert differences(replace(other, router_program="controller"), report) == []
-    assert differences(replace(other, router_program="controller", aqm="codel"), report)
+    assert differences(other.but(router_program="controller"), report) == []
+    assert differences(other.but(router_program="controller", aqm="codel"), report)
 
 
 def test_prove_names_the_router_and_all_that_differs(report: ReadBack) -> None:
     """One line, by which a user sees what to look at."""
     with pytest.raises(RouterDisagrees, match=r"^the router does not have the requested settings: "
                                               r"up: rate.*; up: ceil"):
-        prove(replace(ASKED, rate_up_mbps=10.0), report)
+        prove(ASKED.but(rate_up_mbps=10.0), report)
     with pytest.raises(RouterDisagrees, match=r"^attic does not have"):
-        prove(replace(ASKED, rate_up_mbps=10.0), report, "attic")
+        prove(ASKED.but(rate_up_mbps=10.0), report, "attic")
 
 
 def test_places_are_told_from_the_root_to_what_arrives(report: ReadBack) -> None:
     """Whatever the order in which the kernel lists them."""
-    asked = replace(ASKED, ingress="ifb", aqm="codel")
+    asked = ASKED.but(ingress="ifb", aqm="codel")
     [line] = [line for line in differences(asked, report) if line.startswith("up: qdiscs")]
     assert "asked for htb 1: at root, codel 10: at 1:1, ingress ffff: at ffff:fff1, " in line
 
@@ -269,5 +269,5 @@ def test_warnings_when_packets_are_merged_or_wait_in_the_driver_tell_both(
     hiding = replace(report, directions={"up": up})
     [line] = warnings(ASKED, hiding)
     assert "gso on up" in line
-    assert len(warnings(replace(ASKED, shaper="none"), hiding)) == 2
-    assert warnings(replace(ASKED, aqm="cake"), hiding) == []
+    assert len(warnings(ASKED.but(shaper="none"), hiding)) == 2
+    assert warnings(ASKED.but(aqm="cake"), hiding) == []

@@ -92,7 +92,7 @@ def test_settings_when_applied_are_proved_and_undone(
     code += shlex.join(undo_command(asked[-1])) + " || exit\n"
     code += ("on_router tc qdisc | cmp - /tmp/qdiscs && "
              "on_router ip -o link | cut -c-40 | cmp - /tmp/links && echo same")
-    printed = in_guest(code, asked[0].aqm)
+    printed = in_guest(code, asked[0].router.aqm)
     texts = re.findall(r"@format .*?@end\n", printed, re.DOTALL)
     reports = [parse_read_back(text) for text in texts]
     assert [differences(*pair) for pair in zip(asked, reports, strict=True)] == [[]] * len(asked)
@@ -165,9 +165,9 @@ def test_settings_when_wrong_are_refused_on_entry(
 
 def test_seed_follows_from_what_differs_from_the_defaults() -> None:
     """So a new setting leaves the seeds of runs without it: this one is of version 0.2.0."""
-    plain = Scenario(aqm="codel")
+    plain = Scenario().but(aqm="codel")
     assert derive_seed("ndt7", plain, 1) == 2_959_408_762_987_353
     asked = scenario({"aqm": "codel", "aqm_target": "10ms", "tiers": 3})
     assert Scenario.from_json(asked.as_json()) == asked
-    assert derive_seed("ndt7", Scenario(aqm="codel", aqm_parameters=(("target", "10ms"),)),
+    assert derive_seed("ndt7", Scenario().but(aqm="codel", aqm_parameters=(("target", "10ms"),)),
                        1) != derive_seed("ndt7", plain, 1)

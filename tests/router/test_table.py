@@ -56,10 +56,10 @@ def test_warning_looks_at_the_queue_of_its_direction() -> None:
     report = parse_read_back((GOLDEN / "json" / "cake.txt").read_text())
     merged = {role: _with_gso(direction) for role, direction in report.directions.items()}
     report = type(report)(report.kernel, report.tc, report.clock, merged)
-    assert warnings(Scenario(aqm="cake"), report) == []
-    [line] = warnings(Scenario(aqm="cake", up_aqm="codel"), report)
+    assert warnings(Scenario().but(aqm="cake"), report) == []
+    [line] = warnings(Scenario().but(aqm="cake", up_aqm="codel"), report)
     assert line.startswith("up: gso on up")
-    [line] = warnings(Scenario(aqm="codel", up_aqm="cake"), report)
+    [line] = warnings(Scenario().but(aqm="codel", up_aqm="cake"), report)
     assert line.startswith("down: gso on down")
 
 
@@ -97,7 +97,7 @@ def test_each_queue_of_a_device_has_its_cake_and_the_seed_places_flows() -> None
 @pytest.mark.lab
 def test_queue_of_the_upload_alone_gets_the_tc_that_it_needs() -> None:
     """DualPI2 for the upload only: Debian 12's tc doesn't know it."""
-    scenario = Scenario(aqm="fq_codel", up_aqm="dualpi2", rate_down_mbps=20, rate_up_mbps=5)
+    scenario = Scenario().but(aqm="fq_codel", up_aqm="dualpi2", rate_down_mbps=20, rate_up_mbps=5)
     with Lab(scenario, read_back_command(scenario), prelude=[apply_command(scenario)],
              servers=()) as lab:
         outcome = lab.run()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,10 +46,10 @@ def test_proof_holds_for_what_another_tc_printed(path: Path) -> None:
             continue
         report = parse_read_back(body)
         assert differences(asked, report) == []
-        assert differences(replace(asked, rate_up_mbps=21), report) or asked.shaper == "none"
-        assert differences(replace(asked, aqm="codel" if asked.aqm != "codel" else "sfq",
+        assert differences(asked.but(rate_up_mbps=21), report) or asked.router.shaper == "none"
+        assert differences(asked.but(aqm="codel" if asked.router.aqm != "codel" else "sfq",
                                    aqm_parameters=(), shaper="htb"), report)
-        proved.add(asked.aqm)
+        proved.add(asked.router.aqm)
     lacking = {aqm for aqm, since in (SINCE | CAPTURED_LATER).items()
                if version_of(path) < since}
     # for several queues: from 7.0 on, and captured on a device that has them (test_proof.py)
@@ -64,9 +63,10 @@ def test_memory_of_cake_is_compared_where_tc_shows_only_what_is_in_use(path: Pat
     if version_of(path) < SINCE["cake"]:
         return
     (asked, body), = ((asked, body) for asked, body in captured(path)
-                      if "memlimit" in dict(asked.aqm_parameters))
-    others = tuple((name, value) for name, value in asked.aqm_parameters if name != "memlimit")
-    found = differences(replace(asked, aqm_parameters=(*others, ("memlimit", "4MB"))),
+                      if "memlimit" in dict(asked.router.aqm_parameters))
+    others = tuple((name, value) for name, value in asked.router.aqm_parameters
+                   if name != "memlimit")
+    found = differences(asked.but(aqm_parameters=(*others, ("memlimit", "4MB"))),
                         parse_read_back(body))
     assert [line.split(": asked for")[0] for line in found] == [
         "down: cake memlimit", "up: cake memlimit"]
@@ -78,4 +78,4 @@ def test_hook_refuses_what_that_tc_cannot_do(path: Path) -> None:
     for asked, body in captured(path):
         if body.startswith("refused: "):
             assert "nothing was changed" in body
-            assert asked.aqm in SINCE or asked.aqm_parameters
+            assert asked.router.aqm in SINCE or asked.router.aqm_parameters

@@ -35,7 +35,7 @@ def study(dice: random.Random) -> list[tuple[Cell, float]]:
         mbps = 100.0 + 200 * rate
         cells.append((Cell(
             name=f"{test}-{cross}-{mbps:g}-{number}", folder=Path("none"), test_name=test,
-            scenario=Scenario(rate_up_mbps=mbps, rate_down_mbps=mbps, cross_traffic=cross),
+            scenario=Scenario().but(rate_up_mbps=mbps, rate_down_mbps=mbps, cross_traffic=cross),
             settings={}, commands={}, metadata={}, length_s=LENGTH_S.get(test, 20.0)),
             TOOK_S[test, cross][rate] * dice.lognormvariate(0, 0.2)))
     return cells

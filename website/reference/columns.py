@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flent_aqm.results.export import runs, samples
 from flent_aqm.results.export.columns import METRIC_COLUMNS, RUN_COLUMNS, Column
 from flent_aqm.results.grouping import collect
 from website.reference.rows import table
+
+_REQUESTED = "AQM.requested.*"
 
 
 def run_columns() -> Iterator[str]:
@@ -18,7 +20,7 @@ def run_columns() -> Iterator[str]:
     others = [column for column in runs.COLUMNS if column.name not in of_file]
     groups = collect([*others, *RUN_COLUMNS], _shared)
     yield from table(("column", "metadata", "unit", ""), (
-        (", ".join(f"`{one.name}`" for one in group), f"`{place}`" if place else "", unit, words)
+        (_names(place, group), f"`{place}`" if place else "", unit, words)
         for (place, unit, words), group in groups.items()))
 
 
@@ -29,11 +31,17 @@ def sample_columns() -> Iterator[str]:
         (unit, ", ".join(f"`{one.name}`" for one in group)) for unit, group in groups.items()))
 
 
+def _names(place: str, group: Sequence[Column]) -> str:
+    if place == _REQUESTED:
+        return "each key of [batch keys](keys.md)"
+    return ", ".join(f"`{one.name}`" for one in group)
+
+
 def _shared(column: Column) -> tuple[str, str, str]:
     """Return where the column comes from, its unit and description: what a row has beside names."""
     place = ".".join(column.path)
     if place.startswith("AQM.requested."):
-        return "AQM.requested.*", "", "as requested"
+        return _REQUESTED, "", "as requested"
     if place.startswith("AQM.after.applied."):
         return "AQM.after.applied.*", "", "as the kernel reported them after the run"
     return place, column.unit, column.description

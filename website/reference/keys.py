@@ -3,26 +3,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from flent_aqm.asked.flent_settings import TEST_PARAMETERS
-from flent_aqm.asked.key_help import KEY_HELP, KeyHelp
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.key import Key
+from flent_aqm.asked.keys import SWEEP_KEYS
+from flent_aqm.asked.scenario import RECORDS
 from website.reference.rows import table
 
-_DEFAULTS = {field.name: field.default for field in dataclasses.fields(Scenario)}
+# Record of a scenario -> heading.
+_HEADINGS = {"lab": "Where", "router": "The router and its queue", "path": "The line",
+             "link": "A link that changes", "hosts": "Hosts and traffic", "wifi": "Wi-Fi"}
 
 
 def keys() -> Iterator[str]:
-    """Yield a table for each group of keys."""
-    for group, members in KEY_HELP.items():
-        yield f"### {group}"
-        yield ""
-        yield from table(("key", "values", "default", ""), (
-            (_names(key, about), about.values, _default(key, about), about.help)
-            for key, about in members.items()))
-        yield ""
+    """Yield a table for each record, and one for the sweep."""
+    for name, kind in RECORDS.items():
+        yield from _section(_HEADINGS[name], kind.rows())
+    yield from _section("The sweep", SWEEP_KEYS)
 
 
 def test_parameters() -> Iterator[str]:
@@ -30,17 +28,17 @@ def test_parameters() -> Iterator[str]:
     yield ", ".join(f"`{name}`" for name in sorted(TEST_PARAMETERS))
 
 
-def _names(key: str, about: KeyHelp) -> str:
-    return ", ".join(f"`{one}`" for one in (key, *(about.of_one_way or ())))
-
-
-def _default(key: str, about: KeyHelp) -> str:
-    """Return a default; nothing for none."""
-    if about.default:
-        return "" if about.default == "none" else about.default
-    value = _DEFAULTS[key]
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, (int, float)):
-        return f"{value:g}"
-    return f"`{value}`" if value else ""
+def _section(heading: str, rows: Mapping[str, Key]) -> Iterator[str]:
+    """Keys of the two directions stand in one row, behind the one that sets both."""
+    shown: dict[str, tuple[str, ...]] = {}
+    for name, row in rows.items():
+        first = row.both or row.shown or name
+        shown[first] = (*shown.get(first, (first,)), *([name] if row.both else []))
+    by_first = {row.both or row.shown or name: row for name, row in rows.items()}
+    yield f"### {heading}"
+    yield ""
+    yield from table(("key", "values", "default", ""), (
+        (", ".join(f"`{one}`" for one in names), row.values,
+         row.default_words, row.help)
+        for first, names in shown.items() for row in [by_first[first]]))
+    yield ""

@@ -1,51 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a scenario that shape a link, checked as far as their text goes: the guest, which
+"""The keys of a link that plays a schedule, checked as far as their text goes: the guest, which
 checks them as well, has no trace."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
+from flent_aqm.asked.key import Record, key
 from flent_aqm.asked.link.access import parse_access
 from flent_aqm.asked.link.loss import parse_loss
 from flent_aqm.asked.link.outages import parse_outages
 from flent_aqm.asked.link.seeded import parse_seeded
+from flent_aqm.asked.readers import one_of, whole
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 
-# For both directions; with down_ or up_ behind link_ or modem_, for one.
-BOTH_WAYS = ("link_trace", "link_loss", "link_jitter_ms", "link_access", "modem_buffer_packets")
 _MOST_PATH = 4096
 # What comes after a trace's end: its beginning, or its last row for ever.
 ENDS = ("repeat", "hold")
-
-
-def of_way(key: str, way: str) -> str:
-    """Return the key for one direction: link_loss, up -> link_up_loss."""
-    group, _, rest = key.partition("_")
-    return f"{group}_{way}_{rest}"
-
-
-def link_settings(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of Scenario that are the link's, from what a batch gives. Raises
-    ConfigError that names the key."""
-    found: dict[str, object] = {}
-    for key in BOTH_WAYS:
-        for way in ("down", "up"):
-            name = of_way(key, way)
-            value = given.get(name)
-            if value in (None, ""):
-                value = given.get(key)
-            if value not in (None, ""):
-                found[name] = _CHECKS[key](name, value)
-    end = given.get("link_trace_end") or ENDS[0]
-    if end not in ENDS:
-        raise ConfigError(f"link_trace_end: unknown value {end!r}; known: {', '.join(ENDS)}")
-    outages = str(given.get("link_outages_s") or "")
-    parse_outages("link_outages_s", outages)
-    return {**found, "link_trace_end": end, "link_outages_s": outages}
 
 
 def _trace(key: str, value: object) -> str:
@@ -66,6 +42,11 @@ def _access(key: str, value: object) -> str:
     return str(value)
 
 
+def _outages(key: str, value: object) -> str:
+    parse_outages(key, str(value))
+    return str(value)
+
+
 def _jitter(key: str, value: object) -> float:
     try:
         number = float(str(value))
@@ -79,13 +60,48 @@ def _jitter(key: str, value: object) -> float:
     return number
 
 
-def _packets(key: str, value: object) -> int:
-    text = str(int(value)) if isinstance(value, bool) else str(value)
-    if not re.fullmatch(r"[1-9][0-9]{0,6}", text):
-        raise ConfigError(f"{key}: {text[:40]!r} is not a number of packets from 1 to 9999999")
-    return int(text)
+_each_trace: Any = partial(
+    key, "", "file, `seeded+NAME=VALUE…`", "how its rate changes: [links](../links.md)", _trace,
+    both="link_trace", usual="none")
+_each_access: Any = partial(
+    key, "", "`docsis`, `lte`, `starlink`, `+NAME=VALUE`", "how it hands out its capacity", _access,
+    both="link_access", usual="none")
+_each_loss: Any = partial(
+    key, "", "`1%`, `gemodel P [R [1-H [1-K]]]`", "loss behind the buffer, as tc-netem(8)", _loss,
+    both="link_loss", usual="none")
+_each_jitter: Any = partial(
+    key, 0.0, "0 to 4000", "random delay, without reordering", _jitter, both="link_jitter_ms",
+    unit="ms")
+_each_buffer: Any = partial(
+    key, None, "1 to 9999999", "the modem's buffer in packets", partial(
+        whole, low=1, high=9_999_999), both="modem_buffer_packets", unit="packets", usual="none")
 
 
-_CHECKS: Mapping[str, Callable[[str, object], object]] = {
-    "link_trace": _trace, "link_loss": _loss, "link_jitter_ms": _jitter, "link_access": _access,
-    "modem_buffer_packets": _packets}
+@dataclass(frozen=True)
+class Link(Record):
+    """A link that plays a schedule in place of the modem's TBF. Traces are paths."""
+
+    link_down_trace: str = _each_trace()
+    link_up_trace: str = _each_trace()
+    link_trace_end: str = key(ENDS[0], "`repeat`, `hold`", "what follows a trace's end",
+                              partial(one_of, known=ENDS))
+    link_down_access: str = _each_access()
+    link_up_access: str = _each_access()
+    link_down_loss: str = _each_loss()
+    link_up_loss: str = _each_loss()
+    link_down_jitter_ms: float = _each_jitter()
+    link_up_jitter_ms: float = _each_jitter()
+    link_outages_s: str = key("", "`10-12, 30-30.5`", "when it carries nothing", _outages,
+                              usual="none")
+    modem_down_buffer_packets: int | None = _each_buffer()
+    modem_up_buffer_packets: int | None = _each_buffer()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether a key asks for one."""
+        return self != Link()
+
+    def of(self, role: str, name: str) -> Any:
+        """Return a setting of the direction `down` or `up`: of("up", "link_loss")."""
+        group, _, rest = name.partition("_")
+        return getattr(self, f"{group}_{role}_{rest}")

@@ -32,12 +32,12 @@ _FRAME_BYTES = 1514
 @functools.lru_cache(maxsize=8)
 def lay_out(scenario: Scenario, way: str) -> LinkPlan:
     """Return one direction's plan. Raises ConfigError."""
-    seed = defaults.LAB_SEED if scenario.seed is None else scenario.seed
-    mbps: float | None = getattr(scenario, f"modem_{way}_mbps")
-    access_text: str = getattr(scenario, f"link_{way}_access")
+    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
+    mbps: float | None = scenario.path.modem_mbps(way)
+    access_text: str = scenario.link.of(way, "link_access")
     access = parse_access(f"link_{way}_access", access_text, way) if access_text else Access()
     schedule, about = _source(scenario, way, seed, mbps)
-    outages = parse_outages("link_outages_s", scenario.link_outages_s)
+    outages = parse_outages("link_outages_s", scenario.link.link_outages_s)
     if schedule is None and (access_text or outages):
         key = f"link_{way}_access" if access_text else "link_outages_s"
         raise ConfigError(f"{key}: the link has no rate in the direction {way}; give "
@@ -50,15 +50,15 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
             raise ConfigError(f"{_whose(way, outages, schedule)}: {found}")
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
-    packets: int | None = getattr(scenario, f"modem_{way}_buffer_packets")
+    packets: int | None = scenario.link.of(way, "modem_buffer_packets")
     limit_bytes = 0
     if packets is None and schedule is not None:
-        buffer_ms: float = getattr(scenario, f"modem_{way}_buffer_ms")
+        buffer_ms: float = scenario.path.modem_buffer_ms(way)
         limit_bytes = max(round(schedule.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
     return LinkPlan(
         schedule, round(access.request_ms * 1e6),
-        round(getattr(scenario, f"link_{way}_jitter_ms") * 1e6),
-        parse_loss(f"link_{way}_loss", getattr(scenario, f"link_{way}_loss")),
+        round(scenario.link.of(way, "link_jitter_ms") * 1e6),
+        parse_loss(f"link_{way}_loss", scenario.link.of(way, "link_loss")),
         limit_bytes, packets or 0,
         # Another one each way, whatever the seed.
         (2 * seed + WAYS.index(way)) % 2**63,
@@ -74,12 +74,12 @@ def _whose(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
 def _source(scenario: Scenario, way: str, seed: int,
             mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
     key = f"link_{way}_trace"
-    text: str = getattr(scenario, key)
+    text: str = scenario.link.of(way, "link_trace")
     if not text:
         return (None if mbps is None else constant(mbps)), {}
     model = parse_seeded(key, text)
     if model is not None:
         return of_opportunities(*make(model, seed, way)), {"trace": text}
-    trace = read_trace(key, text, scenario.link_trace_end)
+    trace = read_trace(key, text, scenario.link.link_trace_end)
     return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
                             "size_bytes": trace.size_bytes}

@@ -59,7 +59,7 @@ def _of_2_32(share: float) -> int:
 def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
     """Return the plan of either direction, none where no key asks for a link. Raises ConfigError,
     for a trace with file, line and column."""
-    if not scenario.has_link:
+    if not scenario.link.is_there:
         return {}
     # Here, as numpy takes as long to load as half a boot, and most runs have no link.
     from flent_aqm.asked.link.laid_out import lay_out
@@ -73,6 +73,6 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
         dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
         if dead_ns is not None and dead_ns < length_s * NS:
             raise ConfigError(
-                f"link_{way}_trace: {getattr(scenario, f'link_{way}_trace')} ends after "
+                f"link_{way}_trace: {scenario.link.of(way, 'link_trace')} ends after "
                 f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer one, or "
                 "link_trace_end = repeat")

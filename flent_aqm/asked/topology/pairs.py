@@ -12,23 +12,23 @@ from flent_aqm.base.errors import ConfigError
 
 
 def refuse_odd_pairs(scenario: Scenario) -> None:
-    """Raise ConfigError, with both keys, for a setting that scenario.topology leaves no place
+    """Raise ConfigError, with both keys, for a setting that scenario.path.topology leaves no place
     for."""
-    topology = parse_topology("topology", scenario.topology)
+    topology = parse_topology("topology", scenario.path.topology)
     for key, given in {
-        "modem_…, link_…": scenario.modem_down_mbps is not None or scenario.has_link,
-        "dest2_delay_ms": scenario.dest2_delay_ms is not None,
-        "tx_queues": scenario.tx_queues is not None,
-        "client_model": parse_router_model(scenario.client_model).has_cards,
-        "server_model": parse_router_model(scenario.server_model).has_cards,
-        "router_model (with cards)": scenario.has_cards,
+        "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.link.is_there,
+        "dest2_delay_ms": scenario.path.dest2_delay_ms is not None,
+        "tx_queues": scenario.router.tx_queues is not None,
+        "client_model": parse_router_model(scenario.hosts.client_model).has_cards,
+        "server_model": parse_router_model(scenario.hosts.server_model).has_cards,
+        "router_model (with cards)": scenario.router.has_cards,
         f"base_delay_ms above {defaults.MAX_DELAY_MS:g}":
-            scenario.base_delay_ms > defaults.MAX_DELAY_MS,
+            scenario.path.base_delay_ms > defaults.MAX_DELAY_MS,
     }.items():
         if given:
             raise ConfigError(f"topology: {topology.text} can't be combined with {key}; leave one "
                               "of them out")
-    if scenario.testbed.startswith("ssh:"):
+    if scenario.lab.testbed.startswith("ssh:"):
         raise ConfigError(f"topology: {topology.text}: flent-aqm can't set up the network around "
                           "a router behind ssh; set it up by hand and leave the key out, or use "
                           "virtual or netns")
@@ -39,17 +39,18 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
 def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
     for key, needed in {"shaper": "htb", "tiers": 1, "burst_shaping": False,
                         "ingress": "lan"}.items():
-        if getattr(scenario, key) != needed:
-            raise ConfigError(f"{key}: {getattr(scenario, key)} goes without subscribers, each of "
+        asked = getattr(scenario.router, key)
+        if asked != needed:
+            raise ConfigError(f"{key}: {asked} goes without subscribers, each of "
                               f"whom has a class of HTB; with topology {topology.text} it is "
                               f"{needed}")
-    for name in scenario.queues:
+    for name in scenario.router.queues:
         if queue_of(name).classes:
             raise ConfigError(f"aqm: {name} has its own classes, which can't be used below "
                               "subscribers' classes; choose another queue with topology "
                               f"{topology.text}")
     for way in ("down", "up"):
-        rate = getattr(scenario, f"rate_{way}_mbps")
+        rate = scenario.router.rate_mbps(way)
         plan = getattr(topology, f"plan_{way}_mbps")
         if plan is not None and plan > rate:
             raise ConfigError(f"topology: plan_{way}_mbps: {plan:g} is above the access node's "

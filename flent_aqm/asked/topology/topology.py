@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from flent_aqm.asked.scenario_keys import DUMBBELL
+from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.topology.graph import CLIENT, Fault, Graph, parse_links, read_links
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError

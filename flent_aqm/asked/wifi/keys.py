@@ -10,13 +10,13 @@ far as their text goes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 
+from flent_aqm.asked.key import Record, Settings, key
 from flent_aqm.asked.wifi.phy import parse_phy
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 
-KEYS = ("wifi_rates_mbps", "wifi_ap", "wifi_phy")
 # In the words of ATC'17: a driver's FIFO below the qdisc, mac80211's queues, these with turns
 # by airtime.
 FIFO, FQ_MAC, AIRTIME = "fifo", "fq_mac", "airtime"
@@ -26,26 +26,6 @@ DEFAULT_PHY = "n"
 LEAST_MBPS, MOST_MBPS = 1.0, 23060.0
 _MOST_STATIONS = 16
 _PART = re.compile(r"(?:([1-9][0-9]?)x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)")
-
-
-def wifi_settings(given: Mapping[str, object]) -> dict[str, str]:
-    """Return the fields of Scenario that are Wi-Fi's, from what a batch gives. Raises ConfigError
-    that names the key."""
-    rates = str(given.get("wifi_rates_mbps") or "").strip()
-    for key in KEYS[1:]:
-        if not rates and given.get(key) not in (None, ""):
-            raise ConfigError(f"{key}: {str(given[key])[:40]!r} needs wifi_rates_mbps, each "
-                              "station's rate; give it, or leave this key out")
-    if not rates:
-        return {}
-    parse_rates("wifi_rates_mbps", rates)
-    ap = str(given.get("wifi_ap") or AIRTIME)
-    if ap not in ACCESS_POINTS:
-        raise ConfigError(f"wifi_ap: unknown value {ap[:40]!r}; known: {', '.join(ACCESS_POINTS)}"
-                          f"{did_you_mean(ap, ACCESS_POINTS)}")
-    phy = str(given.get("wifi_phy") or DEFAULT_PHY)
-    parse_phy("wifi_phy", phy)
-    return {"wifi_rates_mbps": rates, "wifi_ap": ap, "wifi_phy": phy}
 
 
 def parse_rates(key: str, text: str) -> tuple[float, ...]:
@@ -66,3 +46,48 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
     if len(rates) > _MOST_STATIONS:
         raise ConfigError(f"{key}: {len(rates)} stations; expected {_MOST_STATIONS} at most")
     return tuple(rates)
+
+
+def _rates(name: str, value: object) -> str:
+    text = str(value).strip()
+    parse_rates(name, text)
+    return text
+
+
+def _of_stations(name: str, given: Settings, usual: str) -> str:
+    """Return what is given; what is usual where there are stations; "" where there are none."""
+    if given.get("wifi_rates_mbps") in (None, ""):
+        if given.get(name) not in (None, ""):
+            raise ConfigError(f"{name}: {str(given[name])[:40]!r} needs wifi_rates_mbps, each "
+                              "station's rate; give it, or leave this key out")
+        return ""
+    return str(given.get(name) or usual)
+
+
+def _read_ap(name: str, given: Settings) -> str:
+    ap = _of_stations(name, given, AIRTIME)
+    if ap not in ("", *ACCESS_POINTS):
+        raise ConfigError(f"{name}: unknown value {ap[:40]!r}; known: {', '.join(ACCESS_POINTS)}"
+                          f"{did_you_mean(ap, ACCESS_POINTS)}")
+    return ap
+
+
+def _read_phy(name: str, given: Settings) -> str:
+    phy = _of_stations(name, given, DEFAULT_PHY)
+    if phy:
+        parse_phy(name, phy)
+    return phy
+
+
+@dataclass(frozen=True)
+class Wifi(Record):
+    """The topology's clients are stations of a Wi-Fi channel, a model. "": of none."""
+
+    wifi_rates_mbps: str = key(
+        "", "`2x144.4+7.2`",
+        "clients are stations of a modelled [Wi-Fi](../wifi.md) channel with these rates", _rates,
+        usual="none")
+    wifi_ap: str = key("", "`fifo`, `fq_mac`, `airtime`", "how the access point queues",
+                       reader=_read_ap, usual="`airtime`")
+    wifi_phy: str = key("", "`n`, `ac`, `+NAME=VALUE`", "the channel's times and limits",
+                        reader=_read_phy, usual="`n`")

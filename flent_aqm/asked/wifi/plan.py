@@ -61,23 +61,23 @@ class WifiPlan:
 def wifi_plan(scenario: Scenario) -> WifiPlan | None:
     """Return the channel, None where no key asks for one. Raises ConfigError where the rates are
     not those of the topology's clients."""
-    if not scenario.wifi_rates_mbps:
+    if not scenario.wifi.wifi_rates_mbps:
         return None
-    hosts = stations(parse_topology("topology", scenario.topology))
-    rates = parse_rates("wifi_rates_mbps", scenario.wifi_rates_mbps)
+    hosts = stations(parse_topology("topology", scenario.path.topology))
+    rates = parse_rates("wifi_rates_mbps", scenario.wifi.wifi_rates_mbps)
     if not hosts:
-        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi_rates_mbps}: topology "
-                          f"{scenario.topology} has no clients that could be stations; give "
+        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps}: topology "
+                          f"{scenario.path.topology} has no clients that could be stations; give "
                           f"topology = clients:{max(2, len(rates))}")
     if len(rates) == 1:
         rates *= len(hosts)
     if len(rates) != len(hosts):
-        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi_rates_mbps} has {len(rates)} rates, "
-                          f"and topology {scenario.topology} {len(hosts)} clients; give one rate "
-                          "for each, or one for all")
-    seed = defaults.LAB_SEED if scenario.seed is None else scenario.seed
-    return WifiPlan(dict(zip(hosts, rates, strict=True)), scenario.wifi_ap,
-                    parse_phy("wifi_phy", scenario.wifi_phy), seed)
+        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps} has {len(rates)} "
+                          f"rates, and topology {scenario.path.topology} {len(hosts)} clients; "
+                          "give one rate for each, or one for all")
+    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
+    return WifiPlan(dict(zip(hosts, rates, strict=True)), scenario.wifi.wifi_ap,
+                    parse_phy("wifi_phy", scenario.wifi.wifi_phy), seed)
 
 
 def stations(topology: Topology) -> tuple[str, ...]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from flent_aqm.asked.cross_traffic import KINDS
+from flent_aqm.asked.scenario import RECORDS
+from flent_aqm.base.defaults import ACCECN
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.table import METRICS
 
@@ -41,32 +43,16 @@ def _aqm(name: str, kind: str, unit: str, description: str, *path: str) -> Colum
     return Column(name, kind, ("AQM", *(path or (name,))), unit, description)
 
 
+# Type of a key's field -> kind; all else is text. A switch with more words stays one.
+_KINDS = {"float": NUMBER, "int": WHOLE, "bool": SWITCH}
+
+
 def _settings() -> Iterator[Column]:
-    for name, kind, unit, description in (
-        ("aqm", TEXT, "", "queue under test"),
-        ("up_aqm", TEXT, "", "queue of the upload, where it differs"),
-        ("rate_down_mbps", NUMBER, "Mbit/s", "rate of the link towards the client"),
-        ("rate_up_mbps", NUMBER, "Mbit/s", "rate of the link towards the server"),
-        ("burst_shaping", SWITCH, "", "whether HTB's bursts were set"),
-        ("cross_traffic", SWITCH, "", "whether there was cross traffic"),
-        ("base_delay_ms", NUMBER, "ms", "added round-trip time"),
-        ("router_model", TEXT, "", "model of the router"),
-        ("testbed", TEXT, "", "where it was measured"),
-        ("kernel", TEXT, "", "kernel of the lab, by its name; empty for set-up's"),
-        ("seed", WHOLE, "", "seed of the lab's randomness"),
-        ("shaper", TEXT, "", "what limits the rate"),
-        ("ingress", TEXT, "", "where the download is shaped"),
-        ("tiers", WHOLE, "", "HTB's tiers"),
-        ("txqueuelen", WHOLE, "packets",
-         "txqueuelen of the router's devices; empty for their default"),
-        ("tx_queues", WHOLE, "", "transmit queues of each of the router's devices; empty for one"),
-    ):
-        yield _aqm(name, kind, unit, f"requested: {description}", "requested", name)
-    yield _aqm("aqm_parameters", TEXT, "", "requested: the queue's parameters, as JSON",
-               "requested", "aqm_parameters")
-    yield _aqm("up_aqm_parameters", TEXT, "",
-               "requested: the parameters of the upload's queue, as JSON",
-               "requested", "up_aqm_parameters")
+    for record in RECORDS.values():
+        for one in fields(record):
+            row = record.rows()[one.name]
+            yield _aqm(one.name, _KINDS.get(str(one.type).split(" ")[0], TEXT), row.unit,
+                       f"requested: {row.help}", "requested", one.name)
 
 
 def _applied() -> Iterator[Column]:
@@ -127,8 +113,8 @@ def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 def as_cell(value: Any, kind: str) -> Cell:
     """Return a value of a file as one of a column; None for one of another type."""
     if kind == SWITCH:
-        # A kind of cross traffic is one that is on.
-        return value if isinstance(value, bool) else str(value) in KINDS or None
+        # A kind of cross traffic, or of ECN, is one that is on.
+        return value if isinstance(value, bool) else str(value) in (*KINDS, ACCECN) or None
     if kind == NUMBER:
         return a_number(value)
     if kind == WHOLE:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.readers import rate as read_rate
 from flent_aqm.base.errors import ConfigError
 
 FORM = ("[Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms, such as 800=676, 800+burst=765/0.54 or "
@@ -83,7 +83,7 @@ def parse_point(text: str) -> Point:
     found = _POINT.fullmatch(text)
     if not found:
         raise ConfigError(f"{text!r} is not a measurement; give {FORM}")
-    rate = Scenario.from_settings({"rate_mbps": found.group(2)}).rate_up_mbps
+    rate = read_rate("rate_mbps", found.group(2))
     goodput_mbps = _number(text, found.group(4))
     if not 0 < goodput_mbps <= rate:
         raise ConfigError(f"{text!r}: a goodput of {goodput_mbps:g} Mbit/s can't come through a "

@@ -17,12 +17,12 @@ from flent_aqm.testbed.table import open_testbed
 def again(cell: Cell) -> dict[str, Any]:
     """Run a cell of recorded.read() and return the content of its new data file, which stays
     in the cell's folder. Raises AqmError."""
-    testbed = open_testbed(cell.scenario.testbed)
+    testbed = open_testbed(cell.scenario.lab.testbed)
     testbed.check([cell])
     preflight.check([cell])
     testbed.prepare()
     try:
-        run_cell(cell, testbed, SweepFacts(testbed.facts(cell.scenario.kernel),
+        run_cell(cell, testbed, SweepFacts(testbed.facts(cell.scenario.lab.kernel),
                                            tool_versions()))
     finally:
         testbed.clean_up()

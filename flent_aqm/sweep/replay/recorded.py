@@ -84,13 +84,13 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
     # A file of a newer version may ask for what this one doesn't know.
     refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
     scenario = Scenario.from_settings(requested)
-    if scenario.seed is None:
+    if scenario.lab.seed is None:
         raise ConfigError("it has no seed")
-    if scenario.router_program:
+    if scenario.router.router_program:
         raise ConfigError("it ran a program on the router, and no data file may choose one; put "
                           "router_program into a batch")
-    if scenario.testbed != "virtual":
-        raise ConfigError(f"it asks for the testbed {scenario.testbed!r}")
+    if scenario.lab.testbed != "virtual":
+        raise ConfigError(f"it asks for the testbed {scenario.lab.testbed!r}")
     return Cell(
         name=path.name.removesuffix(DATA_SUFFIX),
         folder=folder,

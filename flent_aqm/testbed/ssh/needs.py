@@ -17,13 +17,13 @@ PARTS = {"u32": "tiers = 3", "flow": "aqm = drr", "ifb": "ingress = ifb"}
 
 def kinds_of(scenario: Scenario) -> set[str]:
     """Return the kinds for one run, and the parts."""
-    queues = [QUEUES[scenario.queue(role)[0]] for role in ("down", "up")]
+    queues = [QUEUES[scenario.router.queue(role)[0]] for role in ("down", "up")]
     kinds = {"pfifo", *(queue.kind for queue in queues),
              *(part for queue in queues for part in queue.parts)}
-    if scenario.shaper in ("htb", "tbf"):
-        kinds.add(scenario.shaper)
-    if scenario.tiers == 3:
+    if scenario.router.shaper in ("htb", "tbf"):
+        kinds.add(scenario.router.shaper)
+    if scenario.router.tiers == 3:
         kinds.add("u32")
-    if scenario.ingress == "ifb":
+    if scenario.router.ingress == "ifb":
         kinds.add("ifb")
     return kinds

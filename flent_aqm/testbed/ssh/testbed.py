@@ -85,9 +85,10 @@ class SshTestbed:
         for cell in cells:
             refuse_virtual_settings(self._address, cell.scenario)
             refuse_network_of_ours(cell.scenario)
-        keys = {key: _same(key, [getattr(cell.scenario, key) for cell in cells]) for key in _KEYS}
+        keys = {key: _same(key, [getattr(cell.scenario.lab, key) for cell in cells])
+                for key in _KEYS}
         host = _same("hosts", [_first(cell.settings.get("HOSTS")) for cell in cells])
-        if not keys["server_testbed"] and any(cell.scenario.base_delay_ms for cell in cells):
+        if not keys["server_testbed"] and any(cell.scenario.path.base_delay_ms for cell in cells):
             raise ConfigError("base_delay_ms: delay is added on the server; give its address "
                               "with server_testbed = ssh://root@SERVER, or leave it out")
         server = address_of(host)
@@ -137,7 +138,7 @@ class SshTestbed:
         # txqueuelen of the run before would be this one's, too.
         self._session.clear()
         if self._server:
-            self._server.make_ready(run.servers, scenario.base_delay_ms)
+            self._server.make_ready(run.servers, scenario.path.base_delay_ms)
         return ThisHost(scenario, run, {
             **self._connection.environment,
             environment.SSH_TOKEN: self._session.token,

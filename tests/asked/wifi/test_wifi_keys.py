@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ def test_wifi_scenario_survives_json_and_says_all_that_it_is() -> None:
     assert line[0] == "down"
     assert {"weight_ns=256000", "most_frames=8", "sifs_ns=16000"} < set(line)
     assert not [word for word in line if word.startswith("driver")]
-    fifo = wifi_plan(replace(scenario, wifi_ap="fifo"))
+    fifo = wifi_plan(scenario.but(wifi_ap="fifo"))
     assert fifo is not None
     assert "driver=123" in fifo.channel("down")
     assert "weight_ns" not in fifo.channel("down")

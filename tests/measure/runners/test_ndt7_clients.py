@@ -126,6 +126,6 @@ def test_server_of_unknown_maker_is_refused() -> None:
 def test_run_with_another_server_is_another_run() -> None:
     """And comes back from the form in which tools get it."""
     assert "ndt7_server" not in Scenario().identity()
-    other = Scenario(ndt7_server="mlab")
+    other = Scenario().but(ndt7_server="mlab")
     assert Scenario.from_json(other.as_json()) == other
     assert other.identity() != Scenario().identity()

