@@ -25,7 +25,7 @@ poll, sockets = select.epoll(), {}
 for number in range(1, count + 1):
     one = socket.create_connection(("server", port), source_address=(
         socket.gethostbyname(f"sub{number}"), 0))
-    one.sendall(b"100000000\\n")
+    one.sendall(b"GET /download?bytes=100000000 HTTP/1.1\\r\\nHost: server\\r\\n\\r\\n")
     sockets[one.fileno()] = one
     poll.register(one, select.EPOLLIN)
 buffer, came, end_s = bytearray(1 << 20), dict.fromkeys(sockets, 0), time.monotonic() + length_s
