@@ -71,7 +71,8 @@ def _read_rate(key: str, given: Settings) -> float:
         return rate(name, given.get(name, 100))
     share_pct = number(name, text[:-1].strip(), "% of the modem's rate")
     if not 1 <= share_pct <= 100:
-        raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's rate")
+        raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
+                          "rate")
     modem = key.replace("rate_", "modem_")
     whole_mbps = given.get(modem) or given.get("modem_mbps")
     if not whole_mbps:

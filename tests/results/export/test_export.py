@@ -149,5 +149,6 @@ def test_columns_are_all_in_the_documentation() -> None:
     """On the pages of data files and of keys; each metric is a column, too."""
     text = "".join((ROOT / "docs" / "reference" / page).read_text()
                    for page in ("data-format.md", "keys.md"))
-    columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - set(METRICS) - {"aqm_parameters", "up_aqm_parameters"}
+    columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - {
+        *METRICS, "aqm_parameters", "up_aqm_parameters"}
     assert [name for name in sorted(columns) if f"`{name}`" not in text] == []
