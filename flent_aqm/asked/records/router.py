@@ -66,9 +66,10 @@ def _read_parameters(key: str, given: Settings) -> Parameters:
 def _read_rate(key: str, given: Settings) -> float:
     """Return a rate that may be given as a share of the modem's, such as 85%."""
     name = key if given.get(key) not in (None, "") else "rate_mbps"
-    text = str(given.get(name, 100)).strip()
+    value = 100 if given.get(name) in (None, "") else given[name]
+    text = str(value).strip()
     if not text.endswith("%"):
-        return rate(name, given.get(name, 100))
+        return rate(name, value)
     share_pct = number(name, text[:-1].strip(), "% of the modem's rate")
     if not 1 <= share_pct <= 100:
         raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
