@@ -156,7 +156,7 @@ def test_lab_command_shapes_both_directions_by_their_own_rates() -> None:
 
 @pytest.mark.parametrize(("words", "message"), [
     (["--aqm", "nonsense"], "aqm: unknown value 'nonsense'; known: no_aqm, bfifo, red"),
-    (["--rate", "0"], "rate_up_mbps: 0 Mbit/s is out of range"),
+    (["--rate", "0"], "rate_mbps: 0 Mbit/s is out of range"),
     (["--rate", "fast"], "'fast' is not a number"),
     (["--rate", "nan"], "'nan' is not a finite number"),
     (["--delay", "-1"], "base_delay_ms: -1 ms is out of range"),
