@@ -51,8 +51,11 @@ cards() {
 
 # flood MBPS SECONDS [SOURCE_ADDRESS]: sends UDP in frames of 1514 bytes, evenly spaced by fq.
 # fq sends one quantum at a time, so the quantum is one frame. Several floods may run at the
-# same time; each ends when fq has sent everything. $to: another destination address.
+# same time; each ends when fq has sent everything. $to: another destination address. A ping comes
+# first: sending takes no virtual time, so all packets would come before the answer to ARP, and
+# the kernel keeps only the last of them.
 flood() {
+    ping -q -c 1 server >/dev/null
     tc qdisc replace dev eth0 root fq quantum 1514 initial_quantum 1514 timer_slack 1ns
     "$PYTHON" "$VALIDATION/flood.py" "${to:-server}" "$@"
     while tc -s qdisc show dev eth0 | grep -q 'backlog [^0]'; do
