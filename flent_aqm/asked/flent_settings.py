@@ -78,6 +78,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "trip_times": _FLAG,
     "quic_port": _PORT,
     "keep_pcap": _FLAG,
+    "round_trips": _FLAG,
     "start_jitter_ms": _DECIMAL,
     "cross_jitter_ms": _DECIMAL,
     "streams": _COUNT,

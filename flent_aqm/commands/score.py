@@ -18,8 +18,8 @@ from flent_aqm.results.score.shown import FORMATS, ScoredFile, show_groups, show
 # What fits beside a file's name on a terminal.
 USUAL = (
     "throughput_download_mbps", "throughput_upload_mbps", "latency_loaded_median_ms",
-    "latency_loaded_p99_ms", "glitches_per_minute_100ms", "loss_loaded_pct",
-    "rpm_ietf_estimate", "libreqos_rise_ms")
+    "latency_loaded_p99_ms", "flow_rtt_download_median_ms", "flow_rtt_upload_median_ms",
+    "glitches_per_minute_100ms", "loss_loaded_pct", "rpm_ietf_estimate", "libreqos_rise_ms")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,12 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from flent_aqm.measure.parsers.round_trips import together
 from flent_aqm.measure.parsers.transfers import Transfer
 
 # Of runners' metadata until settle(): a Load as a dict, and a capture's Transfers.
 LOAD, TRANSFERS = "LOAD", "TRANSFERS"
 # Of the metadata in a data file; the last one is "capture", or isn't there.
 START, END, SOURCE = "LOAD_START", "LOAD_END", "LOAD_TIMES_FROM"
+# Of the same, where a capture has them: round trips of the load's own packets.
+ROUND_TRIPS = "ROUND_TRIPS"
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
             if ends_s < load.until_s:
                 end_s = max(end_s, about[END] + moved_s)
             about |= {START: start_s, END: end_s, SOURCE: "capture"}
+            if trips := together([(one.round_trips, one.round_trips_ms) for one in own]):
+                about[ROUND_TRIPS] = trips
 
 
 def _captured(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], float]:

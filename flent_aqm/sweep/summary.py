@@ -80,27 +80,38 @@ def show(
     ways = [way for way, (_, field) in COLUMNS.items()
             if any(_told(getattr(_scores(cell, known), field)) for cell in cells
                    if cell.data_file.exists())]
-    table = Table(box=None, pad_edge=False, header_style="bold",
-                  collapse_padding=console.width < NARROW)
-    for key in keys:
-        table.add_column("\n" + _HEADINGS.get(key, key.replace("_", " ")), no_wrap=True,
-                         justify="right" if key == "rate_mbps" else "left")
-    headings = ["\nruns", *(["\nfailed"] if failed else []),
-                *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[way][0]}"
-                  for number, way in enumerate(ways)), "RTT under\nmedian", "load, ms\np99"]
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
     groups = grouped(zip(settings, cells, strict=True), keys)
-    for values, members in groups.items():
-        done = [_scores(cell, known) for cell in members if cell.data_file.exists()]
-        lost = sum(cell.data_file in failures for cell in members)
-        table.add_row(
-            *map(shown, values), str(len(done)),
-            *([f"[red]{lost}[/]" if lost else "0"] if failed else []),
-            *(_middle([getattr(one, COLUMNS[way][1]) for one in done]) for way in ways),
-            _middle([one.latency_median_ms for one in done]),
-            _middle([one.latency_p99_ms for one in done]))
-    console.print(table)
+
+    def table(own: bool) -> Table:
+        """own: with the round trips of flows' own packets."""
+        made = Table(box=None, pad_edge=False, header_style="bold",
+                     collapse_padding=console.width < NARROW)
+        for key in keys:
+            made.add_column("\n" + _HEADINGS.get(key, key.replace("_", " ")), no_wrap=True,
+                            justify="right" if key == "rate_mbps" else "left")
+        headings = ["\nruns", *(["\nfailed"] if failed else []),
+                    *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[way][0]}"
+                      for number, way in enumerate(ways)), "RTT under\nmedian", "load, ms\np99",
+                    *(["flow's\nmedian"] if own else [])]
+        for heading in headings:
+            made.add_column(heading, justify="right", no_wrap=True)
+        for values, members in groups.items():
+            done = [_scores(cell, known) for cell in members if cell.data_file.exists()]
+            lost = sum(cell.data_file in failures for cell in members)
+            made.add_row(
+                *map(shown, values), str(len(done)),
+                *([f"[red]{lost}[/]" if lost else "0"] if failed else []),
+                *(_middle([getattr(one, COLUMNS[way][1]) for one in done]) for way in ways),
+                _middle([one.latency_median_ms for one in done]),
+                _middle([one.latency_p99_ms for one in done]),
+                *([_middle([one.flow_rtt_ms for one in done])] if own else []))
+        return made
+
+    own = any(_told(_scores(cell, known).flow_rtt_ms) for cell in cells if cell.data_file.exists())
+    whole = table(own)
+    # Its last column goes first where there is no room for all.
+    fits = console.measure(whole, options=console.options.update(width=10_000)).maximum
+    console.print(whole if fits <= console.width else table(own=False))
     _say_what_lines_are(console, settings, keys, groups)
     _say_failures(console, failures)
     _say_how_to_open(console, cells)
@@ -165,7 +176,7 @@ def _scores(cell: Cell, known: Mapping[Path, Scores]) -> Scores:
         return scores(load_run(cell.data_file))
     except BadResult as fault:
         nothing = Unavailable(str(fault))  # a damaged file counts as a run that doesn't tell
-        return Scores(nothing, nothing, nothing, nothing)
+        return Scores(nothing, nothing, nothing, nothing, nothing)
 
 
 def _middle(values: Sequence[Value]) -> str:

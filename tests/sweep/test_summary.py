@@ -109,6 +109,9 @@ def test_directions_have_columns_and_lost_percentiles_a_word(tmp_path: Path) -> 
     one_way = table(cells, scores(cells, Scores(NONE, 0.24, 7.0, 9.0)))
     assert "down" not in one_way
     assert row(one_way, "codel")[2] == "0.24"
+    assert "flow's" not in one_way
+    own = table(cells, scores(cells, Scores(NONE, 0.24, 7.0, 9.0, 30.0)), width=100)
+    assert row(own, "codel")[3:] == ["7.00", "9.00", "30.00"]
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -120,12 +123,13 @@ def test_standard_sweep_fits_80_columns(tmp_path: Path, width: int) -> None:
                  (test, aqm, rate, cross) for test in ("ndt7", "iperf3_upload")
                  for aqm in ("no_aqm", "fq_codel") for rate in (100, 1000)
                  for cross in (False, True))]
-    text = table(cells, scores(cells, Scores(956.4, 956.4, 119.53, 1119.5)), width=width,
+    text = table(cells, scores(cells, Scores(956.4, 956.4, 119.53, 1119.5, 1119.5)), width=width,
                  failures={cells[0].data_file: "why"})
     assert "…" not in text
     assert max(map(len, text.splitlines()[:20])) <= width
     for word in ("test", "cross", "Mbit/s", "AQM", "runs", "failed", "down", "up", "median", "p99"):
         assert word in text.splitlines()[1], word
+    assert ("flow's" in text.splitlines()[0]) is (width > 80)
 
 
 def test_summary_by_unknown_key_is_refused() -> None:

@@ -39,7 +39,8 @@ def _pattern(name: str) -> str:
     name = re.sub(rf"(?<=_)({_WAYS})(?=_|$)", "WAY", name)
     name = re.sub(r"^(latency|jitter|loss)_(loaded|idle)_", r"\1_PHASE_", name)
     name = re.sub(r"^ookla_style_(iqm|low|high|jitter)(?=_)", "ookla_style_STAT", name)
-    name = re.sub(rf"^((?:latency|page)_\w+?_)({_STATISTICS})(?=_ms$)", r"\1STAT", name)
+    name = re.sub(rf"^((?:latency|page|flow_rtt|queue)_\w+?_)({_STATISTICS})(?=_(?:ms|bytes)$)",
+                  r"\1STAT", name)
     return re.sub(rf"(?<=_)({'|'.join(map(str, THRESHOLDS_MS))})ms(?=_|$)", "Tms", name)
 
 

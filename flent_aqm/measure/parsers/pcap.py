@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from flent_aqm.base.errors import ParseError
+from flent_aqm.measure.parsers.round_trips import Layout, round_trips
 from flent_aqm.measure.parsers.transfers import Connection, Transfer, Transfers, least_payload
 
 FILE_HEADER_BYTES = 24
@@ -97,9 +98,10 @@ class Capture:
     cut: bool
 
 
-def snap_length(ip_version: int) -> int:
-    """Return bytes of an Ethernet frame that hold its IP and TCP headers without options."""
-    return 14 + _IP[ip_version][0] + 20
+def snap_length(ip_version: int, *, stamps: bool = False) -> int:
+    """Return bytes of an Ethernet frame that hold its IP and TCP headers without options, or with
+    time stamps."""
+    return 14 + _IP[ip_version][0] + (32 if stamps else 20)
 
 
 def read_capture(
@@ -121,7 +123,11 @@ def read_capture(
     steps = tuple(tally.step(i, counts.get(i, {})) for i in range(first, last + 1))
     for at_s, key in records.of_steps(tally.transfers.edges()):
         tally.time(key, at_s)
-    return Capture(first * step_s, step_s, steps, tuple(tally.transfers.found()),
+    file.seek(FILE_HEADER_BYTES)
+    ip_bytes, _, _, sender_at, _ = _IP[ip_version]
+    trips = round_trips(file, Layout(link_bytes + sender_at, link_bytes + ip_bytes, ticks_per_s),
+                        classes.by_server_port, classes.servers)
+    return Capture(first * step_s, step_s, steps, tuple(tally.transfers.found(trips)),
                    records.packets, tally.foreign + records.unreadable, records.cut)
 
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from flent_aqm.measure.parsers.round_trips import Trips, percentiles
 
 # Packets with less payload are requests, answers and messages, such as the parameters that iperf3
 # exchanges. QUIC's and WebRTC's data come in packets of 1200 bytes.
@@ -21,7 +23,8 @@ Connection = tuple[int, int, int, str]
 @dataclass(frozen=True)
 class Transfer:
     """Data that a connection carried in one direction; times in epoch seconds, of its first and
-    its last packet."""
+    its last packet. round_trips: of its connection, how many are known; round_trips_ms: their
+    percentiles, none of too few."""
 
     protocol: int
     server_port: int
@@ -30,6 +33,8 @@ class Transfer:
     byte_count: int
     first_s: float
     last_s: float
+    round_trips: int = 0
+    round_trips_ms: Sequence[float] = ()
 
 
 def least_payload(segment_bytes: int) -> int:
@@ -69,8 +74,10 @@ class Transfers:
         seen = self._seen[connection]
         seen.first_s, seen.last_s = min(seen.first_s, at_s), max(seen.last_s, at_s)
 
-    def found(self) -> Iterator[Transfer]:
+    def found(self, trips: Trips) -> Iterator[Transfer]:
         """Give each connection's data, when both have been told."""
         for connection, seen in self._seen.items():
             if seen.byte_count >= LEAST_BYTES:
-                yield Transfer(*connection, seen.byte_count, seen.first_s, seen.last_s)
+                ms = trips.get(connection[1:3], ())
+                yield Transfer(*connection, seen.byte_count, seen.first_s, seen.last_s, len(ms),
+                               percentiles(ms))

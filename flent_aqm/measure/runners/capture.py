@@ -47,19 +47,21 @@ class AqmCaptureRunner(SupervisedRunner):
 
     Keys of the data set: host, more_hosts (servers besides it, on the same device), length
     (s), ports (of the test's servers), cross_port,
-    keep (True: the capture stays beside the data file).
+    keep (True: the capture stays beside the data file), round_trips (True: those of the flows' own
+    packets are told, by TCP's time stamps, with keep as well).
     Series, each in Mbit/s every 100 ms: upload, download (payload of the test),
     upload_wire, download_wire (its whole frames), and the same with "cross_" in front.
     Raw samples have all of them by these names; 'val' is upload + download.
     """
 
     def __init__(self, *, host: str, length: float, ports: Sequence[int],
-                 more_hosts: Sequence[str] = (), keep: bool = False,
+                 more_hosts: Sequence[str] = (), keep: bool = False, round_trips: bool = False,
                  cross_port: int = defaults.IPERF3_CROSS_PORT, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.hosts = [host, *more_hosts]
         self.run_for_s = length
         self.keep = keep
+        self.round_trips = round_trips
         self.ports = {**dict.fromkeys(ports, ""), cross_port: "cross_"}
         self.device = ""
         self.servers: frozenset[int] = frozenset()
@@ -81,7 +83,9 @@ class AqmCaptureRunner(SupervisedRunner):
                 int(ipaddress.ip_address(one)) & 0xFFFFFFFF for one in addresses)
         headers = 40 if self.ip_version == 4 else 60
         self.segment_bytes = _mtu(self.device) - headers
-        snap = KEPT_SNAP_BYTES if self.keep else snap_length(self.ip_version)
+        # No longer without need: the number of tcpdump's writes is one of what a run hangs on.
+        snap = KEPT_SNAP_BYTES if self.keep else snap_length(self.ip_version,
+                                                             stamps=self.round_trips)
         free = shutil.disk_usage(tempfile.gettempdir()).free
         room = min(MAX_CAPTURE_BYTES, int(free * SHARE_OF_FREE_ROOM))
         self.max_packets = (room - FILE_HEADER_BYTES) // (RECORD_HEADER_BYTES + snap)

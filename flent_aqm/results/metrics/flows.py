@@ -25,6 +25,7 @@ OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
 CROSS_TRAFFIC = "cross"
 DIRECTIONS = ("download", "upload")
 LONGEST_HOST = 80
+PERCENTS = 101
 # Of these fields of a sample that has them, all numbers, times are in ms.
 TCP_FIELDS = ("tcp_rtt", "tcp_min_rtt", "tcp_rtt_var", "tcp_cwnd", "tcp_cwnd_bytes",
               "retransmits", "bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
@@ -41,6 +42,16 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
+class Trips:
+    """Round trips of a flow's own packets, as the capture has them: of how many connections and
+    packets, and the percentiles from 0 to 100, each the mean over connections."""
+
+    connections: int
+    samples: int
+    percentiles_ms: Numbers
+
+
+@dataclass(frozen=True, eq=False)
 class Flow:
     """One flow, or several that a tool counts as one.
 
@@ -50,7 +61,7 @@ class Flow:
     the tool's receiver counts them; None where it doesn't tell. at_s, mbps, length_s:
     throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
     people notice, likewise. ndt7, speedtest: the tool's own words, see
-    docs/reference/data-format.md; empty for other tools.
+    docs/reference/data-format.md; empty for other tools. trips: None without a capture.
     """
 
     name: str
@@ -70,6 +81,7 @@ class Flow:
     host: str = ""
     packets: float | None = None
     lost_packets: float | None = None
+    trips: Trips | None = None
 
 
 def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bool:
@@ -113,7 +125,21 @@ def read_flow(name: str, meta: Mapping[str, Any],
         speedtest=_object(meta.get("SPEEDTEST")),
         host=plain(str(meta.get("FROM_HOST") or "")[:LONGEST_HOST]),
         packets=a_number(iperf3.get("packets")), lost_packets=a_number(iperf3.get("lost_packets")),
+        trips=_trips(name, meta.get("ROUND_TRIPS")),
     )
+
+
+def _trips(name: str, told: Any) -> Trips | None:
+    if told is None:
+        return None
+    about = _object(told)
+    counts = [a_number(about.get(one)) or 0 for one in ("connections", "samples")]
+    percentiles_ms = about.get("percentiles_ms")
+    if min(counts) < 1 or not isinstance(percentiles_ms, list) or len(percentiles_ms) != PERCENTS:
+        raise BadResult(f"the round trips of {name!r} have no {PERCENTS} percentiles, or none were "
+                        "counted")
+    return Trips(int(counts[0]), int(counts[1]),
+                 numbers(percentiles_ms, f"percentiles_ms of {name!r}"))
 
 
 def _mean(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | None:

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the router's queue did in a run: the kernel's counters after it, less before.
-
-Source: tc(8), `tc -s -j qdisc`; the queue is the one below the shaper.
+"""What the router's queue did in a run: the kernel's counters after it, less before, of the queue
+below the shaper (tc(8), `tc -s -j qdisc`); and what stood in all of a device's queues while its
+direction was loaded (queue_samples.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy
+from numpy.typing import NDArray
+
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.results.data_file import a_number
+from flent_aqm.results.data_file import Numbers, a_number
+from flent_aqm.results.metrics.flows import span
+from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.metrics.queue_samples import Queue
 from flent_aqm.results.metrics.run import Run
+
+STATISTICS: dict[str, Callable[[Numbers], float]] = {
+    "mean": lambda values: float(values.mean()),
+    "p95": lambda values: percentile(values, 95),
+    "max": lambda values: float(values.max()),
+}
 
 # How queues call packets that they marked (ECN) in place of dropping them. One that has two
 # sorts counts them apart: those above CoDel's ce_threshold, and at DualPI2's step.
@@ -43,6 +57,30 @@ def drop_pct(run: Run, direction: str) -> float:
 def backlog_bytes(run: Run, direction: str) -> float:
     """Return bytes that still stood in the queue when the run was over. Raises NotAvailable."""
     return _counter(run, "after", direction, "backlog")
+
+
+def delay_ms(run: Run, direction: str, statistic: str) -> float:
+    """Return a statistic of the queue's delay under load. Raises NotAvailable."""
+    queue, loaded = _sampled(run, direction)
+    return STATISTICS[statistic](queue.delay_ms[loaded])
+
+
+def standing_bytes(run: Run, direction: str, statistic: str) -> float:
+    """Return a statistic of what stood in the queue under load. Raises NotAvailable."""
+    queue, loaded = _sampled(run, direction)
+    return STATISTICS[statistic](queue.backlog_bytes[loaded])
+
+
+def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
+    """Return a direction's queue, and which samples were taken while it was loaded."""
+    window, queue = span(run.way(direction)), run.queues.get(direction)
+    if queue is None:
+        raise NotAvailable("the router's queues were not sampled in this run")
+    assert window is not None, "way() has a flow"
+    loaded = window.holds(queue.at_s)
+    if not loaded.any():
+        raise NotAvailable("no sample of the router's queues was taken under load")
+    return queue, loaded
 
 
 def _difference(run: Run, direction: str, name: str) -> float:

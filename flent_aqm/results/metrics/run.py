@@ -7,7 +7,7 @@ Neither Flent nor matplotlib is needed. Our tests and Flent's own are read alike
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
 from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow, span
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, Tool, read_probe, tool_of, until
+from flent_aqm.results.metrics.queue_samples import QUEUES, RUNNER, Queue, queues
 from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
@@ -58,7 +59,8 @@ class Run:
 
     test, title: Flent's NAME and TITLE. probes: latency series, the best first. flows:
     what loads the link. aqm: the object AQM of docs/reference/data-format.md, empty in files of
-    other origin. settings: what runs are grouped by, name -> value.
+    other origin. settings: what runs are grouped by, name -> value. queues: the router's, by
+    direction, where they were sampled.
     """
 
     path: Path
@@ -68,6 +70,7 @@ class Run:
     flows: Sequence[Flow]
     aqm: Mapping[str, Any]
     settings: Mapping[str, Setting]
+    queues: Mapping[str, Queue] = field(default_factory=dict)
 
     @property
     def speed_test(self) -> Sequence[Flow]:
@@ -193,6 +196,8 @@ def _as_run(data: DataFile) -> Run:
         probes=tuple(probes), flows=tuple(flows),
         aqm=aqm if isinstance(aqm, dict) else {},
         settings=_settings(data.metadata),
+        queues=queues(data.raw_values)
+        if data.series_meta.get(QUEUES, {}).get("RUNNER") == RUNNER else {},
     )
 
 

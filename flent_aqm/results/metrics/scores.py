@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 
 Value = float | Unavailable
+NOT_TOLD = Unavailable("nothing tells of the flows' own packets")
 # Field of Scores -> metric.
 NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput_upload_mbps",
          "latency_median_ms": "latency_loaded_median_ms",
@@ -18,14 +20,19 @@ NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput
 @dataclass(frozen=True)
 class Scores:
     """By the names and rules of METRICS: throughput by direction, the sum of the test's flows,
-    and the probes' round-trip times under load."""
+    the probes' round-trip times under load, and those of the load's own packets, of the direction
+    where they take longer."""
 
     download_mbps: Value
     upload_mbps: Value
     latency_median_ms: Value
     latency_p99_ms: Value
+    flow_rtt_ms: Value = NOT_TOLD
 
 
 def scores(run: Run) -> Scores:
     """Return the scores of a run."""
-    return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()})
+    own = [METRICS[f"flow_rtt_{way}_median_ms"].of(run) for way in DIRECTIONS]
+    longest = max((one for one in own if not isinstance(one, Unavailable)), default=own[0])
+    return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()},
+                  flow_rtt_ms=longest)

@@ -16,6 +16,7 @@ from flent_aqm.results.metrics import (
     aim,
     cross,
     dslreports,
+    flow_rtt,
     glitches,
     hosts,
     jitter,
@@ -146,15 +147,34 @@ def _latency() -> Iterator[Metric]:
     for statistic, name in _STATISTIC_NAMES.items():
         yield Metric(f"latency_loaded_{statistic}_ms", partial(latency.loaded_ms,
                      statistic=statistic), "ms", LOWER,
-                     f"round trips under load, {name}", _COMMON)
+                     f"round trips of a probe (what others get) under load, {name}", _COMMON)
     for statistic, name in _STATISTIC_NAMES.items():
         yield Metric(f"latency_idle_{statistic}_ms", partial(latency.idle_ms,
                      statistic=statistic), "ms", LOWER,
-                     f"round trips before the load, {name}", _COMMON)
+                     f"round trips of a probe (what others get) before the load, {name}", _COMMON)
     for statistic in ("median", "mean", "p95", "p99"):
         yield Metric(f"latency_increase_{statistic}_ms", partial(latency.increase_ms,
                      statistic=statistic), "ms", LOWER,
                      f"{_STATISTIC_NAMES[statistic]} under load less that before", _COMMON)
+
+
+def _flows_own() -> Iterator[Metric]:
+    for way in DIRECTIONS:
+        for statistic in flow_rtt.STATISTICS:
+            yield Metric(f"flow_rtt_{way}_{statistic}_ms", partial(
+                         flow_rtt.flow_rtt_ms, direction=way, statistic=statistic), "ms", LOWER,
+                         f"round trips of the {way}'s own packets (what it gets itself), "
+                         f"{_STATISTIC_NAMES[statistic]}", "RFC 7323, pping")
+        for statistic in queue.STATISTICS:
+            yield Metric(f"queue_delay_{way}_{statistic}_ms", partial(
+                         queue.delay_ms, direction=way, statistic=statistic), "ms", LOWER,
+                         f"time to send what stands in the {way}'s queue, "
+                         f"{_STATISTIC_NAMES[statistic]}", _OURS)
+        for statistic in ("mean", "max"):
+            yield Metric(f"queue_standing_{way}_{statistic}_bytes", partial(
+                         queue.standing_bytes, direction=way, statistic=statistic), "bytes", LOWER,
+                         f"what stands in the {way}'s queue, "
+                         f"{_STATISTIC_NAMES[statistic]}", "tc(8)")
 
 
 def _steadiness() -> Iterator[Metric]:
@@ -328,6 +348,6 @@ def _queue() -> Iterator[Metric]:
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for part in (_throughput, _latency, _steadiness, _speed_tests, _live, _scores,
+    for part in (_throughput, _latency, _flows_own, _steadiness, _speed_tests, _live, _scores,
                  _cross_traffic, _queue)
     for metric in part()}

@@ -33,6 +33,9 @@ USUAL = (
     "throughput_download_mbps", "throughput_upload_mbps", "fairness_download", "fairness_upload",
     "latency_loaded_median_ms", "latency_loaded_p95_ms", "latency_loaded_p99_ms",
     "latency_loaded_max_ms", "jitter_loaded_ms", "loss_loaded_pct",
+    *(f"{kind}_{way}_{rest}" for way in DIRECTIONS for kind, rest in (
+        ("flow_rtt", "median_ms"), ("flow_rtt", "p95_ms"), ("flow_rtt", "p99_ms"),
+        ("queue_delay", "mean_ms"), ("queue_standing", "mean_bytes"))),
     "udp_loss_download_pct", "udp_loss_upload_pct")
 # Share of all differences found that may be chance.
 FALSE_SHARE = 0.05
@@ -43,10 +46,10 @@ ROUNDING = 1e-9
 # What nobody cares about: a difference below this share of the base's value, or below this
 # many units. Of a latency under load, the share is that of what it has beyond the path's own:
 # a queue's wait that grows from 5 to 6 ms is a fifth more, wherever the server is.
-PATH_OWN = "latency_idle_min_ms"
-BEYOND_PATH = "latency_loaded_"
+PATH_OWN = {"latency_loaded_": "latency_idle_min_ms",
+            **{f"flow_rtt_{way}_": f"flow_rtt_{way}_min_ms" for way in DIRECTIONS}}
 ALIKE_SHARE = 0.05
-ALIKE = {"Mbit/s": 0.0, "ms": 0.2, "%": 0.2, "": 0.02}
+ALIKE = {"Mbit/s": 0.0, "ms": 0.2, "%": 0.2, "": 0.02, "bytes": 1514.0}
 # The share of packets that a network may lose by ITU-T Y.1541 (classes 0 to 4). A receiver of UDP
 # counts thousands of packets; probes are too few to tell so little.
 ALIKE_BY_METRIC = {f"udp_loss_{way}_pct": 0.1 for way in DIRECTIONS}
@@ -142,10 +145,9 @@ def _effect(metric: Metric, cell: Cell) -> Effect | None:
 
 def _path_own(metric: Metric, cell: Cell) -> float:
     """Return the part of a number that no queue can change, in the metric's unit."""
-    if not metric.name.startswith(BEYOND_PATH):
-        return 0.0
+    name = next((path for start, path in PATH_OWN.items() if metric.name.startswith(start)), "")
     idle = [value for run, _ in cell.pairs
-            if (value := ranked(run.values.get(PATH_OWN, Unavailable("")))) is not None]
+            if (value := ranked(run.values.get(name, Unavailable("")))) is not None]
     return float(numpy.median(idle)) if idle else 0.0
 
 

@@ -21,6 +21,7 @@ from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
+from flent_aqm.results.metrics.queue_samples import queues
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import link_rate_mbps, payload_share
@@ -28,7 +29,6 @@ from flent_aqm.show.figures.numbers import Cell, Table
 from flent_aqm.show.grouping import Value
 from flent_aqm.show.looks import DASH, MISSING, QUIET, looks_for, order
 from flent_aqm.show.plots.axes import name_latency_axis
-from flent_aqm.show.plots.observed import queues
 
 TITLE = "What each speed test says of the same line"
 # What makes a page; all runs of one have these in common.

@@ -9,12 +9,13 @@ from typing import Any
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.queue_samples import Queue
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.grouping import looks_within
 from flent_aqm.show.looks import DROPS, MARKS
 from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
-from flent_aqm.show.plots.observed import Captured, Queue, captured_in, queues_in
+from flent_aqm.show.plots.observed import Captured, captured_in, queues_in
 from flent_aqm.show.plots.over_time import start_s
 
 

@@ -23,7 +23,8 @@ from flent_aqm.show.report.gather import ReportRow
 
 # In the table of runs without being asked for.
 TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
-                 "latency_loaded_median_ms", "latency_loaded_p99_ms", "loss_loaded_pct",
+                 "latency_loaded_median_ms", "latency_loaded_p99_ms",
+                 "flow_rtt_download_median_ms", "flow_rtt_upload_median_ms", "loss_loaded_pct",
                  "glitches_per_minute_30ms", "rpm_ietf_estimate")
 _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P": "cross",
             "v": "triangle-down", "X": "x", "*": "star", "h": "hexagon", "<": "triangle-left",

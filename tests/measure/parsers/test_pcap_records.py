@@ -128,9 +128,9 @@ def test_traffic_class_is_no_ip_option_but_a_longer_header_is() -> None:
 
 
 def test_record_that_is_too_short_is_foreign_and_the_next_one_is_read() -> None:
-    """54 bytes of an Ethernet frame hold the headers of IPv4, 74 those of IPv6; 47 or 67 are the
-    least that have all that is looked at."""
-    assert (snap_length(4), snap_length(6)) == (54, 74)
+    """54 bytes of an Ethernet frame hold the headers of IPv4, 74 those of IPv6, 12 more those with
+    time stamps; 47 or 67 are the least that have all that is counted."""
+    assert (snap_length(4), snap_length(6), snap_length(4, stamps=True)) == (54, 74, 66)
     for version, least in ((4, 47), (6, 67)):
         head, on_wire = packet(100, version=version)
         short = capture((1, (head[:least - 1], on_wire)), (1, (head, on_wire)), version=version)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from flent_aqm.results.data_file import DataFile, read_data_file
+from flent_aqm.results.metrics.queue_samples import queues
 from flent_aqm.results.metrics.run import as_run
-from flent_aqm.show.plots.observed import captured, queues
+from flent_aqm.show.plots.observed import captured
 
 pytestmark = pytest.mark.lab
 

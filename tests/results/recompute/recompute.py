@@ -450,6 +450,44 @@ def drop_pct(run, way):
     return 100 * dropped / came
 
 
+def own_rtt(run, way, percent):
+    """What the flows' own packets saw: the mean over connections of each one's percentile."""
+    told = [about["ROUND_TRIPS"] for about, _ in run.of_test(way) if "ROUND_TRIPS" in about]
+    samples = sum(one["samples"] for one in told)
+    if 0 < percent < 100 and round(min(percent, 100 - percent) / 100 * samples) < 10:
+        raise Unknown
+    return sum(one["percentiles_ms"][percent] * one["connections"] for one in told) / sum(
+        one["connections"] for one in told)
+
+
+def standing(run, way):
+    """Bytes in the queue at each sample under the way's load, each with its sample's number."""
+    device = "down" if way == "download" else "up"
+    begin, end = run.span(run.of_test(way))
+    found = [(number, one[f"{device}_backlog_bytes"])
+             for number, one in enumerate(run.raw.get("Queues", [])) if begin <= one["t"] <= end]
+    if not found:
+        raise Unknown
+    return found
+
+
+def waits(run, way):
+    """(None, ms until as many bytes were sent) of the same."""
+    device = "down" if way == "download" else "up"
+    samples = run.raw["Queues"]
+    found = []
+    for number, stands in standing(run, way):
+        one, gone = samples[number], samples[-1]["t"]
+        wanted = one[f"{device}_sent_bytes"] + stands - 0.5
+        for a, b in pairwise(samples[number:]):
+            before, after = a[f"{device}_sent_bytes"], b[f"{device}_sent_bytes"]
+            if before <= wanted < after:
+                gone = a["t"] + (b["t"] - a["t"]) * (wanted - before) / (after - before)
+                break
+        found.append((None, 1000 * (gone - one["t"]) if stands else 0.0))
+    return found
+
+
 def formulas(run):
     """Name -> a function without arguments."""
     found = {}
@@ -479,7 +517,19 @@ def formulas(run):
             f"queue_requeues_{way}": lambda way=way: top_grown(run, way, "requeues"),
             f"queue_backlog_{way}_bytes": lambda way=way: top_counter(
                 run, "after", way, "backlog"),
+            f"queue_delay_{way}_mean_ms": lambda way=way: mean(
+                [ms for _, ms in waits(run, way)]),
+            f"queue_delay_{way}_p95_ms": lambda way=way: percentile(waits(run, way), 95),
+            f"queue_delay_{way}_max_ms": lambda way=way: max(ms for _, ms in waits(run, way)),
+            f"queue_standing_{way}_mean_bytes": lambda way=way: mean(
+                [stands for _, stands in standing(run, way)]),
+            f"queue_standing_{way}_max_bytes": lambda way=way: max(
+                stands for _, stands in standing(run, way)),
         }
+        for name, percent in (("min", 0), ("median", 50), ("p90", 90), ("p95", 95), ("p99", 99),
+                              ("max", 100)):
+            found |= {f"flow_rtt_{way}_{name}_ms": lambda way=way, percent=percent: own_rtt(
+                run, way, percent)}
     for name, statistic in STATISTICS.items():
         found[f"latency_loaded_{name}_ms"] = lambda of=statistic: of(run.loaded())
         found[f"latency_idle_{name}_ms"] = lambda of=statistic: of(run.idle())

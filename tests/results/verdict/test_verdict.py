@@ -20,7 +20,6 @@ from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.results.verdict.decide import (
     BETTER,
     MIXED,
-    PATH_OWN,
     SAME,
     USUAL,
     WORSE,
@@ -80,7 +79,7 @@ def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
     assert decided.low < decided.difference < decided.high
     assert decided.difference == pytest.approx(0.33 * decided.base, rel=0.3)
     page = markdown(comparison, judged)
-    assert f"Worse: {LATENCY}; the same: 11 metrics." == sentence(judged)
+    assert f"Worse: {LATENCY}; the same: {len(USUAL) - 1} metrics." == sentence(judged)
     assert "Compared: target 5ms \\(base\\) and 6ms \\(test\\). 40 pairs" in page
     assert f"| `{LATENCY}` | worse | flows many |" in page
 
@@ -225,11 +224,24 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     assert "1.flent.gz: damaged" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", [
+    "flow_rtt_upload_median_ms", "queue_delay_upload_mean_ms", "queue_standing_upload_mean_bytes"])
+def test_what_only_the_flow_itself_notices_is_worse(name: str) -> None:
+    """As of a queue that keeps a flow's backlog from all others: probes see nothing."""
+    def times(factor: float) -> Change:
+        return lambda _cell, metric, value: value * factor if metric == name else value
+
+    # A packet has 1514 bytes.
+    unit = 1000 if name.endswith("bytes") else 1
+    found = verdicts(side(1, times(unit), target="5ms"), side(2, times(3 * unit), target="6ms"))
+    assert {metric for metric, verdict in found.items() if verdict != SAME} == {name}
+
+
 def test_a_latency_is_judged_by_what_it_has_beyond_the_path() -> None:
     """A wait that grows from 5 to 6 ms is a fifth more, though the round trip of 100 ms grows by
     less than a hundredth."""
     def at(wait_ms: float, draw: int, target: str) -> list[ScoredFile]:
-        return [replace(run, values={**run.values, PATH_OWN: 100.0}) for run in side(
+        return [replace(run, values={**run.values, "latency_idle_min_ms": 100.0}) for run in side(
             draw, lambda cell, metric, value: 100 + wait_ms + value / 1000
             if metric == LATENCY else value, target=target)]
 
