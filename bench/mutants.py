@@ -43,7 +43,7 @@ TESTS = {
                         "tests/results/score"),
     "results/status.py": ("tests/results/test_status.py",),
     "results/score": ("tests/results/score",),
-    "router/restore": ("tests/router/test_restore.py", "tests/testbed/ssh/test_answers.py"),
+    "parts/ssh/restore": ("tests/parts/ssh/test_restore.py", "tests/parts/ssh/test_answers.py"),
     "router": ("tests/router/test_expected.py", "tests/router/test_proof.py",
                "tests/router/test_metadata.py", "tests/router/test_dump.py", "tests/router"),
     "measure/parsers": ("tests/measure/parsers",),

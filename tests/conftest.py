@@ -13,16 +13,16 @@ HERE = Path(__file__).parent
 # gets a whole file at a time: a long one that began last would keep one worker busy while the
 # others have nothing left.
 LONGEST = tuple(HERE / name for name in (
-    "show/plots/test_plots.py", "testbed/ssh/test_sweep.py", "measure/runners/test_runs.py",
+    "show/plots/test_plots.py", "parts/ssh/test_sweep.py", "measure/runners/test_runs.py",
     "measure/windows/test_load_windows.py",
     "docs/test_typed.py", "hostile/test_commands.py", "results/recompute/test_recompute.py",
     "testbed/test_netns.py", "results/share/test_share.py", "bridge/test_packaging.py",
-    "sweep/test_killed.py", "testbed/lab/test_own_kernel.py", "sweep/cluster/test_cluster.py",
+    "sweep/test_killed.py", "testbed/lab/test_own_kernel.py", "parts/cluster/test_cluster.py",
     "show/plots/test_images.py", "testbed/lab/test_speedtests.py", "sweep/test_sweep.py",
-    "bridge/test_names.py", "sweep/calibrate/test_calibrate.py", "testbed/ssh/test_faults.py",
+    "bridge/test_names.py", "sweep/calibrate/test_calibrate.py", "parts/ssh/test_faults.py",
     "show/report/test_accessible.py", "testbed/lab/test_determinism.py",
     "show/plots/test_figures.py", "testbed/lab/test_lab_files.py",
-    "sweep/cluster/test_security.py", "show/report/test_page.py",
+    "parts/cluster/test_security.py", "show/report/test_page.py",
     "measure/runners/test_speedtest.py", "sweep/test_measured.py", "measure/ndt7/test_misuse.py",
     "measure/serve/test_misuse.py",
     "bridge/test_hook.py", "testbed/lab/test_lab.py", "results/share/test_stock_gui.py",

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "flent_aqm"
 
 # A room imports itself and the rooms before it. CONTRIBUTING.md says what each one is.
 ROOMS = ("base", "asked", "router", "setup", "testbed", "measure", "results", "sweep", "show",
-         "bridge", "commands", "cli")
+         "parts", "bridge", "commands", "cli")
 
 
 def _imported(source: str) -> Iterator[str]:
@@ -48,6 +48,14 @@ def test_room_imports_only_rooms_before_it(room: str) -> None:
     found = {str(file.relative_to(ROOT)): back for file in files
              if (back := _back_arrows(room, file.read_text()))}
     assert not found
+
+
+def test_nothing_but_parts_imports_a_part() -> None:
+    """So that each can be taken out; the core asks for them by base/part.py."""
+    found = [str(file.relative_to(ROOT)) for file in PACKAGE.rglob("*.py")
+             if file.relative_to(PACKAGE).parts[0] != "parts"
+             and any(name.startswith("flent_aqm.parts") for name in _imported(file.read_text()))]
+    assert found == []
 
 
 def test_back_arrow_when_inside_a_function_is_found() -> None:

@@ -10,6 +10,7 @@ from flent_aqm.asked.key import Key
 from flent_aqm.asked.scenario import KEYS
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.part import parts
 
 # What shapes the testbed. Those without a direction are for both.
 SCENARIO_KEYS = frozenset({*KEYS, *(row.both for row in KEYS.values() if row.both)})
@@ -18,9 +19,9 @@ PARAMETER_PREFIXES = ("aqm_", "up_aqm_", "router_")
 # Of the sweep, which reads them.
 SWEEP_KEYS: Mapping[str, Key] = {
     "jobs": Key("1 to 1024", "parallel runs; in real time always 1", usual="one per core"),
-    "scheduler": Key("`tcp://HOST:PORT`", "send runs to a Dask scheduler's workers", usual="none"),
     "summary_by": Key("keys", "settings by which the table at the end groups runs",
                       usual="all that differ"),
+    **{name: row for part in parts().values() for name, row in part.sweep_keys.items()},
 }
 # Of Flent's batch sections besides its settings; `for_…` as well.
 BATCH_KEYS = frozenset({

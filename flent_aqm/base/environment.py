@@ -77,10 +77,10 @@ VARIABLES: dict[str, Variable] = {
         ("flent_aqm/testbed/protocol.py", "flent_aqm/sweep/speedtest/measure.py"),
         ("flent_aqm/bridge/hook.py",)),
     SSH_CONTROL: Variable(
-        ("flent_aqm/testbed/ssh/connection.py",), ("router_hooks/on_router.sh",)),
-    SSH_TOKEN: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
-    DEV_DOWN: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
-    DEV_UP: Variable(("flent_aqm/testbed/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+        ("flent_aqm/parts/ssh/connection.py",), ("router_hooks/on_router.sh",)),
+    SSH_TOKEN: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+    DEV_DOWN: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+    DEV_UP: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
     LARGE_FILES: Variable((USER,), ("flent_aqm/results/reading/limits.py",)),
     DISABLE: Variable(
         (USER, "flent_aqm/results/share/check.py"),

@@ -8,6 +8,9 @@ import json
 import sys
 from dataclasses import asdict
 
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.part import load
+from flent_aqm.base.part import parts as parts_there
 from flent_aqm.base.waiting import said
 from flent_aqm.setup.parts import GROUPS, Part, all_parts, missing
 
@@ -26,9 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Print all parts. Exit status 1 if one is missing that measuring or set-up needs."""
     if args.testbed:
-        from flent_aqm.testbed.ssh import doctor
-
-        return doctor.report(args.testbed, server=args.server, as_json=args.json)
+        for part in parts_there().values():
+            if part.doctor:
+                return int(load(part.doctor)(args.testbed, server=args.server, as_json=args.json))
+        raise ConfigError("--testbed: this installation has no part that asks routers; leave it "
+                          "out")
     with said("looking for programs"):
         parts = list(all_parts())
     if args.json:

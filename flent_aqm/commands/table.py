@@ -5,21 +5,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from dataclasses import dataclass
 from types import ModuleType
 
-
-@dataclass(frozen=True)
-class Command:
-    """A subcommand. Its module has add_arguments(parser) and main(args) -> exit status."""
-
-    module: str
-    summary: str
-    example: str
-
+from flent_aqm.base.part import Command, parts
 
 # Modules are imported only when their command runs: start-up counts inside the guest.
-COMMANDS = {
+_CORE = {
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
@@ -53,9 +44,6 @@ COMMANDS = {
         "flent_aqm.commands.report", "write one page about data files, or serve one that follows a "
                                      "sweep",
         "flent-aqm report results/ -o report.html"),
-    "restore": Command(
-        "flent_aqm.commands.restore", "restore a router that an aborted sweep has left changed",
-        "flent-aqm restore --testbed ssh://root@192.168.1.1"),
     "score": Command(
         "flent_aqm.commands.score", "show every metric and score of data files",
         "flent-aqm score results/"),
@@ -75,10 +63,9 @@ COMMANDS = {
     "verdict": Command(
         "flent_aqm.commands.verdict", "say whether a change made runs better, worse or neither",
         "flent-aqm verdict --base results/base --test results/test -o verdict.html"),
-    "worker": Command(
-        "flent_aqm.commands.worker", "make runs for sweeps on other machines",
-        "flent-aqm worker tcp://192.0.2.1:8786"),
 }
+_OF_PARTS = {name: command for part in parts().values() for name, command in part.commands.items()}
+COMMANDS = dict(sorted({**_CORE, **_OF_PARTS}.items()))
 
 
 def module_of(name: str) -> ModuleType:

@@ -10,33 +10,27 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base.errors import AqmError, ConfigError, StorageError
 from flent_aqm.base.whole_file import remove_abandoned
 from flent_aqm.base.words import counted
 from flent_aqm.results import status
 from flent_aqm.setup.chosen_tools import check_tools
-from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep import preflight, summary
-from flent_aqm.sweep.cluster.address import parse_scheduler
+from flent_aqm.sweep.elsewhere import Elsewhere, elsewhere_of
 from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.interrupts import Interrupts
 from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.resumed import set_aside_damaged
-from flent_aqm.sweep.run_cell import FinishedRun, keep, run_cell
-from flent_aqm.testbed.package_copy import package_hash
+from flent_aqm.sweep.run_cell import FinishedRun, run_cell
 from flent_aqm.testbed.place import kill_all
 from flent_aqm.testbed.protocol import Testbed
 from flent_aqm.testbed.table import open_testbed
-
-if TYPE_CHECKING:
-    from flent_aqm.sweep.cluster.cluster import Cluster
 
 
 def _place_of(cell: Cell) -> tuple[str, str]:
@@ -62,8 +56,7 @@ class Sweep:
         self._counted = 0
         self._group_by: tuple[str, ...] = ()
         self._jobs: object = None
-        self._scheduler: str | None = None
-        self._cluster: Cluster | None = None
+        self._elsewhere: Elsewhere | None = None
         self._testbeds: dict[str, Testbed] = {}
         self._not_cleaned_up: list[str] = []
         self._pool: Pool | None = None
@@ -82,13 +75,13 @@ class Sweep:
         try:
             if self._pool:
                 if kind not in (None, Stopped):
-                    self._pool.abort(self._cluster.stop if self._cluster else kill_all)
+                    self._pool.abort(self._elsewhere.stop if self._elsewhere else kill_all)
                 self._pool.close()
         finally:
             for folder, known in self._status.items():
                 status.write(folder, known.ended())
-            if self._cluster:
-                self._cluster.close()
+            if self._elsewhere:
+                self._elsewhere.close()
             self._not_cleaned_up = self._clean_up()
             self._interrupts.__exit__(kind, value, trace)
         if self._progress:
@@ -102,13 +95,9 @@ class Sweep:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
         self._jobs = section.get("jobs")
         parse_jobs(self._jobs, real_time=self._real_time)
-        self._scheduler = parse_scheduler(section.get("scheduler"))
-        if self._scheduler and cell.scenario.lab.testbed != "virtual":
-            raise ConfigError(f"scheduler: only the virtual lab runs on other machines, not "
-                              f"testbed {cell.scenario.lab.testbed}; leave scheduler out")
-        if self._scheduler and cell.scenario.lab.kernel != STOCK:
-            raise ConfigError(f"scheduler: runs on other machines have set-up's kernel, and not "
-                              f"{cell.scenario.lab.kernel}; leave scheduler or kernel out")
+        self._elsewhere = elsewhere_of(section)
+        if self._elsewhere:
+            self._elsewhere.refuse(cell)
         self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
@@ -135,19 +124,24 @@ class Sweep:
         self._progress = SweepProgress(
             [cell for cell in cells if not (resume and cell.data_file.exists())])
         where = " and ".join(testbed.title for testbed in self._testbeds.values())
-        if self._scheduler:
-            where += f", by the workers of {self._scheduler}"
+        if self._elsewhere:
+            where += f", by {self._elsewhere.title}"
         # The virtual lab's clock says nothing of ours.
         needs_s = sum(cell.length_s for cell in cells
                       if not (resume and cell.data_file.exists())) / max(jobs, 1)
-        self._progress.announce(len(cells), there, 1 if self._scheduler else jobs, where, warnings,
+        self._progress.announce(len(cells), there, 1 if self._elsewhere else jobs, where, warnings,
                                 needs_s if self._real_time else None)
         for testbed in self._testbeds.values():
             testbed.prepare()
         facts = {(name, kernel): SweepFacts(self._testbeds[name].facts(kernel), tools)
                  for name, kernel in map(_place_of, cells)}
-        if self._scheduler:
-            self._pool = self._pool_of_cluster(self._scheduler, facts)
+        if self._elsewhere:
+            (one,) = facts.values()
+            self._elsewhere.start(one, self._progress.say_fact)
+            # Threads that only wait for others, and write what comes back.
+            self._pool = Pool(
+                self._elsewhere.run, parse_jobs(self._jobs or MAX_JOBS), room=self._elsewhere.room,
+                keep_to_core=False, started=self._progress.started, ended=self._ended)
         else:
             self._pool = Pool(
                 lambda cell: run_cell(cell, self._testbeds[cell.scenario.lab.testbed],
@@ -204,31 +198,6 @@ class Sweep:
                            f"disappeared; {again}")
         if self._not_cleaned_up:
             raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
-
-    def _pool_of_cluster(self, scheduler: str,
-                         facts: Mapping[tuple[str, str], SweepFacts]) -> Pool:
-        """Return one whose threads only wait for workers, and write what comes back."""
-        # Not before somebody asks for it.
-        from flent_aqm.sweep.cluster.agreement import RequiredVersions
-        from flent_aqm.sweep.cluster.cluster import Cluster
-
-        assert self._progress is not None
-        (one,) = facts.values()
-        kernel = find_kernel()
-        cluster = Cluster(
-            scheduler, RequiredVersions(package_hash(), kernel.hash, kernel.version, one.tools),
-            kernel.path, self._progress.say_fact)
-        cluster.start()
-        self._cluster = cluster
-
-        def run(cell: Cell) -> FinishedRun:
-            made = cluster.make(cell)
-            scores, virtual_s = keep(made, cell, one)
-            wall_s = made.outcome.wall_s if made.outcome else 0.0
-            return FinishedRun(cell, scores, virtual_s, wall_s)
-
-        return Pool(run, parse_jobs(self._jobs or MAX_JOBS), room=cluster.room,
-                    keep_to_core=False, started=self._progress.started, ended=self._ended)
 
     @property
     def _real_time(self) -> bool:

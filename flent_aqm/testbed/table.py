@@ -4,18 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.part import load, parts
 from flent_aqm.testbed.netns import NetnsTestbed
 from flent_aqm.testbed.protocol import Testbed
-from flent_aqm.testbed.ssh.testbed import SshTestbed
 from flent_aqm.testbed.virtual import VirtualTestbed
+
+
+def _of_part(place: str, value: str) -> Testbed:
+    testbed: Testbed = load(place)(value)
+    return testbed
+
 
 # What stands before "://", or the whole -> what makes one from the key's whole value.
 TESTBEDS: dict[str, Callable[[str], Testbed]] = {
     "virtual": lambda _: VirtualTestbed(),
     "netns": lambda _: NetnsTestbed(),
-    "ssh": SshTestbed,
+    **{kind: partial(_of_part, place)
+       for part in parts().values() for kind, place in part.testbeds.items()},
 }
 
 

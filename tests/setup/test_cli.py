@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from flent_aqm import cli
+from flent_aqm.base.part import Command
 from flent_aqm.cli import main
-from flent_aqm.commands.table import COMMANDS, Command
+from flent_aqm.commands.table import COMMANDS
 
 MODULE = '''
 from flent_aqm.base.errors import ConfigError

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.ssh.testbed import ThisHost
 from flent_aqm.testbed.protocol import FlentRun
-from flent_aqm.testbed.ssh.testbed import ThisHost
 
 
 @dataclass(frozen=True)

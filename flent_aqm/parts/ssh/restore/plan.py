@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Sequence
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.queues.values import Expected, codel_us, psched_us
 from flent_aqm.base.errors import TestbedError
-from flent_aqm.router.restore.bursts import Burst, bursts
-from flent_aqm.router.restore.filters import filter_commands
-from flent_aqm.router.restore.state import WORD, Device, RouterState
+from flent_aqm.parts.ssh.restore.bursts import Burst, bursts
+from flent_aqm.parts.ssh.restore.filters import filter_commands
+from flent_aqm.parts.ssh.restore.state import WORD, Device, RouterState
 from flent_aqm.router.tc.classes import SIZE_UNIT
 
 # ethtool -k's names of what ethtool -K calls otherwise; the kernel's names are the same.

@@ -40,7 +40,7 @@ for server in "iperf3 --server --json --interval 0.2" "$IRTT server -d 0 -i 0"; 
     # shellcheck disable=SC2086 # words
     ip netns exec server $server >/dev/null 2>&1 &
 done
-# shellcheck source=tests/testbed/ssh/guest.sh
+# shellcheck source=tests/parts/ssh/guest.sh
 . "$(dirname "$0")/guest.sh"
 export HOME=/run/home
 openssh_router :

@@ -7,7 +7,7 @@ import argparse
 
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.testbed.ssh.connection import Connection
+from flent_aqm.parts.ssh.connection import Connection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.testbed.ssh.connection import Connection
-from flent_aqm.testbed.ssh.session import Session
+from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.session import Session
 
 
 def main(testbed: str, devices: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.measure.serve.certificate import context_from_files
-from flent_aqm.sweep.cluster.extra import load_distributed
+from flent_aqm.parts.cluster.extra import load_distributed
 
 WHERE_TO_READ = "see docs/cluster.md"
 

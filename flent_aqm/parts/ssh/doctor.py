@@ -15,10 +15,10 @@ from rich.table import Table
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
-from flent_aqm.testbed.ssh.connection import Connection, hook_command
-from flent_aqm.testbed.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
-from flent_aqm.testbed.ssh.probe import Facts, check_host, probe
-from flent_aqm.testbed.ssh.routes import address_of, own_address_towards
+from flent_aqm.parts.ssh.connection import Connection, hook_command
+from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
+from flent_aqm.parts.ssh.probe import Facts, check_host, probe
+from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 
 _KINDS = {*ALWAYS, *KIND_OF_AQM.values(), *PARTS}
 # name in the probe -> what stands in the table

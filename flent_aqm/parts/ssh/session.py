@@ -14,9 +14,9 @@ import socket
 from collections.abc import Sequence
 
 from flent_aqm.base.errors import AqmError, TestbedError
-from flent_aqm.router.restore.plan import restore_plan
-from flent_aqm.router.restore.state import parse_state
-from flent_aqm.testbed.ssh.connection import Connection
+from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.restore.plan import restore_plan
+from flent_aqm.parts.ssh.restore.state import parse_state
 
 
 class Session:

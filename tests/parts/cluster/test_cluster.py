@@ -14,8 +14,8 @@ import pytest
 
 from bench.kills import Here, children, compare, gone
 from flent_aqm.base import paths
+from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.sweep.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 
 from .conftest import Cluster, wait_for
 

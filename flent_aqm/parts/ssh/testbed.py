@@ -18,6 +18,11 @@ from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
+from flent_aqm.parts.ssh import needs, probe
+from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.routes import address_of, own_address_towards
+from flent_aqm.parts.ssh.server import Server
+from flent_aqm.parts.ssh.session import Session
 from flent_aqm.testbed.folder import OwnedFolder
 from flent_aqm.testbed.guest_files import OUT
 from flent_aqm.testbed.place import DIES_WITH_US, RunEnvironment
@@ -27,11 +32,6 @@ from flent_aqm.testbed.real_time import (
     refuse_virtual_settings,
     wall_limit_s,
 )
-from flent_aqm.testbed.ssh import needs, probe
-from flent_aqm.testbed.ssh.connection import Connection
-from flent_aqm.testbed.ssh.routes import address_of, own_address_towards
-from flent_aqm.testbed.ssh.server import Server
-from flent_aqm.testbed.ssh.session import Session
 
 # Within which the watchdog restores the router: watchdog_limit_s of router_hooks/defaults.sh.
 WATCHDOG_LIMIT_S = 60

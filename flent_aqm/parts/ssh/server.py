@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from flent_aqm.asked.servers import ports_of
 from flent_aqm.base.errors import AqmError, TestbedError
-from flent_aqm.testbed.ssh import probe
-from flent_aqm.testbed.ssh.connection import Connection
-from flent_aqm.testbed.ssh.session import Session
+from flent_aqm.parts.ssh import probe
+from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.session import Session
 
 
 class Server:

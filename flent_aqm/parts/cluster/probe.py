@@ -11,7 +11,7 @@ import socket
 import ssl
 from typing import Any
 
-from flent_aqm.sweep.cluster.security import WHERE_TO_READ
+from flent_aqm.parts.cluster.security import WHERE_TO_READ
 
 # For an answer from far away.
 ANSWERS_S = 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flent_aqm.testbed.ssh.connection import _cause
+from flent_aqm.parts.ssh.connection import _cause
 
 
 def test_refused_key_tells_of_ssh_add(tmp_path: Path) -> None:

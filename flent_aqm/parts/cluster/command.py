@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.base.errors import AqmError, ConfigError
-from flent_aqm.sweep.cluster.address import parse_scheduler
-from flent_aqm.sweep.cluster.extra import load_distributed
-from flent_aqm.sweep.cluster.probe import why_not
-from flent_aqm.sweep.cluster.security import (
+from flent_aqm.parts.cluster.address import parse_scheduler
+from flent_aqm.parts.cluster.extra import load_distributed
+from flent_aqm.parts.cluster.probe import why_not
+from flent_aqm.parts.cluster.security import (
     bracketed,
     is_loopback,
     own_address,
@@ -136,7 +136,7 @@ async def _work(asked: _WorkerOptions) -> None:
 
 async def _serve(asked: _WorkerOptions) -> None:
     """Work for a scheduler until it is gone."""
-    from flent_aqm.sweep.cluster.worker import worker_class
+    from flent_aqm.parts.cluster.worker import worker_class
 
     context = asked.security.get_connection_args("worker").get("ssl_context")
     why = await asyncio.to_thread(why_not, asked.scheduler, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flent_aqm.sweep.cluster.extra import load_distributed
+from flent_aqm.parts.cluster.extra import load_distributed
 
 
 def worker_class() -> Any:

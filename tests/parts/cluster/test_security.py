@@ -17,7 +17,7 @@ import distributed.core
 import pytest
 
 from bench.kills import Here, compare
-from flent_aqm.sweep.cluster.security import own_address
+from flent_aqm.parts.cluster.security import own_address
 
 from .conftest import BIN, Cluster, wait_for
 
@@ -76,7 +76,7 @@ def test_own_address_is_the_one_towards_the_scheduler() -> None:
 @pytest.mark.netns
 def test_own_address_follows_the_route(tmp_path: Path) -> None:
     """Of two networks, the one that the scheduler is in."""
-    code = ("from flent_aqm.sweep.cluster.security import own_address as own; "
+    code = ("from flent_aqm.parts.cluster.security import own_address as own; "
             "print(own('tcp://192.0.2.9:1'), own('tcp://198.51.100.9:1'))")
     script = "".join(f"ip link add {name} type veth peer name {name}x && ip address add {address} "
                      f"dev {name} && ip link set {name} up && ip link set {name}x up && "

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of a sweep on other machines, by Dask's distributed: docs/cluster.md."""
+
+from flent_aqm.asked.key import Key
+from flent_aqm.base.part import Command, Part
+
+PART = Part(
+    commands={"worker": Command(
+        "flent_aqm.parts.cluster.command", "make runs for sweeps on other machines",
+        "flent-aqm worker tcp://192.0.2.1:8786")},
+    sweep_keys={"scheduler": Key(
+        "`tcp://HOST:PORT`", "send runs to a Dask scheduler's workers", usual="none")},
+    elsewhere="flent_aqm.parts.cluster.runs:by_scheduler")

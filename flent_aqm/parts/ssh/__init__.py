@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Routers and servers behind ssh: docs/routers.md."""
+
+from flent_aqm.base.part import Command, Part
+
+PART = Part(
+    commands={"restore": Command(
+        "flent_aqm.parts.ssh.command", "restore a router that an aborted sweep has left changed",
+        "flent-aqm restore --testbed ssh://root@192.168.1.1")},
+    testbeds={"ssh": "flent_aqm.parts.ssh.testbed:SshTestbed"},
+    doctor="flent_aqm.parts.ssh.doctor:report")
