@@ -31,10 +31,11 @@ from flent_aqm.asked.cross_traffic import BULK, KINDS
 from flent_aqm.asked.test_files import our_tests
 from flent_aqm.asked.wifi.keys import ACCESS_POINTS
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.measure.runners.speedtest import PROGRAMS
-from flent_aqm.setup.chosen_tools import CHOSEN
 from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import tool_versions
+from flent_aqm.tools.table import SPEED_TESTS
+from flent_aqm.tools.tool import Program
 
 RESULTS = Path(__file__).parent / "results"
 FLENT = Path(sys.executable).with_name("flent")
@@ -61,7 +62,8 @@ MORE = {"responsiveness": "test_parameters = cross_traffic=${cross_traffic};inte
         "goresponsiveness": "test_parameters = cross_traffic=${cross_traffic};probes_per_s=20"}
 # A browser isn't meant to repeat; and what isn't on PATH can't.
 LEFT_OUT = ("ndt7_browser", "librespeed_browser", "cloudflare_browser",
-            *(name for name, tool in PROGRAMS.items() if CHOSEN[tool][0]() is None))
+            *(name for name, tool in SPEED_TESTS.items()
+              if any(isinstance(one, Program) and find(one) is None for one in tool.programs)))
 # Beside one test; the other tests have bulk.
 OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS
                if kind != BULK and (kind != "quic" or find_spec("aioquic"))]

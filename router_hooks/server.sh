@@ -3,7 +3,7 @@
 # Prepares a server behind ssh for a run. Read by its shell after defaults.sh, guard.sh
 # (which takes the first argument, the sweep's token), state.sh and files.sh:
 #
-#   start KIND PORT…            starts a server of this kind until the sweep ends
+#   start NAME PORTS COMMAND…   starts a server, by these commands, until the sweep ends
 #   delay DEVICE MICROSECONDS   delays packets by this much in each direction; 0 for none
 #
 # ${state_folder}/processes lists the servers that session.sh ends.
@@ -22,29 +22,17 @@ launch() {
 
 start() {
     kind=$1
-    shift
+    ports=$2
+    shift 2
     launched=
-    case ${kind} in
-        iperf3 | iperf3-flows)
-            # In JSON mode the client also gets the server's side of each interval.
-            for port in "$@"; do
-                launch iperf3 --server --json --interval 0.2 --port "${port}"
-            done
-            ;;
-        irtt | irtt-call) launch irtt server -b ":$1" -d 0 -i 0 ;;
-        netserver) launch netserver -D -p "$1" ;;
-        ndt7) launch flent-aqm serve ndt7 --ndt7-port "$1" --ndt7-tls-port "$2" ;;
-        speedtest) launch flent-aqm serve http --http-port "$1" --http-tls-port "$2" ;;
-        fetch) launch flent-aqm serve http --no-tls --http-port "$1" ;;
-        nuttcp) launch nuttcp -S --nofork -P "$1" ;;
-        iperf2) launch iperf -s -e -p "$1" ;;
-        *) die "unknown server '${kind}'; known: fetch, iperf2, iperf3, iperf3-flows, irtt, irtt-call, netserver, ndt7, nuttcp, speedtest" ;;
-    esac
+    for command in "$@"; do
+        launch sh -c "exec ${command}"
+    done
     sleep 2
     for process in ${launched}; do
         kill -0 "${process}" 2> /dev/null || {
             said=$(tail -n 1 "${state_folder}/output")
-            die "${kind} does not run on port $*: ${said:-its process ended at once}"
+            die "${kind} does not run on port ${ports}: ${said:-its process ended at once}"
         }
     done
 }

@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "flent_aqm"
 
 # A room imports itself and the rooms before it. CONTRIBUTING.md says what each one is.
-ROOMS = ("base", "asked", "router", "setup", "testbed", "measure", "results", "sweep", "show",
-         "parts", "bridge", "commands", "cli")
+ROOMS = ("base", "tools", "asked", "router", "setup", "testbed", "measure", "results", "sweep",
+         "show", "parts", "bridge", "commands", "cli")
 
 
 def _imported(source: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ from flent_aqm.results.metrics.aim import WORDS
 from flent_aqm.results.metrics.rpm import ietf_rpm, p90_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS
-from flent_aqm.show.figures.speedtests import TESTS, known
+from flent_aqm.show.figures.speedtests import SHOWN, known
 from flent_aqm.show.looks import DASH
 from validation import marked
 from validation.stamp import made_of
@@ -162,12 +162,12 @@ def real_time(files: Sequence[DataFile]) -> Lines:
     yield "| client | download, Mbit/s, difference | upload |"
     yield "|---|---|---|"
     runs = [as_run(file) for file in files]
-    for shown in TESTS:
+    for test, shown in SHOWN.items():
         cells = []
         for name in shown.rates:
             values = {testbed: sorted(
                 value for run in runs
-                if run.test == shown.test and run.settings.get("testbed") == testbed
+                if run.test == test and run.settings.get("testbed") == testbed
                 and (value := _of(run, name)) is not None) for testbed in ("virtual", "netns")}
             virtual, real = values["virtual"], values["netns"]
             if not virtual or not real:

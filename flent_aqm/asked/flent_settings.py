@@ -9,13 +9,14 @@ in AQM.run, so that the run can be made again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flent_aqm.asked.cross_traffic import FORM as CROSS_TRAFFIC
 from flent_aqm.asked.flow_groups import FLOWS, RATES
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.tools.table import SERVERS, TOOLS
 
 Check = Callable[[object], bool]
 
@@ -55,28 +56,30 @@ _WORDS = text("[A-Za-z0-9][A-Za-z0-9_.,-]{0,99}")
 # Of a topology (asked/topology/graph.py) they may be others. No name server knows any.
 _LAB_HOST = text(defaults.HOST_NAME)
 
+
+def _any_of(patterns: Sequence[str]) -> Check:
+    checks = [text(one) for one in patterns]
+    return lambda value: any(check(value) for check in checks)
+
+
+def _of_tools() -> Iterator[tuple[str, Check]]:
+    """Yield the tools' own; of one that several have, any form may come."""
+    forms: dict[str, list[str]] = {}
+    for tool in TOOLS.values():
+        for name, form in tool.parameters.items():
+            forms.setdefault(name, []).append(form.pattern)
+    for name, patterns in forms.items():
+        yield name, _any_of(patterns)
+
+
 # Test parameter -> the values that may come from a data file. Flent makes command lines of
 # some parameters (`command`, `ping_hosts`, …): what isn't listed here is refused.
 TEST_PARAMETERS: dict[str, Check] = {
+    **{server.parameter: _PORT for server in SERVERS.values() if server.parameter},
+    **dict(_of_tools()),
     "cross_traffic": text(CROSS_TRAFFIC),
     "cross_direction": text("upload|download|both"),
     "cross_port": _PORT,
-    "ndt7_port": _PORT,
-    "ndt7_tls": _FLAG,
-    "ndt7_client": text("crate|mlab"),
-    "ndt7_early_exit": _FLAG,
-    "iperf3_port": _PORT,
-    "speedtest_port": _PORT,
-    "speedtest_tls": _FLAG,
-    "nuttcp_port": _PORT,
-    "iperf2_port": _PORT,
-    "msak_port": _PORT,
-    "ethr_port": _PORT,
-    "crusader_port": _PORT,
-    "webrtc_port": _PORT,
-    "call_length_s": text("[1-9][0-9]|1[01][0-9]|120"),
-    "trip_times": _FLAG,
-    "quic_port": _PORT,
     "keep_pcap": _FLAG,
     "round_trips": _FLAG,
     "start_jitter_ms": _DECIMAL,
@@ -85,12 +88,6 @@ TEST_PARAMETERS: dict[str, Check] = {
     "probes": text("all|ping"),
     "ping_host": _LAB_HOST,
     "tcp_cong_control": _WORDS,
-    # of the speed tests over HTTP
-    "http_version": text("[123]"),
-    "interval_s": _DECIMAL,
-    "most_connections": _COUNT,
-    "probes_per_s": _COUNT,
-    "unsent": text("draft|kernel|[1-9][0-9]{3,8}"),
     # of ping_exp
     "load": text("empty|upload|download|both"),
     "uploads": _COUNT,

@@ -101,9 +101,6 @@ SPEEDTEST_PORT, SPEEDTEST_TLS_PORT = 8090, 8490
 SPEEDTEST_HTTP3_PORT = SPEEDTEST_TLS_PORT
 NUTTCP_PORT = 5100
 IPERF2_PORT = 5001
-MSAK_PORT = 8180
-ETHR_PORT = 8888
-CRUSADER_PORT = 35481
 WEBRTC_PORT = 8189  # TCP, and UDP for the call itself
 IRTT_PORT = 2112
 # Kinds of keys of servers' own certificates. Every browser takes P-256. Signatures by it are of 70

@@ -88,8 +88,7 @@ VARIABLES: dict[str, Variable] = {
     KERNEL: Variable((USER,), ("flent_aqm/setup/kernel/locate.py",)),
     DEBIAN_URI: Variable((USER,), ("flent_aqm/setup/apt.py",)),
     LIBRESPEED: Variable(
-        (USER,), ("flent_aqm/measure/runners/speedtest.py", "flent_aqm/setup/chosen_tools.py",
-                  "flent_aqm/setup/librespeed_page.py")),
+        (USER,), ("flent_aqm/tools/librespeed_browser.py",)),
     NETPERF_PASSPHRASE: Variable(
         ("flent_aqm/sweep/speedtest/measure.py",), ("flent_aqm/measure/runners/netperf.py",)),
 }

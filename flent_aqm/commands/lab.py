@@ -18,19 +18,16 @@ from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import KEYS, Scenario
-from flent_aqm.asked.servers import SERVERS
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.setup.chosen_tools import chosen_there
+from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
 from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
+from flent_aqm.tools.table import SERVERS
 
-# Beside those that every lab has.
-_MORE_SERVERS = ("speedtest", "speedtest-http3", "nuttcp", "iperf2", "msak", "ethr", "crusader",
-                 "webrtc", "irtt-call", "fetch", "quic")
 # A script that the command names is no longer than this.
 _SCRIPT_BYTES = 1 << 20
 
@@ -105,7 +102,7 @@ def main(args: argparse.Namespace) -> int:
         servers=_servers(command, args.mlab_server or scenario.hosts.ndt7_server == "mlab"),
         prelude=[apply_command(scenario),
                  *([["sh", "-c", START_PROGRAM]] if scenario.router.router_program else [])],
-        programs=chosen_there(),
+        programs=optional_there(),
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,
         writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
@@ -140,10 +137,9 @@ def _servers(command: Sequence[str], mlab: bool) -> list[str]:
     """Return those of all tests, as far as this machine has what they take. What takes time to
     start is left out where nothing in the command or in a file that it names asks for it."""
     said = "\n".join([*command, *map(_script, command)])
-    names = [*defaults.SERVERS, *(
-        name for name in _MORE_SERVERS if not command or not SERVERS[name].words
-        or any(word in said for word in SERVERS[name].words))]
-    names = [name for name in names if can_start(SERVERS[name])]
+    more = [name for name, one in SERVERS.items() if one.in_lab and name not in defaults.SERVERS
+            and (not command or not one.words or any(word in said for word in one.words))]
+    names = [name for name in (*defaults.SERVERS, *more) if can_start(SERVERS[name])]
     if not mlab:
         return names
     if not shutil.which("ndt-server"):

@@ -16,8 +16,9 @@ from flent_aqm.setup.irtt import irtt_is_there, set_up_irtt
 from flent_aqm.setup.kernel.build import kernel_is_there, set_up_kernel
 from flent_aqm.setup.ndt7_client import ndt7_client_is_there, set_up_ndt7_client
 from flent_aqm.setup.progress import Progress
-from flent_aqm.setup.speedtests import OPTIONAL, check_names, set_up_speedtests
+from flent_aqm.setup.speedtests import check_names, set_up_speedtests
 from flent_aqm.setup.tc_plugin import tc_headers
+from flent_aqm.tools.table import OPTIONAL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

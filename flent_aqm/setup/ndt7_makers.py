@@ -8,11 +8,8 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError
-from flent_aqm.base.paths import find_cached
-from flent_aqm.base.shell import find_on_path, run
+from flent_aqm.base.shell import run
 from flent_aqm.setup.tools import find_tool
-
-NDT7_JS_VERSION = "0.1.4"
 
 
 def maker_of_client(help_text: str) -> str | None:
@@ -33,12 +30,6 @@ def find_mlab_client() -> Path | None:
         if os.access(program, os.X_OK) and _maker_of(program) == "mlab":
             return program
     return None
-
-
-def find_ndt7_js() -> Path | None:
-    """M-Lab's library for browsers: as the lab has it on PATH, else as set-up keeps it."""
-    return find_on_path(defaults.NDT7_JS) or find_cached(
-        "tools", f"ndt7-js-{NDT7_JS_VERSION}", "node_modules/@m-lab/ndt7/src/ndt7.js")
 
 
 def _maker_of(program: Path) -> str | None:

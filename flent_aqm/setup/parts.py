@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -12,13 +13,14 @@ from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ToolMissing
 from flent_aqm.base.shell import find_program, run
-from flent_aqm.setup import speedtests
 from flent_aqm.setup.iproute2 import find_new_tc
 from flent_aqm.setup.irtt import OLDEST_GO, go_version
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.named import all_named
+from flent_aqm.setup.optional import find, folder_of, is_python
 from flent_aqm.setup.package_list import SystemPackage, read_packages
 from flent_aqm.setup.tools import find_tool
+from flent_aqm.tools.table import OPTIONAL
 
 # How a program is asked for its version, where --version isn't it.
 VERSION_WORDS = {
@@ -81,7 +83,7 @@ def all_parts() -> Iterator[Part]:
                 yield _program(program, package.group, GET_SYSTEM)
         else:
             yield _library(package, installed)
-    for name in speedtests.OPTIONAL:
+    for name in OPTIONAL:
         yield _speedtest(name)
     for name, group in PYTHON_PACKAGES.items():
         yield _python_package(name, group)
@@ -121,12 +123,15 @@ def _new_tc() -> Part:
 
 
 def _speedtest(name: str) -> Part:
-    path, one = speedtests.where(name), speedtests.OPTIONAL[name]
+    program = OPTIONAL[name]
+    path, package = find(program), program.package
+    assert package is not None
     version = ""
-    if path is not None and one.source == "PyPI":
-        version = metadata.version(one.package)
-    elif path is not None and speedtests.folder_of(name) in path.resolve().parts:
-        version = one.version  # programs of others may do anything when asked for theirs
+    if path is not None and is_python(program):
+        with suppress(metadata.PackageNotFoundError):
+            version = metadata.version(package.package)
+    elif path is not None and folder_of(package) in path.resolve().parts:
+        version = package.version  # programs of others may do anything when asked for theirs
     return Part(name, "speedtest", path is not None, version, str(path or ""),
                 f"{GET_BUILT} --speedtests {name}")
 

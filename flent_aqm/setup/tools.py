@@ -7,11 +7,11 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from flent_aqm.asked.servers import Server
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.base.shell import find_program
+from flent_aqm.tools.tool import Server
 
 # Where a system has its programs, and the lab's guest finds them.
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
@@ -29,18 +29,6 @@ def find_tool(name: str) -> Path | None:
         if os.path.exists(path):
             return path
     return find_program(name)
-
-
-def find_goresponsiveness() -> Path | None:
-    """Return the path of goresponsiveness, by the name that `go install` gives it or by that of
-    its Makefile, networkQuality, which a program of Apple's also has; or None."""
-    return find_tool("goresponsiveness") or find_tool("networkQuality")
-
-
-def find_librespeed_cli() -> Path | None:
-    """Return the path of LibreSpeed's client, by its own name or by that of its Go module,
-    speedtest-cli, which a program of others has, too; or None."""
-    return find_tool("librespeed-cli") or find_tool("speedtest-cli")
 
 
 def put_tools_on_path() -> None:

@@ -12,7 +12,7 @@ from flent_aqm.asked.cell import BATCH_NAME, Cell, as_batch_file
 from flent_aqm.asked.flent_settings import as_words
 from flent_aqm.asked.needs import needs_of_run
 from flent_aqm.base.errors import AqmError, LabError
-from flent_aqm.setup.chosen_tools import chosen_of
+from flent_aqm.setup.optional import optional_of
 from flent_aqm.testbed.place import Outcome, RunEnvironment
 from flent_aqm.testbed.protocol import FlentRun, Testbed
 
@@ -40,7 +40,7 @@ def make(cell: Cell, testbed: Testbed) -> RunOutput:
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
     with testbed.place(cell.scenario, FlentRun(
             as_batch_file(cell), BATCH_NAME, as_words(cell.settings), needs.servers, cell.length_s,
-            programs=chosen_of(needs.tools), encrypted=needs.encrypted,
+            programs=optional_of(needs.tools), encrypted=needs.encrypted,
             browser="chromium" in needs.tools)) as place:
         try:
             outcome = place.run()

@@ -17,7 +17,7 @@ from flent_aqm.base.errors import AqmError, ConfigError, StorageError
 from flent_aqm.base.whole_file import remove_abandoned
 from flent_aqm.base.words import counted
 from flent_aqm.results import status
-from flent_aqm.setup.chosen_tools import check_tools
+from flent_aqm.setup.optional import check_tools
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep import preflight, summary
 from flent_aqm.sweep.elsewhere import Elsewhere, elsewhere_of

@@ -20,7 +20,6 @@ from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.servers import listening, port_variables
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
@@ -32,6 +31,7 @@ from flent_aqm.testbed.link_files import links
 from flent_aqm.testbed.package_copy import package_folder
 from flent_aqm.testbed.topology_files import addresses as addresses_of
 from flent_aqm.testbed.topology_files import write_topology
+from flent_aqm.tools.table import listening, port_variables, start_script
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
@@ -89,6 +89,7 @@ def write(
     (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
     (folder / "etc" / "resolv.conf").write_text("# the lab has no name server\n")
     (folder / "etc" / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
+    (folder / "guest" / "servers.sh").write_text(start_script(servers))
     settings = {
         **{name: str(getattr(defaults, name)) for name in (
             "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",

@@ -10,9 +10,7 @@ import pytest
 from flent_aqm.asked.cross_traffic import FORM, KINDS, kind_of, parse_cross_traffic
 from flent_aqm.asked.needs import needs_of_run, refuse_servers_behind_ssh
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.servers import SERVERS
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.paths import resource_dir
 
 
 @pytest.mark.parametrize(("value", "parsed"), [
@@ -68,15 +66,6 @@ def test_server_that_ssh_cannot_start_is_refused(
                     server_testbed="ssh://root@198.51.100.9")
     with pytest.raises(ConfigError, match=f"{key} needs a server that server_testbed can't start"):
         refuse_servers_behind_ssh(needs_of_run(test, there, parameters), there)
-
-
-def test_every_server_but_those_refused_can_be_started_behind_ssh() -> None:
-    """router_hooks/server.sh has its name."""
-    text = (resource_dir("router_hooks") / "server.sh").read_text()
-    known = text.rsplit("known: ", 2)[1].split('"', 1)[0]
-    names = set(re.findall(r"[a-z0-9-]+", known))
-    assert names == {name for name, server in SERVERS.items()
-                     if server.behind_ssh and not name.endswith("-cleartext")}
 
 
 def test_no_cross_traffic_has_no_kind() -> None:

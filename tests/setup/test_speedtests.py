@@ -12,9 +12,12 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import PACKAGE
-from flent_aqm.setup import speedtests
+from flent_aqm.setup import optional
+from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import all_parts
-from flent_aqm.setup.speedtests import OPTIONAL, check_names, set_up_speedtests, where
+from flent_aqm.setup.speedtests import check_names, set_up_speedtests
+from flent_aqm.tools.table import OPTIONAL
+from flent_aqm.tools.tool import Package
 
 GO = """#!/bin/sh
 echo "$@" >>{calls}
@@ -38,6 +41,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def package(name: str) -> Package:
+    found = OPTIONAL[name].package
+    assert found is not None
+    return found
+
+
 def program(cache: Path, name: str, text: str) -> None:
     path = cache.parent / "bin" / name
     path.write_text(text)
@@ -53,11 +62,11 @@ def test_go_program_is_built_once_and_found(
     assert set_up_speedtests(["ndt7-client-go", "ndt-server"], cache) == []
     assert set_up_speedtests(["ndt7-client-go", "ndt-server"], cache) == []
     assert calls.read_text().splitlines() == [
-        f"install {OPTIONAL[name].package}@{OPTIONAL[name].version}"
+        f"install {package(name).package}@{package(name).version}"
         for name in ("ndt7-client-go", "ndt-server")]
     built = cache / "tools" / "ndt-server-v0.25.0" / "ndt-server"
     assert (cache / "bin" / "ndt-server").resolve() == built
-    assert where("ndt7-client-go") == cache / "bin" / "ndt7-client-mlab"
+    assert find(OPTIONAL["ndt7-client-go"]) == cache / "bin" / "ndt7-client-mlab"
     part, = (one for one in all_parts() if one.name == "ndt-server")
     assert (part.found, part.version, part.group) == (True, "v0.25.0", "speedtest")
     assert "ndt-server: is there now" in capsys.readouterr().err
@@ -87,7 +96,8 @@ def test_npm_package_runs_no_script_of_its_own(cache: Path) -> None:
     program(cache, "npm", '#!/bin/sh\n[ "$2" = --ignore-scripts ] || exit 1\n'
             "mkdir -p node_modules/@m-lab/ndt7/src; echo >node_modules/@m-lab/ndt7/src/ndt7.js\n")
     assert set_up_speedtests(["ndt7-js"], cache) == []
-    assert where("ndt7-js") == cache / "tools/ndt7-js-0.1.4/node_modules/@m-lab/ndt7/src/ndt7.js"
+    assert find(OPTIONAL["ndt7-js"]) == \
+        cache / "tools/ndt7-js-0.1.4/node_modules/@m-lab/ndt7/src/ndt7.js"
 
 
 def test_debian_package_without_root_names_the_command(
@@ -95,7 +105,7 @@ def test_debian_package_without_root_names_the_command(
 ) -> None:
     """Nothing is tried."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(speedtests, "find_tool", lambda name: None)
+    monkeypatch.setattr(optional, "find_tool", lambda name: None)
     assert set_up_speedtests(["nuttcp"], cache) == ["nuttcp"]
     assert ("nuttcp: skipped: needs root; run: sudo apt-get install --yes "
             "--no-install-recommends nuttcp") in capsys.readouterr().err
@@ -113,7 +123,7 @@ def test_program_is_found_by_each_of_its_names(
         (folder / one).chmod(0o755)
         with monkeypatch.context() as only:
             only.setenv("PATH", str(folder))
-            assert where(name) == folder / one
+            assert find(OPTIONAL[name]) == folder / one
             part, = (part for part in all_parts() if part.name == name)
             assert part.found
 

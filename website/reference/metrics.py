@@ -7,16 +7,16 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.glitches import THRESHOLDS_MS
 from flent_aqm.results.metrics.table import METRICS, Metric
+from flent_aqm.tools.table import SPEED_TESTS
 from website.reference.rows import table
 
 _WAYS = "download|upload|bidirectional"
 _STATISTICS = "min|median|mean|p90|p95|p99_9|p99|max"
 # The numbers of these are on the page of tools.
-_OF_CLIENTS = tuple(f"{client.prefix}_" for client in CLIENTS.values())
+_OF_CLIENTS = tuple(tool.metric("") for tool in SPEED_TESTS.values())
 # Of everybody's, or of this project.
 _NO_SOURCE = ("common practice", "own definition")
 _OWN_NAMES = re.compile(r"ookla_style_(iqm|low|high|jitter)_")

@@ -6,12 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flent_aqm.asked.servers import SERVERS, Server
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.measure.speedtests.table import CLIENTS, WAYS, Number
 from flent_aqm.results.grouping import collect
-from flent_aqm.setup.speedtests import OPTIONAL
 from flent_aqm.show.looks import DASH
+from flent_aqm.tools.table import OPTIONAL, SERVERS, SPEED_TESTS
+from flent_aqm.tools.tool import WAYS, Number, Server
 from website.reference.rows import table
 
 
@@ -20,15 +19,15 @@ def tests() -> Iterator[str]:
     yield from table(("test", "what runs"), (
         (f"`{path.stem}`", _description(path.read_text(encoding="utf-8")))
         for path in sorted(resource_dir("tests_defs").glob("*.conf"))
-        if path.stem not in CLIENTS))
+        if path.stem not in SPEED_TESTS))
 
 
 def methods() -> Iterator[str]:
     """Yield a paragraph for each client that reports numbers of its own."""
-    for name, client in CLIENTS.items():
+    for name, client in SPEED_TESTS.items():
         numbers = ", ".join(dict.fromkeys(map(_number, client.numbers)))
         yield (f"**{name}**: {client.method} Source: {client.source}. "
-               f"`{client.prefix}_…`: {numbers}.")
+               f"`{client.metric('…')}`: {numbers}.")
         yield ""
 
 
@@ -42,8 +41,8 @@ def servers() -> Iterator[str]:
 def optional() -> Iterator[str]:
     """Yield a row for each program that `flent-aqm setup --speedtests` gets."""
     yield from table(("name", "maker", "from", "package", "version", "licence"), (
-        (name, one.maker, one.source, f"`{one.package}`", one.version or "the system's",
-         one.licence) for name, one in OPTIONAL.items()))
+        (one.name, one.maker, one.source, f"`{one.package}`", one.version or "the system's",
+         one.licence) for one in (program.package for program in OPTIONAL.values()) if one))
 
 
 def _description(definition: str) -> str:
@@ -59,6 +58,6 @@ def _number(number: Number) -> str:
 
 
 def _ports(server: Server) -> str:
-    every = [port for ports in server.ports.values() for port in ports]
+    every = server.every_port
     told = (f"{every[0]}{DASH}{every[-1]}" if len(every) > 2 else ", ".join(map(str, every)))
     return f"{told}/{server.protocol}"

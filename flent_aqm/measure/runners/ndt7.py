@@ -16,7 +16,9 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.measure.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
-from flent_aqm.setup.ndt7_makers import find_mlab_client, find_ndt7_js, maker_of_client
+from flent_aqm.setup.ndt7_makers import find_mlab_client, maker_of_client
+from flent_aqm.setup.optional import find
+from flent_aqm.tools.ndt7 import SCRIPT
 
 PROGRAM = "ndt7-client"
 # In place of a program: headless Chromium with M-Lab's ndt7.js, see ndt7/browser.py.
@@ -63,7 +65,7 @@ class AqmNdt7Runner(SupervisedRunner):
         super().check()
 
     def _browser_words(self) -> list[str]:
-        library, chromium = find_ndt7_js(), find_program("chromium")
+        library, chromium = find(SCRIPT), find_program("chromium")
         if library is None or chromium is None:
             raise RunnerCheckError("NDT7 in a browser needs chromium and M-Lab's ndt7.js; run: "
                                    "flent-aqm setup --speedtests browser ndt7-js")

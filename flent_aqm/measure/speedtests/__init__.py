@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Speed tests over HTTP by their published methods: one server, and a client for each method.
-
-table.py has every client: its method, the server's paths that it uses, the numbers it tells.
+"""This package's own clients of speed tests, and pages of makers' in a browser: programs that
+flent_aqm/tools has records of.
 """

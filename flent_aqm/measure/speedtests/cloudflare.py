@@ -10,13 +10,16 @@ out: packet loss, which needs a TURN server of one's own; its score counts 0 wit
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import dataclass, field
 
 from flent_aqm.measure.speedtests.connection import Connection, Reply, Server
 from flent_aqm.measure.speedtests.http1 import Http1Connection
 from flent_aqm.measure.speedtests.http2 import Http2Connection
-from flent_aqm.measure.speedtests.report import Metered, Report
+from flent_aqm.measure.speedtests.own_client import Metered, run
 from flent_aqm.measure.speedtests.statistics import mean_difference, percentile
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report
 
 LATENCY, DOWNLOAD, UPLOAD = "latency", "download", "upload"
 # What is done in which order: number of requests, bytes of each.
@@ -52,9 +55,11 @@ class Size:
     beside_ms: list[float] = field(default_factory=list)
 
 
-async def measure(server: Server, report: Report, *, http: int = 2, unsent: str = UNSENT) -> None:
-    """The whole test. http: 2, or 1, where the timing requests have a connection of their
+async def measure(server: Server, report: Report, call: Call) -> None:
+    """The whole test. http_version: 2, or 1, where the timing requests have a connection of their
     own; unsent: what the server leaves in its kernel, see unsent.py. Raises BadResult."""
+    http = int(call.options.get("http_version", 2))
+    unsent = call.options.get("unsent", UNSENT)
     sizes: dict[str, dict[int, Size]] = {DOWNLOAD: {}, UPLOAD: {}}
     idle_ms: list[float] = []
     finished: set[str] = set()
@@ -130,3 +135,7 @@ def _conclude(report: Report, direction: str, sizes: list[Size]) -> None:
         report.numbers[f"loaded_latency_{direction}_ms"] = percentile(
             loaded_ms, LATENCY_PERCENTILE)
         report.numbers[f"loaded_jitter_{direction}_ms"] = mean_difference(loaded_ms)
+
+
+if __name__ == "__main__":
+    sys.exit(run("cloudflare", measure))

@@ -2,8 +2,6 @@
 """Cloudflare's own speed test: npm's @cloudflare/speedtest, unmodified, in headless Chromium,
 against our server.
 
-    python -m flent_aqm.measure.speedtests.cloudflare_browser SPEEDTEST_JS CHROMIUM URL
-
 The page has the engine's defaults but for the server, which it asks to leave as little unsent as
 Cloudflare's do, and for packet loss, which needs a TURN server. Prints a report as cloudflare.py's
 client does.
@@ -22,7 +20,8 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.chromium import show
 from flent_aqm.measure.speedtests.cloudflare import LATENCY, SEQUENCE, UNSENT
-from flent_aqm.measure.speedtests.report import Report, exit_status
+from flent_aqm.tools.client import Call, main
+from flent_aqm.tools.report import Report
 
 END_S = 240.0
 # Number -> its name in the engine's summary, and a factor.
@@ -73,11 +72,10 @@ def measurements() -> list[dict[str, object]]:
     return found
 
 
-def report_of(told: Mapping[str, Any]) -> Report:
-    """Return what the engine found, as a report. Raises BadResult."""
+def fill(report: Report, told: Mapping[str, Any]) -> None:
+    """Put what the engine found into a report. Raises BadResult."""
     if "summary" not in told:
         raise BadResult(f"Cloudflare's page came to no result: {told.get('fault')}")
-    report = Report("cloudflare_browser")
     epoch_s = time.time() - time.monotonic()
     for number, (name, factor) in _NUMBERS.items():
         value = told["summary"].get(name)
@@ -100,7 +98,6 @@ def report_of(told: Mapping[str, Any]) -> Report:
         way.mbps = report.numbers[f"{direction}_mbps"]
     for one in told["raw"]["latency"]["results"]["timings"]:
         report.idle.probe("ping_ms", _at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
-    return report
 
 
 def _timings(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -112,17 +109,16 @@ def _at_s(timing: Mapping[str, Any]) -> float:
     return datetime.fromisoformat(timing["measTime"]).timestamp()
 
 
-def main() -> int:
-    """Run the page; exit status 1 when it never came to its end, or to no numbers."""
-    script, chromium, server = sys.argv[1:]
+def measure(call: Call, report: Report) -> None:
+    """Run the page. Raises BadResult when it never came to its end, or to no numbers."""
+    chromium, script = call.programs
     told: dict[str, Any] = {}
     page = PAGE.replace("MEASUREMENTS", json.dumps(measurements())).replace("UNSENT", UNSENT)
-    if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": server},
+    if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": call.url},
                 lambda body: told.update(json.loads(body)), patience_s=END_S):
-        print(f"Cloudflare's page in {chromium} did not end within {END_S:g} s", file=sys.stderr)
-        return 1
-    return exit_status("cloudflare_browser", lambda: print(report_of(told).text()))
+        raise BadResult(f"Cloudflare's page in {chromium} did not end within {END_S:g} s")
+    fill(report, told)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("cloudflare_browser", measure))

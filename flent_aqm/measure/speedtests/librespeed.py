@@ -9,12 +9,15 @@ becomes shorter on quick lines, all bytes times 1.06. Its ping is that of the id
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Awaitable, Callable
 
 from flent_aqm.measure.speedtests.connection import Connection, Server
 from flent_aqm.measure.speedtests.http1 import Http1Connection
-from flent_aqm.measure.speedtests.report import Metered, Report, Way
+from flent_aqm.measure.speedtests.own_client import Metered, run
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
 
 PINGS = 10
 STREAMS = {"download": 5, "upload": 3}
@@ -32,7 +35,7 @@ _BONUS_S_PER_BYTES_PER_S, _MOST_BONUS_S = 5e-3 / 100_000, 0.4
 _LARGER, _SMALLER = 0.7, 0.2
 
 
-async def measure(server: Server, report: Report) -> None:
+async def measure(server: Server, report: Report, call: Call) -> None:
     """The whole test. Raises BadResult."""
     await _ping(server, report)
     for direction in ("download", "upload"):
@@ -112,3 +115,7 @@ async def _download(connection: Connection, way: Way) -> None:
 
 async def _upload(connection: Connection, way: Way) -> None:
     await connection.post("/empty", UPLOAD_BYTES, way.count, patience_s=None)
+
+
+if __name__ == "__main__":
+    sys.exit(run("librespeed", measure))

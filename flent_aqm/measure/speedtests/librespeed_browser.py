@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """LibreSpeed itself: its own speedtest_worker.js in headless Chromium, against our server.
 
-    python -m flent_aqm.measure.speedtests.librespeed_browser WORKER_JS CHROMIUM URL
-
-WORKER_JS is the user's, of a copy of librespeed/speedtest; none of it is in this package. The page
-around it does what its speedtest.js does: it starts the worker, with no setting but the server's
-paths, and asks for its state every 200 ms. Prints a report as librespeed.py's client does.
+speedtest_worker.js is the user's, of a copy of librespeed/speedtest; none of it is in this package.
+The page around it does what its speedtest.js does: it starts the worker, with no setting but the
+server's paths, and asks for its state every 200 ms.
 
 It starts a second after it has loaded, as a person has to click. In the lab, where computing takes
 no time, a worker that was made while Chromium was still starting was never loaded: not even its
@@ -21,7 +19,8 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.chromium import show
-from flent_aqm.measure.speedtests.report import Report, exit_status
+from flent_aqm.tools.client import Call, main
+from flent_aqm.tools.report import Report
 
 END_S = 120.0
 # The page would come from the server that it tests; here it comes from loopback.
@@ -63,10 +62,10 @@ addEventListener('load', () => setTimeout(start, 1000));
 
 
 class PageReport:
-    """What the page told, as a report. Times are the page's, which are this machine's."""
+    """Fills a report with what the page told. Times are the page's, which are this machine's."""
 
-    def __init__(self) -> None:
-        self.report = Report("librespeed_browser")
+    def __init__(self, report: Report) -> None:
+        self.report = report
         self.last: dict[str, object] = {}
         self._epoch_s = time.time() - time.monotonic()
 
@@ -84,8 +83,8 @@ class PageReport:
             way.show(at_s, float(state[name]))
         way.end_s = at_s
 
-    def conclude(self) -> Report:
-        """Return the report. Raises BadResult for a test that didn't come to a number."""
+    def conclude(self) -> None:
+        """Fill in the numbers. Raises BadResult for a test that didn't come to one."""
         for number, name in _NUMBERS.items():
             try:
                 self.report.numbers[number] = float(str(self.last.get(name, "")))
@@ -94,19 +93,17 @@ class PageReport:
                                 "expected a number") from None
         for direction, name in _WAYS.values():
             self.report.way(direction).mbps = float(str(self.last[name]))
-        return self.report
 
 
-def main() -> int:
-    """Run the page; exit status 1 when it never came to its end, or to no numbers."""
-    worker, chromium, server = sys.argv[1:]
-    heard = PageReport()
-    if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": server},
+def measure(call: Call, report: Report) -> None:
+    """Run the page. Raises BadResult when it never came to its end, or to no numbers."""
+    chromium, worker = call.programs
+    heard = PageReport(report)
+    if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": call.url},
                 heard.take, patience_s=END_S, words=WORDS):
-        print(f"LibreSpeed's page in {chromium} did not end within {END_S:g} s", file=sys.stderr)
-        return 1
-    return exit_status("librespeed_browser", lambda: print(heard.conclude().text()))
+        raise BadResult(f"LibreSpeed's page in {chromium} did not end within {END_S:g} s")
+    heard.conclude()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("librespeed_browser", measure))

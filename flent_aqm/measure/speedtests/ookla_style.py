@@ -12,12 +12,15 @@ latency under load every 0.2 s by a request on a connection of its own.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 
 from flent_aqm.measure.speedtests.connection import Server
 from flent_aqm.measure.speedtests.http1 import Http1Connection
-from flent_aqm.measure.speedtests.report import Metered, Report, Way
+from flent_aqm.measure.speedtests.own_client import Metered, run
 from flent_aqm.measure.speedtests.statistics import mean, mean_difference, without
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
 
 PINGS = 10
 LENGTH_S = 15.0
@@ -32,7 +35,7 @@ SLICES, FASTEST_SHARE, SLOWEST_SHARE = 20, 0.1, 0.3
 QUARTER = 0.25
 
 
-async def measure(server: Server, report: Report) -> None:
+async def measure(server: Server, report: Report, call: Call) -> None:
     """The whole test. Raises BadResult."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
@@ -115,3 +118,7 @@ async def _ping(server: Server, way: Way) -> None:
             reply = await connection.get("/latency", patience_s=None)
             way.probe("ping_ms", reply.sent_s, reply.wait_ms)
             await asyncio.sleep(LOADED_PING_S)
+
+
+if __name__ == "__main__":
+    sys.exit(run("ookla_style", measure))

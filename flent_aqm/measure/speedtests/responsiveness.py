@@ -16,15 +16,18 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.connection import Connection, Server
-from flent_aqm.measure.speedtests.report import Metered, Report, Way
+from flent_aqm.measure.speedtests.own_client import Metered, run
 from flent_aqm.measure.speedtests.statistics import deviation, mean, without
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
 
 # An upload that never ends.
 UPLOAD_BYTES = 8 * 10**9
@@ -108,8 +111,17 @@ def kind_of(http_version: int) -> type[Connection]:
     return Http2Connection
 
 
-async def measure(server: Server, report: Report, asked: Parameters) -> None:
+def parameters_of(options: Mapping[str, str]) -> Parameters:
+    """Return the test's parameters by the client's options."""
+    readers: dict[str, Callable[[str], Any]] = {
+        "interval_s": float, "most_connections": int, "probes_per_s": float, "unsent": str,
+        "http_version": int}
+    return Parameters(**{name: readers[name](value) for name, value in options.items()})
+
+
+async def measure(server: Server, report: Report, call: Call) -> None:
     """The whole test. Raises BadResult."""
+    asked = parameters_of(call.options)
     kind = kind_of(asked.http_version)
     async with kind(server) as connection:
         await connection.get("/.well-known/nq")
@@ -279,3 +291,7 @@ async def _self(test: _Test, connection: Connection) -> None:
     reply = await connection.get("/small", patience_s=None)
     test.own.append(Probe(reply.end_s, reply.whole_ms))
     test.way.probe("self_http_ms", reply.sent_s, reply.whole_ms)
+
+
+if __name__ == "__main__":
+    sys.exit(run("responsiveness", measure))

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from itertools import pairwise
 from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests.connection import Server
-from flent_aqm.measure.speedtests.report import Report, Way
+from flent_aqm.measure.speedtests.own_client import run
 from flent_aqm.measure.speedtests.statistics import percentile
 from flent_aqm.measure.speedtests.webrtc import (
     CLOCK_HZ,
@@ -24,16 +25,20 @@ from flent_aqm.measure.speedtests.webrtc import (
     Told,
     from_json,
 )
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
 
 # A frame that is later than this behind the fastest can't be shown in time: with 50 ms for camera,
 # coder and screen that makes the 150 ms of ITU-T G.114.
 LATE_MS = 100.0
 FRAME_PERCENTILE = 0.95
 _LONGEST_LINE = 1 << 22
+LENGTH_S = 30.0
 
 
-async def measure(server: Server, report: Report, *, length_s: float) -> None:
-    """Call for so long. Raises BadResult."""
+async def measure(server: Server, report: Report, call: Call) -> None:
+    """Make the whole call. Raises BadResult."""
+    length_s = float(call.options.get("call_length_s", LENGTH_S))
     try:
         async with asyncio.timeout(PATIENCE_S):
             reader, writer = await asyncio.open_connection(
@@ -122,3 +127,7 @@ def _late_ms(way: Way, receiver: Told, began_s: float) -> list[float]:
     for (at_s, _pts), one in zip(receiver.frames, late_ms, strict=True):
         way.probe("frame_ms", began_s + at_s, one)
     return late_ms
+
+
+if __name__ == "__main__":
+    sys.exit(run("webrtc_call", measure))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flent_aqm.asked.servers import ports_of
 from flent_aqm.base.errors import AqmError, TestbedError
 from flent_aqm.parts.ssh import probe
 from flent_aqm.parts.ssh.connection import Connection
 from flent_aqm.parts.ssh.session import Session
+from flent_aqm.tools.table import SERVERS
 
 
 class Server:
@@ -55,7 +55,10 @@ class Server:
             # One for all tests of a sweep, in cleartext or not.
             kind = name.removesuffix("-cleartext")
             if kind not in self._started:
-                self._connection.run("start", token, kind, *map(str, ports_of(kind)))
+                server = SERVERS[kind]
+                self._connection.run("start", token, kind,
+                                     " ".join(map(str, server.every_port)),
+                                     *map(_of_package, server.start.splitlines()))
                 self._started.add(kind)
         if delay_ms != self._delay_ms:
             self._connection.run("delay", token, self._device, str(round(delay_ms * 1000 / 2)))
@@ -68,3 +71,7 @@ class Server:
                 self._session.end()
         finally:
             self._connection.close()
+
+
+def _of_package(command: str) -> str:
+    return f"flent-aqm {command}" if command.startswith("serve ") else command

@@ -11,7 +11,6 @@ from functools import partial
 import numpy
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
-from flent_aqm.measure.speedtests.table import CLIENTS
 from flent_aqm.results.metrics import (
     aim,
     cross,
@@ -35,6 +34,7 @@ from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.ndt7 import ndt7
 from flent_aqm.results.metrics.percentiles import of_sorted
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.tools.table import SPEED_TESTS
 
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
 # TCP_INFO has whole microseconds, and 1 for all that is shorter.
@@ -255,9 +255,9 @@ def _speed_tests() -> Iterator[Metric]:
 
 def _live() -> Iterator[Metric]:
     """Yield what clients that ran said themselves."""
-    for client, about in CLIENTS.items():
+    for client, about in SPEED_TESTS.items():
         for number in about.numbers:
-            yield Metric(f"{about.prefix}_{number.name}",
+            yield Metric(about.metric(number.name),
                          partial(speedtests.told, client=client, name=number.name),
                          number.unit, number.better, f"{client}: {number.description}",
                          about.source, _WORDS.get((client, number.unit)))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from flent_aqm.asked.test_files import our_tests
 from flent_aqm.base.errors import BadResult
 
 # In metadata: {name, stored_as, and where they apply series: {stored: own}, parameters: [name]}.
@@ -75,25 +76,19 @@ def _pings(names: Sequence[str]) -> StockTest:
                   {"ping_hosts": ",".join(hosts[1:])} if hosts[1:] else {})
 
 
-STORED_AS: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
-    **dict.fromkeys(("ndt7", "ndt7_download", "ndt7_upload", "iperf3_bidirectional",
-                     "iperf3_download", "iperf3_upload", "speedtest_concurrent",
-                     "speedtest_sequential", "speedtest_idle", "ndt7_browser", "responsiveness",
-                     "librespeed", "librespeed_browser", "cloudflare", "cloudflare_browser",
-                     "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
-                     "librespeed_cli", "msak", "ethr",
-                     "crusader", "webrtc_call"), _as_is),
-    "quic_download": _quic,
-    "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows, "ping_exp": _pings}
+# The others have Flent's names.
+OWN_SERIES: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
+    "quic_download": _quic, "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows,
+    "ping_exp": _pings}
 
 
 def store(whole: Object) -> None:
     """Give a file of one of our tests the form of Flent's test, in place."""
     metadata = whole["metadata"]
     name = metadata.get("NAME")
-    if name not in STORED_AS:
+    if name not in our_tests():
         return
-    stored = STORED_AS[name](list(metadata.get("SERIES_META") or whole["raw_values"]))
+    stored = OWN_SERIES.get(name, _as_is)(list(metadata.get("SERIES_META") or whole["raw_values"]))
     parameters = metadata.get("TEST_PARAMETERS")
     parameters = parameters if isinstance(parameters, dict) else {}
     added = {key: value for key, value in stored.parameters.items() if key not in parameters}

@@ -8,8 +8,8 @@ in colour whether that tells of the latency there was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from flent_aqm.show.figures.numbers import Cell, Table
 from flent_aqm.show.grouping import Value
 from flent_aqm.show.looks import DASH, MISSING, QUIET, looks_for, order
 from flent_aqm.show.plots.axes import name_latency_axis
+from flent_aqm.tools.table import TOOLS
+from flent_aqm.tools.tool import Shown, Tool
 
 TITLE = "What each speed test says of the same line"
 # What makes a page; all runs of one have these in common.
@@ -46,23 +48,6 @@ SIZE_INCH = (15.0, 8.6)
 _AROUND_INCH, _ROW_INCH = 1.9, 0.6
 # A share of so much fits in.
 _MOST_SHARE_PCT = 125.0
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A speed test as its users see it.
-
-    label, test; rates: metrics of download and upload, none of a test that takes no more of the
-    line than it needs; latency: metrics of what it shows of
-    latency while it loads the line, of which the largest counts, in ms or, for RPM, of which the
-    smallest; verdict: how its result is told.
-    """
-
-    label: str
-    test: str
-    rates: tuple[str, str] | tuple[()]
-    latency: tuple[str, ...]
-    verdict: Callable[[Run], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,75 +88,26 @@ def _text(run: Run, name: str, form: str) -> str:
     return form.format(word(value) if word and "{:" not in form else value)
 
 
-def _texts(*parts: tuple[str, str]) -> Callable[[Run], str]:
-    """Return a text of several metrics: each with a form for its number, or its word."""
-    return lambda run: "\n".join(_text(run, name, form) for name, form in parts)
+def _verdict(run: Run, shown: Shown) -> str:
+    parts = [_text(run, name, form) for name, form in shown.verdict]
+    return shown.between.join(parts) or "a rate, no more"
 
 
-def _rpm(run: Run) -> str:
-    return (_text(run, "responsiveness_rpm", "{}") + ", "
-            + _text(run, "responsiveness_rpm", "{:.0f} RPM"))
+def _with_whole_names(tool: Tool, shown: Shown) -> Shown:
+    """Return it with the names of METRICS. What every test has is there without a prefix."""
+    def whole(name: str) -> str:
+        return own if (own := tool.metric(name)) in METRICS else name
+
+    return replace(
+        shown, latency=tuple(map(whole, shown.latency)),
+        verdict=tuple((whole(name), form) for name, form in shown.verdict),
+        rates=(whole(shown.rates[0]), whole(shown.rates[1])) if shown.rates else ())
 
 
-def _nothing(run: Run) -> str:
-    return "a rate, no more"
+# By test, in the order of rows.
+SHOWN: Mapping[str, Shown] = {tool.shown.test or name: _with_whole_names(tool, tool.shown)
+                              for name, tool in TOOLS.items() if tool.shown}
 
-
-TESTS = (
-    Shown("iperf3", "iperf3_bidirectional",
-          ("throughput_download_mbps", "throughput_upload_mbps"), (), _nothing),
-    Shown("nuttcp", "nuttcp", ("nuttcp_download_mbps", "nuttcp_upload_mbps"), ("nuttcp_rtt_ms",),
-          _texts(("nuttcp_rtt_ms", "RTT {:.0f} ms"))),
-    Shown("NDT7", "ndt7", ("ndt7_throughput_download_mbps", "ndt7_throughput_upload_mbps"),
-          ("ndt7_latency_download_ms", "ndt7_latency_upload_ms"),
-          _texts(("ndt7_latency_download_ms", "latency {:.0f} ms"))),
-    Shown("LibreSpeed\n(its method)", "librespeed",
-          ("librespeed_download_mbps", "librespeed_upload_mbps"), ("librespeed_ping_ms",),
-          _texts(("librespeed_ping_ms", "ping {:.0f} ms"),
-                 ("librespeed_jitter_ms", "jitter {:.1f} ms"))),
-    Shown("Ookla-style", "ookla_style",
-          ("ookla_style_client_download_mbps", "ookla_style_client_upload_mbps"),
-          ("ookla_style_client_latency_iqm_download_ms",
-           "ookla_style_client_latency_iqm_upload_ms"),
-          _texts(("ookla_style_client_ping_ms", "ping {:.0f} ms"),
-                 ("ookla_style_client_latency_iqm_download_ms", "down {:.0f} ms"),
-                 ("ookla_style_client_latency_iqm_upload_ms", "up {:.0f} ms"))),
-    Shown("iperf 2\nbounceback", "iperf2_bounceback",
-          ("iperf2_download_mbps", "iperf2_upload_mbps"),
-          ("iperf2_bounceback_download_ms", "iperf2_bounceback_upload_ms"),
-          _texts(("iperf2_rps_download", "{:.1f} rps down"),
-                 ("iperf2_rps_upload", "{:.1f} rps up"))),
-    Shown("Cloudflare\n(its method)", "cloudflare",
-          ("cloudflare_download_mbps", "cloudflare_upload_mbps"),
-          ("cloudflare_loaded_latency_download_ms", "cloudflare_loaded_latency_upload_ms"),
-          _texts(("cloudflare_aim_streaming", "video {}"), ("cloudflare_aim_gaming", "games {}"),
-                 ("cloudflare_aim_rtc", "calls {}"))),
-    Shown("librespeed-cli", "librespeed_cli",
-          ("librespeed_cli_download_mbps", "librespeed_cli_upload_mbps"),
-          ("librespeed_cli_ping_ms",), _texts(("librespeed_cli_ping_ms", "ping {:.0f} ms"),
-                                              ("librespeed_cli_jitter_ms", "jitter {:.1f} ms"))),
-    Shown("ethr", "ethr", ("ethr_download_mbps", "ethr_upload_mbps"), ("ethr_latency_ms",),
-          _texts(("ethr_latency_ms", "latency {:.0f} ms"))),
-    Shown("msak", "msak", ("msak_download_mbps", "msak_upload_mbps"),
-          ("msak_rtt_download_ms", "msak_rtt_upload_ms"),
-          _texts(("msak_rtt_download_ms", "RTT down {:.0f} ms"),
-                 ("msak_rtt_upload_ms", "up {:.0f} ms"))),
-    Shown("Crusader", "crusader", ("crusader_download_mbps", "crusader_upload_mbps"),
-          ("crusader_latency_download_ms", "crusader_latency_upload_ms"),
-          _texts(("crusader_latency_download_ms", "down {:.0f} ms"),
-                 ("crusader_latency_upload_ms", "up {:.0f} ms"))),
-    Shown("go-\nresponsiveness", "goresponsiveness",
-          ("goresponsiveness_download_mbps", "goresponsiveness_upload_mbps"),
-          ("goresponsiveness_trimmed_rpm",),
-          _texts(("goresponsiveness_rpm", "{:.0f} RPM (P90)"),
-                 ("goresponsiveness_trimmed_rpm", "{:.0f} RPM (mean)"))),
-    Shown("Responsiveness\n(IETF's draft)", "responsiveness",
-          ("responsiveness_goodput_download_mbps", "responsiveness_goodput_upload_mbps"),
-          ("responsiveness_rpm",), _rpm),
-    Shown("WebRTC call", "webrtc_call", (), ("webrtc_rtt_download_ms", "webrtc_rtt_upload_ms"),
-          _texts(("webrtc_late_frames_download_percent", "late {:.0f} % down"),
-                 ("webrtc_late_frames_upload_percent", "late {:.0f} % up"))),
-)
 
 # Runs by test and AQM.
 Cells = Mapping[tuple[str, str], "Row"]
@@ -180,7 +116,7 @@ Cells = Mapping[tuple[str, str], "Row"]
 def row_of(data: DataFile) -> Row | None:
     """Return a file's row; None where its test is none of these. Raises BadResult."""
     run = as_run(data)
-    about = next((one for one in TESTS if one.test == run.test), None)
+    about = SHOWN.get(run.test)
     if about is None:
         return None
     _refuse_untold(run)
@@ -197,7 +133,7 @@ def row_of(data: DataFile) -> Row | None:
     except NotAvailable:
         truth = None
     return Row(data.path, run.settings, run.test, share, _shown_ms(run, about), truth,
-               _queue_ms(run, data), about.verdict(run))
+               _queue_ms(run, data), _verdict(run, about))
 
 
 def _refuse_untold(run: Run) -> None:
@@ -251,7 +187,7 @@ def in_order(page: tuple[Value, ...]) -> tuple[list[float], str]:
 def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:
     """Draw one page onto a matplotlib figure, title empty for none; gives its numbers and its
     caption. Of runs that repeat each other, the first is shown; of tests those with a run."""
-    tests = [one for one in TESTS if any(row.test == one.test for row in rows)]
+    tests = [one for one in SHOWN if any(row.test == one for row in rows)]
     canvas.set_figheight(min(SIZE_INCH[1], _AROUND_INCH + _ROW_INCH * len(tests)))
     aqms = order([str(row.settings[AQM]) for row in rows])
     cells: dict[tuple[str, str], Row] = {}
@@ -262,7 +198,7 @@ def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]
     _shares(shares, cells, tests, aqms)
     _latencies(latency, cells, tests, aqms)
     _verdicts(verdicts, cells, tests, aqms)
-    shares.set_yticks(range(len(tests)), [one.label for one in tests])
+    shares.set_yticks(range(len(tests)), [SHOWN[one].label for one in tests])
     shares.set_ylim(len(tests) - 0.5, -0.5)
     for axis in (shares, latency):
         for line in range(1, len(tests)):
@@ -282,11 +218,11 @@ def _places(aqms: Sequence[str]) -> dict[str, float]:
             for number, aqm in enumerate(aqms)}
 
 
-def _shares(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> None:
+def _shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     looks, places = looks_for(aqms), _places(aqms)
-    for line, about in enumerate(tests):
+    for line, test in enumerate(tests):
         for aqm in aqms:
-            row = cells.get((about.test, aqm))
+            row = cells.get((test, aqm))
             for way, marker in (("download", "v"), ("upload", "^")):
                 if row is not None and way in row.share_pct:
                     share = min(row.share_pct[way], _MOST_SHARE_PCT)
@@ -299,12 +235,12 @@ def _shares(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]
     axis.grid(visible=True, axis="x", alpha=0.3)
 
 
-def _latencies(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> None:
+def _latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     looks, places = looks_for(aqms), _places(aqms)
     axis.set_xscale("log")
-    for line, about in enumerate(tests):
+    for line, test in enumerate(tests):
         for aqm in aqms:
-            row = cells.get((about.test, aqm))
+            row = cells.get((test, aqm))
             if row is None:
                 continue
             at, colour = line + places[aqm], looks[aqm].colour
@@ -326,12 +262,12 @@ def _latencies(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[s
     axis.grid(visible=True, axis="x", alpha=0.3)
 
 
-def _verdicts(axis: Any, cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> None:
+def _verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     from matplotlib.patches import Rectangle
 
-    for line, about in enumerate(tests):
+    for line, test in enumerate(tests):
         for place, aqm in enumerate(aqms):
-            row = cells.get((about.test, aqm))
+            row = cells.get((test, aqm))
             colour = MISSING if row is None else COLOURS[row.judged]
             axis.add_patch(Rectangle((place - 0.5, line - 0.5), 1, 1, facecolor=colour,
                                      edgecolor="white", linewidth=2))
@@ -366,20 +302,20 @@ def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
                   columnspacing=1.1, handletextpad=0.5)
 
 
-def _table(cells: Cells, tests: Sequence[Shown], aqms: Sequence[str]) -> Table:
+def _table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
     table = Table(["test", AQM, *(f"share_{way}_pct" for way in DIRECTIONS), "shown_ms",
                    *(f"truth_{name}_ms" for name in ("mean", *TRUTH)), "queue_p95_ms", "judged",
                    "verdict"], runs=len(cells))
-    for about in tests:
+    for test in tests:
         for aqm in aqms:
-            row = cells.get((about.test, aqm))
+            row = cells.get((test, aqm))
             if row is None:
-                table.missing.append(f"{about.test}, {aqm}")
+                table.missing.append(f"{test}, {aqm}")
                 continue
             numbers: list[Cell] = [_known(value) for value in (
                 *(row.share_pct.get(way) for way in DIRECTIONS), row.shown_ms,
                 *((row.truth_ms or {}).get(name) for name in ("mean", *TRUTH)), row.queue_ms)]
-            table.rows.append([about.test, aqm, *numbers, row.judged,
+            table.rows.append([test, aqm, *numbers, row.judged,
                                row.verdict.replace("\n", "; ")])
     return table
 

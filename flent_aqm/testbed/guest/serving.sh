@@ -33,75 +33,17 @@ qdisc add dev ifb0 root netem delay ${2}us limit 1000000
 END
 }
 
-# In JSON mode the client also gets the server's side of each interval.
-serve_iperf3() {
-    for port in "$@"; do
-        iperf3 --server --json --interval 0.2 --port "$port" >/dev/null 2>&1 &
-    done
+# A program of the user's may not run here.
+listens_or_exit() { # port, program, its log
+    sleep 1
+    ss -Hltn "sport = :$1" | grep -q . || {
+        echo "flent-aqm-guest: $2 doesn't serve: $(tail -n 1 "$3")"
+        exit 1
+    }
 }
 
-# This package's: what, and its options.
-serve() {
-    "$PYTHON" -P -m flent_aqm.measure.serve "$@" >"/run/serve-$server.log" 2>&1 &
-}
-
+# Those of the run: flent_aqm/tools/table.py writes how.
 start_servers() {
-    for server in $SERVERS; do
-        case $server in
-        iperf3) serve_iperf3 "$IPERF3_PORT" "$IPERF3_CROSS_PORT" ;;
-        iperf3-flows)
-            # shellcheck disable=SC2086  # several words
-            serve_iperf3 $IPERF3_FLOW_PORTS
-            ;;
-        irtt) irtt server -d 0 -i 0 >/run/irtt.log 2>&1 & ;;
-        irtt-call) irtt server -b ":$CALL_PORT" -d 0 -i 0 >/run/irtt-call.log 2>&1 & ;;
-        fetch) serve http --no-tls --http-port "$FETCH_PORT" ;;
-        quic) "$PYTHON" -P -m flent_aqm.measure.cross.quic "$QUIC_PORT" >/run/quic.log 2>&1 & ;;
-        netserver) netserver -D >/dev/null 2>&1 & ;;
-        ndt7)
-            serve ndt7 --ndt7-port "$NDT7_PORT" --ndt7-tls-port "$NDT7_TLS_PORT" \
-                --own-key "${TLS_KEY:-p256}"
-            ;;
-        # starts faster, as it makes no certificate
-        ndt7-cleartext) serve ndt7 --no-tls --ndt7-port "$NDT7_PORT" ;;
-        speedtest)
-            serve http --http-port "$SPEEDTEST_PORT" --http-tls-port "$SPEEDTEST_TLS_PORT" \
-                --own-key "${TLS_KEY:-p256}"
-            ;;
-        speedtest-cleartext) serve http --no-tls --http-port "$SPEEDTEST_PORT" ;;
-        speedtest-http3) serve http3 --http3-port "$SPEEDTEST_HTTP3_PORT" ;;
-        webrtc) serve webrtc --webrtc-port "$WEBRTC_PORT" ;;
-        nuttcp) nuttcp -S --nofork -P "$NUTTCP_PORT" >/run/nuttcp.log 2>&1 & ;;
-        iperf2) iperf -s -e -p "$IPERF2_PORT" >/run/iperf2.log 2>&1 & ;;
-        msak) # It writes its records to -datadir, and serves its metrics on loopback.
-            mkdir -p /run/msak
-            msak-server -ws_addr ":$MSAK_PORT" -datadir /run/msak -latency_addr 127.0.0.1:0 \
-                -prometheusx.listen-address 127.0.0.1:0 >/run/msak.log 2>&1 &
-            ;;
-        ethr) ethr -s -no -port "$ETHR_PORT" >/run/ethr.log 2>&1 & ;;
-        crusader) crusader serve --port "$CRUSADER_PORT" >/run/crusader.log 2>&1 & ;;
-        ndt-server | ndt-server-cleartext)
-            # M-Lab's server, which writes its records to -datadir.
-            mkdir -p /run/ndt-server && cd /run/ndt-server || exit
-            set --
-            if [ "$server" = ndt-server ]; then
-                # It doesn't make a certificate.
-                "$PYTHON" -P -m flent_aqm.measure.serve.certificate pem "${TLS_KEY:-p256}" || exit
-                set -- -ndt7_addr ":$NDT7_TLS_PORT" -cert pem -key pem
-            fi
-            "$NDT_SERVER" -ndt7_addr_cleartext ":$NDT7_PORT" -datadir /run/ndt-server "$@" \
-                >/run/ndt7.log 2>&1 &
-            # The user's program may not run here, so check that it listens.
-            sleep 1
-            ss -Hltn "sport = :$NDT7_PORT" | grep -q . || {
-                echo "flent-aqm-guest: $NDT_SERVER doesn't serve: $(tail -n 1 /run/ndt7.log)"
-                exit 1
-            }
-            ;;
-        *)
-            echo "unknown server: $server" >&2
-            exit 1
-            ;;
-        esac
-    done
+    # shellcheck source=/dev/null
+    . "$GUEST_DIR/servers.sh"
 }

@@ -14,7 +14,7 @@ from flent_aqm.asked.needs import needs_of_run
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.measure.parsers.cross import parse_lines
-from flent_aqm.setup import chosen_tools
+from flent_aqm.setup import optional
 
 MODULE = [sys.executable, "-m", "flent_aqm.measure.cross.quic"]
 
@@ -47,7 +47,7 @@ def test_run_without_the_package_is_refused_before_it_starts(
     needs = needs_of_run("ndt7", Scenario.from_settings({"cross_traffic": "quic"}), {})
     assert needs.encrypted
     assert "quic" in needs.servers
-    monkeypatch.setattr(chosen_tools, "find_spec", lambda name: None)
+    monkeypatch.setattr(optional, "find_spec", lambda name: None)
     with pytest.raises(ToolMissing, match=r"cross_traffic=quic, http_version=3\) needs the Python "
                        "package aioquic; run: flent-aqm setup --speedtests aioquic"):
-        chosen_tools.check_tools(["aioquic"])
+        optional.check_tools(["aioquic"])

@@ -13,7 +13,8 @@ from flent_aqm.asked.needs import needs_of_run
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.parsers.ndt7 import parse_ndt7
-from flent_aqm.setup.ndt7_makers import find_ndt7_js
+from flent_aqm.setup.optional import find
+from flent_aqm.tools.ndt7 import SCRIPT
 
 from .conftest import StartServer
 
@@ -23,12 +24,12 @@ FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 @pytest.fixture(scope="module")
 def library() -> Path:
     """The file of M-Lab's."""
-    if find_ndt7_js() is None:
+    if find(SCRIPT) is None:
         done = subprocess.run([FLENT_AQM, "setup", "--speedtests", "ndt7-js"], check=False,
                               capture_output=True, text=True, timeout=600)
         if done.returncode:  # no npm, which no package list brings, or no registry
             pytest.skip(done.stderr.strip().splitlines()[-1])
-    found = find_ndt7_js()
+    found = find(SCRIPT)
     assert found is not None
     return found
 

@@ -18,7 +18,7 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
-from flent_aqm.setup.chosen_tools import check_tools, chosen_of
+from flent_aqm.setup.optional import check_tools, optional_of
 
 # Of M-Lab's client 0.10.1; its help is on standard error.
 HELP = "  -service-url value\n    \tService URL specifies target hostname"
@@ -111,7 +111,7 @@ def test_chosen_tool_is_found_or_named_before_the_first_run(
     mlab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line that says who asked for it."""
-    assert chosen_of(["iperf3", "ndt7-client-mlab"]) == {"ndt7-client-mlab": mlab}
+    assert optional_of(["iperf3", "ndt7-client-mlab"]) == {"ndt7-client-mlab": mlab}
     monkeypatch.setenv("PATH", f"{mlab.parents[1] / 'crate'}:{os.defpath}")
     with pytest.raises(ToolMissing, match="ndt7_client=mlab needs M-Lab's ndt7-client"):
         check_tools(["ndt7-client-mlab"])

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.measure.serving import RunningServer
-
-MODULE = [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests"]
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,11 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.shell import find_program
-from flent_aqm.measure.runners.speedtest import read_report
-from flent_aqm.measure.speedtests.cloudflare_browser import measurements, report_of
-from flent_aqm.setup.cloudflare_page import find_cloudflare
+from flent_aqm.measure.speedtests.cloudflare_browser import fill, measurements
+from flent_aqm.setup.optional import find
+from flent_aqm.tools.cloudflare_browser import TOOL
+from flent_aqm.tools.report import Report, read_report
+from flent_aqm.tools.table import PROGRAMS
 
 STAND_IN = """
 export default class {
@@ -56,12 +58,12 @@ def test_page_of_another_origin_measures_our_server(
     script = tmp_path / "speedtest.js"
     script.write_text(STAND_IN)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests.cloudflare_browser",
-         str(script), str(find_program("chromium")),
-         f"https://127.0.0.1:{ports[1]}" if tls else f"http://127.0.0.1:{ports[0]}"],
+        [sys.executable, "-P", "-m", TOOL.module, "host=127.0.0.1", f"port={ports[tls]}",
+         *(["tls=yes"] if tls else []), f"program={find_program('chromium')}",
+         f"program={script}"],
         capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 0, done.stderr
-    found = read_report(done.stdout, "cloudflare_browser")
+    found = read_report(done.stdout, TOOL)
     assert found["download"][2]["MEAN_VALUE"] == 8
     assert found["upload"][2]["MEAN_VALUE"] == 2
     for way in ("download", "upload"):
@@ -73,7 +75,7 @@ def test_page_of_another_origin_measures_our_server(
 
 def test_measurements_are_the_defaults_of_the_real_engine() -> None:
     """Without packet loss; where set-up has fetched it."""
-    script = find_cloudflare()
+    script = find(PROGRAMS["cloudflare-speedtest.js"])
     node = find_program("node")
     if script is None or node is None:
         pytest.skip("needs npm's @cloudflare/speedtest, and node")
@@ -88,4 +90,4 @@ def test_measurements_are_the_defaults_of_the_real_engine() -> None:
 def test_page_that_failed_is_no_result() -> None:
     """Its own words say why."""
     with pytest.raises(BadResult, match="came to no result: Connection failed"):
-        report_of({"fault": "Connection failed to https://x."})
+        fill(Report("x"), {"fault": "Connection failed to https://x."})

@@ -16,8 +16,8 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests import http3
 from flent_aqm.measure.speedtests.connection import Server, find_server
 from flent_aqm.measure.speedtests.http3 import Http3Connection
-from flent_aqm.measure.speedtests.options import words_of
 from flent_aqm.measure.speedtests.quic import PIECE_BYTES
+from flent_aqm.tools.responsiveness import TOOL
 from tests.measure.serving import RunningServer
 
 
@@ -182,6 +182,5 @@ def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:
     assert needs.encrypted
     assert needs_of_run("responsiveness", Scenario(), {"http_version": "2"}).tools == ()
     refused: list[str] = []
-    given = {"http_version": "3", "unsent": "draft"}
-    words_of("responsiveness", lambda name, default: given.get(name, default), refused.append)
+    TOOL.options({"http_version": "3", "unsent": "draft"}, refused.append)
     assert refused == ["unsent: only for HTTP/2; leave it out with http_version=3"]

@@ -16,13 +16,15 @@ import pytest
 
 from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.base.shell import find_program
-from flent_aqm.measure.runners.speedtest import read_report
 from flent_aqm.measure.speedtests.librespeed_browser import PageReport
-from flent_aqm.setup.chosen_tools import chosen_path
-from flent_aqm.setup.librespeed_page import find_worker
+from flent_aqm.setup.optional import find, optional_path
+from flent_aqm.tools.librespeed_browser import TOOL
+from flent_aqm.tools.report import Report, read_report
+from flent_aqm.tools.table import PROGRAMS
 
 from ...warm_flent import run_flent_aqm
 
+WORKER = PROGRAMS["speedtest_worker.js"]
 STAND_IN = """
 let state = {testState: -1, dlStatus: '', ulStatus: '', pingStatus: '', jitterStatus: ''};
 async function run(settings) {
@@ -50,18 +52,18 @@ onmessage = (event) => {
 def test_page_tells_what_its_script_shows(port: int, tmp_path: Path) -> None:
     """As a report like that of our client by its method; requests reach the server as those of a
     page of its own would, without another one before them."""
-    worker = find_worker()
+    worker = find(WORKER)
     if worker is None:
         worker = tmp_path / "speedtest_worker.js"
         worker.write_text(STAND_IN)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests.librespeed_browser",
-         str(worker), str(find_program("chromium")), f"http://127.0.0.1:{port}"],
+        [sys.executable, "-P", "-m", TOOL.module, "host=127.0.0.1", f"port={port}",
+         f"program={find_program('chromium')}", f"program={worker}"],
         capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 0, done.stderr
-    found = read_report(done.stdout, "librespeed_browser")
+    found = read_report(done.stdout, TOOL)
     numbers = found["download"][2]["SPEEDTEST"]["numbers"]
-    if find_worker() is None:
+    if find(WORKER) is None:
         assert numbers == {"download_mbps": 2.1, "upload_mbps": 7, "ping_ms": 1.5,
                            "jitter_ms": 0.25}
     assert set(numbers) == {"download_mbps", "upload_mbps", "ping_ms", "jitter_ms"}
@@ -78,7 +80,7 @@ def test_page_ends_beside_irtt_in_the_lab(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     """It hung at 100 Mbit/s: Chromium never loaded a worker that was made too early."""
-    if find_worker() is None:
+    if find(WORKER) is None:
         (tmp_path / "speedtest_worker.js").write_text(STAND_IN)
         monkeypatch.setenv("FLENT_AQM_LIBRESPEED", str(tmp_path))
     done = run_flent_aqm("lab", "--rate", "100", *words, "--", "flent", "librespeed_browser",
@@ -92,7 +94,7 @@ def test_page_ends_beside_irtt_in_the_lab(
 
 def test_test_that_failed_is_no_result() -> None:
     """The page shows "Fail" in the place of a number, or nothing if it was aborted."""
-    heard = PageReport()
+    heard = PageReport(Report("librespeed_browser"))
     state = {"testState": 4, "dlStatus": "9.00", "ulStatus": "Fail", "pingStatus": "1.00",
              "jitterStatus": "0.00", "at_ms": 1000}
     heard.take(json.dumps(state).encode())
@@ -106,8 +108,8 @@ def test_copy_is_found_in_the_folder_that_is_named(
     """And asked for by the variable's name where there is none."""
     monkeypatch.delenv("FLENT_AQM_LIBRESPEED", raising=False)
     with pytest.raises(ToolMissing, match=r"librespeed/speedtest, whose folder FLENT_AQM_LIBRES"):
-        chosen_path("speedtest_worker.js")
+        optional_path("speedtest_worker.js")
     worker = tmp_path / "speedtest_worker.js"
     worker.write_text("")
     monkeypatch.setenv("FLENT_AQM_LIBRESPEED", str(tmp_path))
-    assert chosen_path("speedtest_worker.js") == worker
+    assert optional_path("speedtest_worker.js") == worker

@@ -6,13 +6,14 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ParseError
-from flent_aqm.measure.runners.speedtest import read_report
 from flent_aqm.measure.speedtests.cloudflare import timed
 from flent_aqm.measure.speedtests.connection import Reply
 from flent_aqm.measure.speedtests.librespeed import smoothed_jitter_ms
 from flent_aqm.measure.speedtests.ookla_style import sliced_mbps
 from flent_aqm.measure.speedtests.responsiveness import Parameters, Probe, go_rpm, rpm_of
 from flent_aqm.measure.speedtests.statistics import mean_difference, percentile, without
+from flent_aqm.tools.librespeed import TOOL
+from flent_aqm.tools.report import read_report
 
 
 def test_librespeed_jitter_weighs_larger_steps_more() -> None:
@@ -71,7 +72,7 @@ def test_statistics_of_few_values() -> None:
 def test_a_report_that_is_none_is_refused_in_one_line(text: str) -> None:
     """The line names the client and what its output starts with."""
     with pytest.raises(ParseError, match="librespeed: its report can't be read") as refused:
-        read_report(text, "librespeed")
+        read_report(text, TOOL)
     assert "\n" not in str(refused.value)
 
 
@@ -80,7 +81,7 @@ def test_a_report_keeps_numbers_that_are_known() -> None:
     found = read_report(
         '{"numbers": {"ping_ms": 20, "evil": 1}, "idle": [{"t": 1, "ping_ms": 20}], "ways": '
         '{"download": {"start_s": 2, "end_s": 3, "mbps": 9, "rates": [{"t": 3, "dur": 1, '
-        '"val": 9}], "probes": [{"t": 2.5, "ping_ms": 40}]}}}', "librespeed")
+        '"val": 9}], "probes": [{"t": 2.5, "ping_ms": 40}]}}}', TOOL)
     series, samples, meta = found["download"]
     assert series == [[3, 9]]
     assert samples == [{"t": 1, "idle_ping_ms": 20}, {"t": 2.5, "ping_ms": 40},

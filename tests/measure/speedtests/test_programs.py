@@ -21,11 +21,9 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.runners.speedtest import read_report
-from flent_aqm.measure.speedtests import crusader, ethr, goresponsiveness, librespeed_cli, msak
-from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
-from flent_aqm.measure.speedtests.report import Report
-from flent_aqm.measure.speedtests.table import CLIENTS
+from flent_aqm.tools import crusader, ethr, goresponsiveness, librespeed_cli, msak
+from flent_aqm.tools.client import Call, Line, call_of, lines_of
+from flent_aqm.tools.report import Report, read_report
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs"
 # What TCP carries of 20 Mbit/s.
@@ -98,7 +96,7 @@ def test_crusader_tells_latency_under_load_and_saves_all_of_it() -> None:
     begin_s = crusader.read_text(lines("crusader"), report)
     crusader.read_export(gzip.decompress((GOLDEN / "crusader.json.gz").read_bytes()).decode(),
                          begin_s, report)
-    assert set(report.numbers) == {one.name for one in CLIENTS["crusader"].numbers}
+    assert set(report.numbers) == {one.name for one in crusader.TOOL.numbers}
     assert report.numbers["idle_ms"] == pytest.approx(20, abs=0.1)
     for name in ("download", "upload"):
         way = report.ways[name]
@@ -133,7 +131,7 @@ def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
     assert kinds == {"foreign_ms", "self_http_ms"}
     assert [size for _at_s, _length_s, size in up.rates] == [0]
     assert any("upload: no connection" in note for note in report.notes)
-    assert read_report(report.text(), "goresponsiveness")["upload"][2]["MEAN_VALUE"] == 0
+    assert read_report(report.text(), goresponsiveness.TOOL)["upload"][2]["MEAN_VALUE"] == 0
 
 
 def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_path: Path) -> None:
@@ -192,8 +190,8 @@ def test_command_prints_a_report(tmp_path: Path) -> None:
     """Of msak, by a script that prints what msak-client printed, and gets its options."""
     program = stand_in(tmp_path, f"echo \"$@\" > {tmp_path}/words; cat {GOLDEN}/msak.txt")
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests.programs", "msak", program,
-         "2001:db8::1", "8180", "--streams", "4"], capture_output=True, text=True, check=False)
+        [sys.executable, "-P", "-m", msak.TOOL.module, f"program={program}", "host=2001:db8::1",
+         "port=8180", "streams=4"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["numbers"]["download_mbps"] == 17.49
     words = (tmp_path / "words").read_text()
@@ -205,8 +203,8 @@ def test_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Its time limit ends both."""
     program = stand_in(tmp_path, f"echo $$ > {tmp_path}/pid; echo Starting; exec sleep 60")
     with subprocess.Popen(
-            [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests.programs", "msak", program,
-             "::1", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            [sys.executable, "-P", "-m", msak.TOOL.module, f"program={program}", "host=::1",
+             "port=1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
             time.sleep(0.05)
         process.terminate()
@@ -237,5 +235,12 @@ def test_program_ends_also_when_it_has_only_just_started(
 
 def test_address_of_both_kinds() -> None:
     """In the form of URLs."""
-    assert ProgramCall("x", "192.0.2.1", 80, {}).host_and_port == "192.0.2.1:80"
-    assert ProgramCall("x", "2001:db8::1", 80, {}).host_and_port == "[2001:db8::1]:80"
+    assert Call("192.0.2.1", 80).host_and_port == "192.0.2.1:80"
+    assert Call("2001:db8::1", 80, tls=True).url == "https://[2001:db8::1]:80"
+
+
+def test_call_survives_the_way_to_its_process() -> None:
+    """Values may hold what separates names from them."""
+    call = Call("2001:db8::1", 80, True, 6, ("/a=b/x y", "/c"), {"interval_s": "0.5", "x": "a=b"})
+    assert call_of(call.words()) == call
+    assert call_of(Call("server", 1).words()) == Call("server", 1)

@@ -19,10 +19,10 @@ from flent_aqm.measure.speedtests.bulk import Inbound
 from flent_aqm.measure.speedtests.connection import Connection, Reply, Server, find_server
 from flent_aqm.measure.speedtests.http1 import Http1Connection
 from flent_aqm.measure.speedtests.http2 import Http2Connection
-from flent_aqm.measure.speedtests.report import Way
+from flent_aqm.tools.report import Way
+from flent_aqm.tools.table import TOOLS
 
 KINDS = (Http1Connection, Http2Connection)
-MODULE = [sys.executable, "-P", "-m", "flent_aqm.measure.speedtests"]
 
 
 def _server(port: int, secure: bool = False) -> Server:
@@ -161,7 +161,8 @@ def test_client_without_a_server_says_so_in_one_line(client: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         done = subprocess.run(
-            [*MODULE, client, "--host", "127.0.0.1", "--port", str(taken.getsockname()[1])],
+            [sys.executable, "-P", "-m", TOOLS[client].module, "host=127.0.0.1",
+             f"port={taken.getsockname()[1]}"],
             capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert re.fullmatch(r"error: no connection to 127\.0\.0\.1:\d+: Connection refused\n",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,10 +15,9 @@ from contextlib import suppress
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.webrtc_call import TOOL
 from tests.measure.serving import RunningServer
-
-from .conftest import MODULE
 
 pytest.importorskip("aiortc")
 
@@ -56,8 +56,8 @@ def _said(port: int, words: bytes) -> dict[str, object]:
 
 def _call(port: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*MODULE, "webrtc_call", "--host", "127.0.0.1", "--port", str(port),
-         "--call-length-s", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        [sys.executable, "-P", "-m", TOOL.module, "host=127.0.0.1", f"port={port}",
+         "call_length_s=3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_call_over_loopback_carries_both_pictures(port: int) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.asked.test_files import our_tests
 from flent_aqm.cli import main
-from flent_aqm.results.share.stock_test import STORED_AS
+from flent_aqm.tools.table import SPEED_TESTS
 
 from ...bridge.conftest import stock
 
-__all__ = ["GOLDEN", "golden", "shared", "stock"]
+__all__ = ["GOLDEN", "KEPT", "golden", "shared", "stock"]
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 SPEEDTESTS = GOLDEN.parent / "speedtests"
 
@@ -24,10 +25,15 @@ def golden(test: str) -> Path:
     return file if file.exists() else SPEEDTESTS / file.name
 
 
+# Speed tests are of one form, so that some of them tell of all.
+KEPT = [test for test in our_tests() if golden(test).exists()]
+assert set(our_tests()) - set(KEPT) <= set(SPEED_TESTS)
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the shared file of each test of ours that has one. Not to be changed."""
     folder = tmp_path_factory.mktemp("shared")
-    files = [str(golden(test)) for test in STORED_AS]
+    files = [str(golden(test)) for test in KEPT]
     assert main(["share", *files, "-o", str(folder)]) == 0
     return folder

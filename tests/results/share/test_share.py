@@ -13,24 +13,20 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.asked.test_files import our_tests
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.share import check
 from flent_aqm.results.share.left_over import left_over
 from flent_aqm.results.share.secrets import Secrets
-from flent_aqm.results.share.stock_test import STORED_AS
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.compare import differences
+from flent_aqm.tools.table import SPEED_TESTS
 
 from ...bridge.conftest import Env
-from .conftest import GOLDEN, golden
+from .conftest import GOLDEN, KEPT, golden
 
 # Drawing takes time, and these are of librespeed's form.
-LIKE_LIBRESPEED = {"ndt7_browser", "librespeed_browser", "responsiveness", "cloudflare",
-                   "cloudflare_browser",
-                   "ookla_style", "nuttcp", "iperf2_bounceback", "goresponsiveness",
-                   "librespeed_cli", "msak", "ethr", "crusader", "webrtc_call"}
+LIKE_LIBRESPEED = {*SPEED_TESTS, "ndt7_browser"} - {"librespeed"}
 SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home/anna",
            "52:54:00:ab:cd:ef")
 
@@ -41,12 +37,7 @@ def content(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_every_test_of_ours_opens_in_stock_flent() -> None:
-    """None has been forgotten."""
-    assert set(STORED_AS) == set(our_tests())
-
-
-@pytest.mark.parametrize("test", [test for test in STORED_AS if test not in LIKE_LIBRESPEED])
+@pytest.mark.parametrize("test", [test for test in KEPT if test not in LIKE_LIBRESPEED])
 def test_shared_file_opens_in_stock_flent_with_a_plot(
     test: str, stock: Env, shared: Path, tmp_path: Path
 ) -> None:
@@ -64,7 +55,7 @@ def test_shared_file_opens_in_stock_flent_with_a_plot(
     assert ended.err.count("\n") <= 1  # that Flent starts
 
 
-@pytest.mark.parametrize("test", STORED_AS)
+@pytest.mark.parametrize("test", KEPT)
 def test_shared_file_has_its_own_test_here_and_can_be_replayed(
     test: str, shared: Path, tmp_path: Path
 ) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.results.data_file import read_data_file
-from flent_aqm.results.share.stock_test import STORED_AS
 
 from ...bridge.conftest import Env
 from ...gui_window import WINDOW
+from .conftest import KEPT
 
 pytest.importorskip("qtpy", reason="the extra 'gui' is not installed")
 
@@ -36,7 +36,7 @@ os._exit(0)  # its pool of processes doesn't matter any more
 
 def test_shared_files_open_in_stock_flent_gui(stock: Env, shared: Path, tmp_path: Path) -> None:
     """Each in a tab with plots, under the name of a test that stock Flent has."""
-    names = list(STORED_AS)
+    names = KEPT
     files = [shared / f"{name}.flent.gz" for name in names]
     ended = stock.run("python", "-c", DRIVE, tmp_path, *files,
                       environ={"QT_QPA_PLATFORM": "offscreen"})

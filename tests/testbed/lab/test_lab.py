@@ -22,13 +22,13 @@ import pytest
 
 from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.servers import SERVERS
 from flent_aqm.base.errors import LabError, LabTimeout
 from flent_aqm.commands.lab import _servers
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed import place
 from flent_aqm.testbed.virtual import Lab
+from flent_aqm.tools.table import SERVERS
 
 pytestmark = pytest.mark.lab
 

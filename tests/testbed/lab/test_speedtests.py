@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.asked.servers import SERVERS, ports_of
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.setup.tools import can_start
+from flent_aqm.tools.table import SERVERS
 
 from ...warm_flent import run_flent
 
@@ -182,8 +182,8 @@ def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     heard = {(line.split()[0], line.split()[4].rpartition(":")[2])
              for line in done.stdout.splitlines()}
-    wanted = {(server.protocol, str(port)) for name, server in SERVERS.items()
-              if can_start(server) for port in ports_of(name)}
+    wanted = {(server.protocol, str(port)) for server in SERVERS.values()
+              if can_start(server) for port in server.every_port}
     assert wanted <= heard
     file, = tmp_path.glob("nuttcp-*.flent.gz")
     series = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]

@@ -8,22 +8,25 @@ the end the last of these.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.tool import HIGHER, LOWER, Form, Program, Server, Shown, Tool, both
 
+PORT = 8180
 LENGTH_S = 10
 _RESULT = re.compile(r"(download|upload) rate: ([0-9.]+) Mb/s, rtt: ([0-9.]+)(?:ms)?, "
                      r"minrtt: ([0-9.]+)(?:ms)?")
 
 
-def measure(asked: ProgramCall, report: Report) -> None:
+def measure(call: Call, report: Report) -> None:
     """Run it, and fill the report. Raises BadResult."""
     read(lines_of("msak-client", [
-        asked.program, "-server", asked.host_and_port, "-scheme", "ws",
-        "-duration", f"{LENGTH_S}s", "-streams", asked.options.get("streams", "2")]), report)
+        call.program, "-server", call.host_and_port, "-scheme", "ws",
+        "-duration", f"{LENGTH_S}s", "-streams", call.options.get("streams", "2")]), report)
 
 
 def read(lines: Iterable[Line], report: Report) -> None:
@@ -52,3 +55,32 @@ def read(lines: Iterable[Line], report: Report) -> None:
         if not report.way(name).rates or report.way(name).mbps is None:
             raise BadResult(f"msak-client reported no {name}: "
                             f"{complaint or 'its output has none'}")
+
+
+SERVER = Server(
+    "msak", {"MSAK_PORT": (PORT,)},
+    (f"msak-server -ws_addr :{PORT} -datadir /run/msak -latency_addr 127.0.0.1:0 "
+     "-prometheusx.listen-address 127.0.0.1:0"),
+    # It writes its records to -datadir, and serves its metrics on loopback.
+    before="mkdir -p /run/msak", program="msak-server", parameter="msak_port", behind_ssh=False)
+TOOL = Tool(
+    "msak", SERVER,
+    method=("Two WebSockets, 10 s down with BBR, 10 s up with Cubic. Shows the streams' sum, "
+            "one last sample of TCP's round trip, and the smallest."),
+    source="m-lab/msak, throughput1, February 2026",
+    longest_s=30,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {}: the sum of its streams"),
+        *both("rtt_{}_ms", "ms", LOWER, "its round trip: TCP's at the end of the {}"),
+        *both("min_rtt_{}_ms", "ms", LOWER, "TCP's smallest round trip of the {}"),
+    ),
+    module=__name__,
+    programs=(Program("msak-client", "the test msak needs msak-client"),
+              Program("msak-server", "the test msak needs msak-server")),
+    parameters={"streams": Form("[1-4]", "1 to 4")},
+    shown=Shown("msak", ("rtt_download_ms", "rtt_upload_ms"),
+                (("rtt_download_ms", "RTT down {:.0f} ms"), ("rtt_upload_ms", "up {:.0f} ms"))),
+)
+
+if __name__ == "__main__":
+    sys.exit(main("msak", measure))

@@ -8,13 +8,27 @@ no total; this package takes their mean.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.tool import (
+    GO,
+    HIGHER,
+    LOWER,
+    Number,
+    Package,
+    Program,
+    Server,
+    Shown,
+    Tool,
+    both,
+)
 
+PORT = 8888
 LATENCY_S, LENGTH_S = 2, 10
 _RATE = re.compile(r"\[\s*(\S+)\]\s+TCP\s+(\d+)-(\d+) sec\s+([0-9.]+)([KMGT]?)\s*$")
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
@@ -24,9 +38,9 @@ _MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 _MEAN, _LONGEST, _COLUMNS = 0, 8, 9
 
 
-def measure(asked: ProgramCall, report: Report) -> None:
+def measure(call: Call, report: Report) -> None:
     """Run it three times, and fill the report. Raises BadResult."""
-    words = [asked.program, "-c", asked.host, "-port", str(asked.port), "-no"]
+    words = [call.program, "-c", call.host, "-port", str(call.port), "-no"]
     read_latency(lines_of("ethr", [*words, "-t", "l", "-i", "10", "-g", "200ms",
                                    "-d", f"{LATENCY_S}s"]), report)
     for direction, more in (("download", ["-r"]), ("upload", [])):
@@ -67,3 +81,26 @@ def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
     if not way.rates or way.start_s is None:
         raise BadResult(f"ethr reported no {direction}: {fault or 'its output has none'}")
     way.mbps = report.numbers[f"{direction}_mbps"] = fmean(shown_mbps)
+
+
+SERVER = Server("ethr", {"ETHR_PORT": (PORT,)}, f"ethr -s -no -port {PORT}", program="ethr",
+                parameter="ethr_port", behind_ssh=False)
+TOOL = Tool(
+    "ethr", SERVER,
+    method=("Messages there and back on the idle line, then one TCP connection down, then up, "
+            "10 s each. An upload is what the kernel accepted; the mean of its seconds is ours."),
+    source="microsoft/ethr, December 2025",
+    longest_s=40,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {}: the mean of its seconds"),
+        Number("latency_ms", "ms", LOWER, "its latency: the mean on the idle line"),
+        Number("latency_max_ms", "ms", LOWER, "its longest latency of the idle line"),
+    ),
+    module=__name__,
+    programs=(Program("ethr", "the test ethr needs ethr", Package(
+        "ethr", GO, "github.com/microsoft/ethr", "v1.0.0", "Microsoft", "MIT")),),
+    shown=Shown("ethr", ("latency_ms",), (("latency_ms", "latency {:.0f} ms"),)),
+)
+
+if __name__ == "__main__":
+    sys.exit(main("ethr", measure))

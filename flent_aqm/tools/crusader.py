@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.tool import (
+    HIGHER,
+    LOWER,
+    STREAMS,
+    Number,
+    Program,
+    Server,
+    Shown,
+    Tool,
+    both,
+)
 
+PORT = 35481
 LENGTH_S = 10
 # Of its 60 ms, so many make a sample of 0.3 s.
 STEPS = 5
@@ -29,18 +42,18 @@ _NUMBERS = (
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
-def measure(asked: ProgramCall, report: Report) -> None:
+def measure(call: Call, report: Report) -> None:
     """Run it, have it export what it saved, and fill the report. Raises BadResult."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
         # Names that it makes have the time in them.
         tested_s = read_text(lines_of("crusader", [
-            asked.program, "test", "--download", "--upload", "--port", str(asked.port),
-            "--streams", asked.options.get("streams", "8"), "--load-duration", str(LENGTH_S),
-            "--out-name", f"{folder}/run", asked.host], folder), report)
+            call.program, "test", "--download", "--upload", "--port", str(call.port),
+            "--streams", call.options.get("streams", "8"), "--load-duration", str(LENGTH_S),
+            "--out-name", f"{folder}/run", call.host], folder), report)
         saved = list(Path(folder).glob("run*.crr"))
         if len(saved) != 1:
             raise BadResult(f"crusader saved {len(saved)} results; expected 1")
-        for _line in lines_of("crusader", [asked.program, "export", str(saved[0])], folder):
+        for _line in lines_of("crusader", [call.program, "export", str(saved[0])], folder):
             pass
         read_export(saved[0].with_suffix(".json").read_text(encoding="utf-8"), tested_s, report)
 
@@ -111,3 +124,28 @@ def _rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, 
     return [(end_s + offset_s, end_s - start_s, now - before)
             for start_s, end_s, before, now in zip(at_s, at_s[1:], total, total[1:], strict=False)
             if end_s > start_s]
+
+
+SERVER = Server("crusader", {"CRUSADER_PORT": (PORT,)}, f"crusader serve --port {PORT}",
+                program="crusader", parameter="crusader_port", behind_ssh=False)
+TOOL = Tool(
+    "crusader", SERVER,
+    method=("Eight TCP connections down, then up, 10 s each, and a UDP packet every 5 ms. Shows "
+            "the highest of its smoothed latency, and loss."),
+    source="Zoxc/crusader, April 2025",
+    longest_s=45,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
+        Number("idle_ms", "ms", LOWER, "its latency of the idle line"),
+        *both("latency_{}_ms", "ms", LOWER, "its latency under {}"),
+        *both("loss_{}_percent", "%", LOWER, "its UDP packets that were lost under {}"),
+    ),
+    module=__name__,
+    programs=(Program("crusader", "the test crusader needs crusader"),),
+    parameters={"streams": STREAMS},
+    shown=Shown("Crusader", ("latency_download_ms", "latency_upload_ms"),
+                (("latency_download_ms", "down {:.0f} ms"), ("latency_upload_ms", "up {:.0f} ms"))),
+)
+
+if __name__ == "__main__":
+    sys.exit(main("crusader", measure))

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
-from flent_aqm.base.errors import AqmError
+from flent_aqm.base.errors import ParseError
+from flent_aqm.tools.tool import Tool
 
-STEP_S = 0.2
+# What Flent keeps of a direction: series, raw samples, metadata.
+Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Way:
 
 @dataclass
 class Report:
-    """numbers: by the names of table.py; notes: what a reader has to know of this run."""
+    """numbers: by the names of the tool's; notes: what a reader has to know of this run."""
 
     client: str
     ways: dict[str, Way] = field(default_factory=dict)
@@ -84,60 +84,33 @@ class Report:
             } for name, way in self.ways.items() if way.start_s is not None}})
 
 
-def exit_status(name: str, run: Callable[[], None]) -> int:
-    """Run a client and return its exit status: 1, with a line on standard error, where run()
-    raises AqmError or OSError. name: the client's. (__main__.py does the same by itself: its
-    servers don't import this module.)"""
-    try:
-        run()
-    except AqmError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"error: {name}: {error.strerror or error}", file=sys.stderr)
-        return 1
-    return 0
-
-
 def _probe(probe: tuple[float, str, float], epoch_s: float) -> Mapping[str, Any]:
     sent_s, what, ms = probe
     return {"t": round(sent_s + epoch_s, 6), what: round(ms, 6)}
 
 
-class Metered:
-    """`async with Metered(way)`: what goes on inside is that direction's load. Its rate is
-    kept every 0.2 s. A direction may be loaded several times."""
-
-    def __init__(self, way: Way) -> None:
-        self._way = way
-        self._task: asyncio.Task[None] | None = None
-        self._last_s = 0.0
-        self._last_bytes = 0
-
-    async def __aenter__(self) -> Self:
-        self._last_s, self._last_bytes = time.monotonic(), self._way.total_bytes
-        if self._way.start_s is None:
-            self._way.start_s = self._last_s
-        self._task = asyncio.create_task(self._tick())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._task is not None
-        self._task.cancel()
-        self._step()
-        self._way.end_s = time.monotonic()
-
-    async def _tick(self) -> None:
-        begin_s = self._last_s
-        steps = 0
-        while True:
-            steps += 1
-            await asyncio.sleep(max(0.0, begin_s + steps * STEP_S - time.monotonic()))
-            self._step()
-
-    def _step(self) -> None:
-        now_s = time.monotonic()
-        if now_s - self._last_s > 1e-4:
-            self._way.rates.append((now_s, now_s - self._last_s,
-                                    self._way.total_bytes - self._last_bytes))
-            self._last_s, self._last_bytes = now_s, self._way.total_bytes
+def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
+    """Return what Flent keeps of a tool's report, by direction. Raises ParseError."""
+    try:
+        report = json.loads(text)
+        known = {number.name for number in tool.numbers}
+        numbers = {name: float(value) for name, value in report["numbers"].items()
+                   if name in known}
+        idle = [{("t" if name == "t" else f"idle_{name}"): float(value)
+                 for name, value in one.items()} for one in report["idle"]]
+        found: dict[str, Parsed] = {}
+        for direction, way in report["ways"].items():
+            samples = [{name: float(value) for name, value in one.items()}
+                       for one in (*way["rates"], *way["probes"])]
+            # Those of the idle line go with the first direction.
+            samples += [] if found else idle
+            found[direction] = (
+                [[one["t"], one["val"]] for one in samples if "val" in one],
+                sorted(samples, key=lambda one: one["t"]), {
+                    "MEAN_VALUE": float(way["mbps"]), "LOAD_START": float(way["start_s"]),
+                    "LOAD_END": float(way["end_s"]),
+                    "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise ParseError(f"{tool.name}: its report can't be read ({fault!r}); it starts with "
+                         f"{text[:60]!r}") from None
+    return found

@@ -7,21 +7,35 @@ It shows a rate each second, a mean since the direction's start, and at the end 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
+from flent_aqm.tools.tool import (
+    GO,
+    HIGHER,
+    LOWER,
+    STREAMS,
+    Number,
+    Package,
+    Program,
+    Shown,
+    Tool,
+    both,
+)
 
 _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "ping",
             "jitter_ms": "jitter"}
 
 
-def measure(asked: ProgramCall, report: Report) -> None:
+def measure(call: Call, report: Report) -> None:
     """Run it, and fill the report. Raises BadResult."""
-    server = {"id": 1, "name": "server", "server": f"http://{asked.host_and_port}/",
+    server = {"id": 1, "name": "server", "server": f"http://{call.host_and_port}/",
               "dlURL": "backend/garbage.php", "ulURL": "backend/empty.php",
               "pingURL": "backend/empty.php", "getIpURL": "backend/getIP.php"}
     with tempfile.TemporaryDirectory(prefix="flent-aqm-librespeed-") as folder:
@@ -29,8 +43,8 @@ def measure(asked: ProgramCall, report: Report) -> None:
         servers.write_text(json.dumps([server]), encoding="utf-8")
         # With ICMP it would need rights that a user seldom has.
         read(lines_of("librespeed-cli", [
-            asked.program, "--local-json", str(servers), "--server", "1", "--json-stream",
-            "--no-icmp", "--concurrent", asked.options.get("streams", "3")]), report)
+            call.program, "--local-json", str(servers), "--server", "1", "--json-stream",
+            "--no-icmp", "--concurrent", call.options.get("streams", "3")]), report)
 
 
 def read(lines: Iterable[Line], report: Report) -> None:
@@ -64,3 +78,32 @@ def read(lines: Iterable[Line], report: Report) -> None:
         raise BadResult(f"librespeed-cli: its result can't be read ({fault!r})") from None
     for name, way in report.ways.items():
         way.mbps = report.numbers[f"{name}_mbps"]
+
+
+TOOL = Tool(
+    "librespeed_cli", HTTP,
+    method=("Ten requests on the idle line, 15 s of three downloads, then of three uploads; the "
+            "mean of all bytes, uncorrected."),
+    source="librespeed/speedtest-cli, August 2026",
+    longest_s=50,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
+        Number("ping_ms", "ms", LOWER, "its ping: the mean on the idle line"),
+        Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
+    ),
+    module=__name__,
+    programs=(Program(
+        "librespeed-cli", "the test librespeed_cli needs librespeed-cli",
+        Package("librespeed-cli", GO, "github.com/librespeed/speedtest-cli", "v1.0.14",
+                "LibreSpeed", "LGPL-3.0"),
+        # As its Go module is called; a program of others has that name, too.
+        also=("speedtest-cli",)),),
+    servers=(HTTPS,),
+    choose=http_server,
+    parameters={**HTTP_PARAMETERS, "streams": STREAMS},
+    shown=Shown("librespeed-cli", ("ping_ms",),
+                (("ping_ms", "ping {:.0f} ms"), ("jitter_ms", "jitter {:.1f} ms"))),
+)
+
+if __name__ == "__main__":
+    sys.exit(main("librespeed_cli", measure))

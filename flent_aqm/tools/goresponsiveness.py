@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -16,8 +17,22 @@ from math import isfinite
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.speedtests.programs import Line, ProgramCall, lines_of
-from flent_aqm.measure.speedtests.report import Report
+from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.shared import HTTPS
+from flent_aqm.tools.tool import (
+    GO,
+    HIGHER,
+    NEITHER,
+    STREAMS,
+    Form,
+    Number,
+    Package,
+    Program,
+    Shown,
+    Tool,
+    both,
+)
 
 # Its -rpm.id, where nothing else is asked for.
 INTERVAL_S = 1.0
@@ -26,18 +41,18 @@ _RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed
 _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel connections")
 
 
-def measure(asked: ProgramCall, report: Report) -> None:
+def measure(call: Call, report: Report) -> None:
     """Run it, and fill the report. Raises BadResult."""
-    words = [asked.program, "-url", f"https://{asked.host_and_port}/config"]
+    words = [call.program, "-url", f"https://{call.host_and_port}/config"]
     for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),
                          ("probes_per_s", "-rpm.mps")):
-        if name in asked.options:
-            words += [option, asked.options[name]]
+        if name in call.options:
+            words += [option, call.options[name]]
     with tempfile.TemporaryDirectory(prefix="flent-aqm-goresponsiveness-") as folder:
         read_text(lines_of("goresponsiveness",
                            [*words, "-logger-filename", f"{folder}/run.csv"]), report)
         read_tables(Path(folder), time.time() - time.monotonic(), report,
-                    float(asked.options.get("interval_s", INTERVAL_S)))
+                    float(call.options.get("interval_s", INTERVAL_S)))
 
 
 def read_text(lines: Iterable[Line], report: Report) -> None:
@@ -106,3 +121,38 @@ def _rows(folder: Path, kind: str) -> Iterator[list[str]]:
 def _epoch_s(text: str) -> float:
     """Of its own form, such as 01-31-2026-00-00-23.223, in UTC."""
     return datetime.strptime(text.strip(), "%m-%d-%Y-%H-%M-%S.%f").replace(tzinfo=UTC).timestamp()
+
+
+TOOL = Tool(
+    "goresponsiveness", HTTPS,
+    method=("The draft's test in Go, up to 16 connections. Shows the fastest 5 % of its times, "
+            "and their 90th percentiles. Shows 0 for a direction whose first connection isn't "
+            "open within a second."),
+    source="network-quality/goresponsiveness, January 2024",
+    longest_s=90,
+    numbers=(
+        Number("rpm", "RPM", HIGHER, "its final RPM, by 90th percentiles"),
+        Number("trimmed_rpm", "RPM", HIGHER, "its final RPM, by trimmed means"),
+        *both("rpm_{}", "RPM", HIGHER, "its RPM under {}, by 90th percentiles"),
+        *both("trimmed_rpm_{}", "RPM", HIGHER, "its RPM under {}, by trimmed means"),
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
+        *both("connections_{}", "", NEITHER, "connections that loaded the {} at the end"),
+    ),
+    module=__name__,
+    programs=(Program(
+        "goresponsiveness", "the test goresponsiveness needs the program of that name",
+        Package("goresponsiveness", GO, "github.com/network-quality/goresponsiveness",
+                "v0.0.0-20240129151524-343954285090", "Network Quality", "GPL-2.0"),
+        # As its Makefile calls it; a program of Apple's has that name, too.
+        also=("networkQuality",)),),
+    parameters={
+        "interval_s": Form("[1-9]|10", "a whole number of seconds, 1 to 10"),
+        "most_connections": STREAMS,
+        "probes_per_s": Form("[1-9][0-9]?|100", "1 to 100"),
+    },
+    shown=Shown("go-\nresponsiveness", ("trimmed_rpm",),
+                (("rpm", "{:.0f} RPM (P90)"), ("trimmed_rpm", "{:.0f} RPM (mean)"))),
+)
+
+if __name__ == "__main__":
+    sys.exit(main("goresponsiveness", measure))

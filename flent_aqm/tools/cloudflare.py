@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cloudflare's method, by this package's client."""
+
+from __future__ import annotations
+
+from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, UNSENT, http_server
+from flent_aqm.tools.tool import HIGHER, LOWER, Form, Number, Shown, Tool, both
+
+TOOL = Tool(
+    "cloudflare", HTTP,
+    method=("Requests files of 0.1 to 250 MB one after the other until one takes a second; "
+            "throughput is the 90th percentile. An empty request every 400 ms beside them, as "
+            "in Chromium on the same HTTP/2 connection (`http_version=1`: on its own), gives "
+            "latency. Loss, which needs a TURN server, counts 0 points. The server leaves 16 kB "
+            "unsent."),
+    source="cloudflare/speedtest, defaultConfig.ts",
+    longest_s=200,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {}: the 90th percentile of requests"),
+        Number("latency_ms", "ms", LOWER, "its latency: median on the idle line"),
+        Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
+        *both("loaded_latency_{}_ms", "ms", LOWER,
+              "its latency under {}: median of the last 20"),
+        *both("loaded_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
+    ),
+    module="flent_aqm.measure.speedtests.cloudflare",
+    servers=(HTTPS,),
+    choose=http_server,
+    parameters={**HTTP_PARAMETERS, "http_version": Form("[12]", "1 or 2"), "unsent": UNSENT},
+    shown=Shown("Cloudflare\n(its method)",
+                ("loaded_latency_download_ms", "loaded_latency_upload_ms"),
+                (("aim_streaming", "video {}"), ("aim_gaming", "games {}"),
+                 ("aim_rtc", "calls {}"))),
+)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""iperf3: TCP and UDP, one direction or both; bulk cross traffic, too."""
+
+from __future__ import annotations
+
+from flent_aqm.base import defaults
+from flent_aqm.tools.tool import Cross, Server, Shown, Tool
+
+
+def _start(*ports: int) -> str:
+    # In JSON mode the client also gets the server's side of each interval.
+    return "\n".join(f"iperf3 --server --json --interval 0.2 --port {port}" for port in ports)
+
+
+SERVER = Server(
+    "iperf3", {"IPERF3_PORT": (defaults.IPERF3_PORT,),
+               "IPERF3_CROSS_PORT": (defaults.IPERF3_CROSS_PORT,)},
+    _start(defaults.IPERF3_PORT, defaults.IPERF3_CROSS_PORT), log="/dev/null", program="iperf3",
+    parameter="iperf3_port")
+# Of the test aqm_flows: one for each group of flows.
+FLOWS = Server("iperf3-flows", {"IPERF3_FLOW_PORTS": defaults.IPERF3_FLOW_PORTS},
+               _start(*defaults.IPERF3_FLOW_PORTS), log="/dev/null", program="iperf3")
+TOOL = Tool(
+    "iperf3", SERVER, programs=("iperf3",), servers=(FLOWS,),
+    cross=Cross("bulk", None, "aqm_iperf3"),
+    shown=Shown("iperf3", rates=("throughput_download_mbps", "throughput_upload_mbps"),
+                test="iperf3_bidirectional"),
+)

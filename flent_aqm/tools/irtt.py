@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""irtt, the probe beside each test."""
+
+from __future__ import annotations
+
+from flent_aqm.base.defaults import IRTT_PORT as PORT
+from flent_aqm.tools.tool import Server, Tool
+
+SERVER = Server("irtt", {"IRTT_PORT": (PORT,)}, "irtt server -d 0 -i 0",
+                protocol="udp", program="irtt")
+TOOL = Tool("irtt", SERVER, has_test=False)

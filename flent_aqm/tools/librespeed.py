@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""LibreSpeed's method, by this package's client."""
+
+from __future__ import annotations
+
+from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
+from flent_aqm.tools.tool import HIGHER, LOWER, Number, Shown, Tool, both
+
+TOOL = Tool(
+    "librespeed", HTTP,
+    method=("Times ten requests on the idle line and shows the shortest. Downloads over 5 "
+            "connections, uploads over 3, leaves out the first 1.5 and 3 s, multiplies all "
+            "bytes by 1.06. Measures no latency under load."),
+    source="librespeed/speedtest, speedtest_worker.js",
+    longest_s=50,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {}, with 6 % for headers"),
+        Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
+        Number("jitter_ms", "ms", LOWER, "its jitter: of the idle line, smoothed"),
+    ),
+    module="flent_aqm.measure.speedtests.librespeed",
+    servers=(HTTPS,),
+    choose=http_server,
+    parameters=HTTP_PARAMETERS,
+    shown=Shown("LibreSpeed\n(its method)", ("ping_ms",),
+                (("ping_ms", "ping {:.0f} ms"), ("jitter_ms", "jitter {:.1f} ms"))),
+)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NDT7, by the Rust crate's client, M-Lab's, or M-Lab's script in Chromium; two servers."""
+
+from __future__ import annotations
+
+from flent_aqm.base.defaults import MLAB_NDT7_CLIENT, NDT7_JS, NDT7_PORT, NDT7_TLS_PORT
+from flent_aqm.tools.shared import CHROMIUM
+from flent_aqm.tools.tool import FLAG, GO, NPM, Form, Package, Program, Server, Shown, Tool
+
+_PORTS = {"NDT7_PORT": (NDT7_PORT,)}
+_BOTH = {**_PORTS, "NDT7_TLS_PORT": (NDT7_TLS_PORT,)}
+CLEARTEXT = Server("ndt7-cleartext", _PORTS, f"serve ndt7 --no-tls --ndt7-port {NDT7_PORT}",
+                   parameter="ndt7_port", in_lab=False)
+TLS = Server(
+    "ndt7", _BOTH, (f"serve ndt7 --ndt7-port {NDT7_PORT} --ndt7-tls-port {NDT7_TLS_PORT} "
+                    "--own-key ${TLS_KEY:-p256}"),
+    parameter="ndt7_port", tls=True)
+# M-Lab's writes its records to -datadir, and makes no certificate.
+_MLAB = f'"$NDT_SERVER" -ndt7_addr_cleartext :{NDT7_PORT} -datadir /run/ndt-server'
+_BEFORE = "mkdir -p /run/ndt-server && cd /run/ndt-server || exit"
+_AFTER = f'listens_or_exit {NDT7_PORT} "$NDT_SERVER" /run/ndt7.log'
+MLAB_CLEARTEXT = Server("ndt-server-cleartext", _PORTS, _MLAB, _BEFORE, _AFTER, "/run/ndt7.log",
+                        program="ndt-server", parameter="ndt7_port", behind_ssh=False, in_lab=False)
+MLAB_TLS = Server(
+    "ndt-server", _BOTH, f"{_MLAB} -ndt7_addr :{NDT7_TLS_PORT} -cert pem -key pem",
+    (f'{_BEFORE}\n"$PYTHON" -P -m flent_aqm.measure.serve.certificate pem "${{TLS_KEY:-p256}}" '
+     "|| exit"), _AFTER, "/run/ndt7.log", program="ndt-server", parameter="ndt7_port", tls=True,
+    behind_ssh=False, in_lab=False)
+# By whose server it is, and whether clients use TLS.
+SERVERS = {("own", False): CLEARTEXT, ("own", True): TLS, ("mlab", False): MLAB_CLEARTEXT,
+           ("mlab", True): MLAB_TLS}
+
+MLAB_CLIENT = Program(
+    MLAB_NDT7_CLIENT, "ndt7_client=mlab needs M-Lab's ndt7-client",
+    Package("ndt7-client-go", GO, "github.com/m-lab/ndt7-client-go/cmd/ndt7-client", "v0.10.1",
+            "M-Lab", "Apache-2.0"))
+MLAB_SERVER = Program(
+    "ndt-server", "ndt7_server=mlab needs M-Lab's ndt-server",
+    Package("ndt-server", GO, "github.com/m-lab/ndt-server", "v0.25.0", "M-Lab", "Apache-2.0"))
+SCRIPT = Program(
+    NDT7_JS, "ndt7_browser needs M-Lab's ndt7.js",
+    Package("ndt7-js", NPM, "@m-lab/ndt7", "0.1.4", "M-Lab", "Apache-2.0",
+            "node_modules/@m-lab/ndt7/src/ndt7.js"))
+_PARAMETERS = {"ndt7_tls": FLAG, "ndt7_early_exit": FLAG,
+               "ndt7_client": Form("crate|mlab", "crate or mlab")}
+TOOL = Tool(
+    "ndt7", CLEARTEXT, programs=("ndt7-client",), sometimes=(MLAB_CLIENT, MLAB_SERVER),
+    servers=tuple(SERVERS.values()), parameters=_PARAMETERS,
+    shown=Shown("NDT7", ("latency_download_ms", "latency_upload_ms"),
+                (("latency_download_ms", "latency {:.0f} ms"),),
+                ("throughput_download_mbps", "throughput_upload_mbps")))
+BROWSER = Tool("ndt7_browser", CLEARTEXT, programs=(CHROMIUM, SCRIPT), parameters=_PARAMETERS)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs and servers of several tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flent_aqm.base import defaults
+from flent_aqm.base.switch import switch
+from flent_aqm.tools.tool import DEBIAN, FLAG, PYPI, Form, Package, Program, Server
+
+CHROMIUM = Program(
+    "chromium", "the tests in a browser need Chromium",
+    Package("browser", DEBIAN, "chromium", "", "the Chromium authors", "BSD-3-Clause"))
+AIOQUIC = Program(
+    "aioquic", ("QUIC (quic_download, cross_traffic=quic, http_version=3) needs the Python package "
+                "aioquic"),
+    Package("aioquic", PYPI, "aioquic", "1.7.2", "Jeremy Lainé", "BSD-3-Clause"))
+
+_PORTS = {"SPEEDTEST_PORT": (defaults.SPEEDTEST_PORT,)}
+# Starts faster than the one below, as it makes no certificate.
+HTTP = Server("speedtest-cleartext", _PORTS,
+              f"serve http --no-tls --http-port {defaults.SPEEDTEST_PORT}",
+              parameter="speedtest_port", in_lab=False)
+HTTPS = Server(
+    "speedtest", {**_PORTS, "SPEEDTEST_TLS_PORT": (defaults.SPEEDTEST_TLS_PORT,)},
+    (f"serve http --http-port {defaults.SPEEDTEST_PORT} "
+     f"--http-tls-port {defaults.SPEEDTEST_TLS_PORT} --own-key ${{TLS_KEY:-p256}}"),
+    parameter="speedtest_port", tls=True,
+    words=("responsiveness", "goresponsiveness", "networkQuality", "librespeed", "cloudflare",
+           "ookla_style", "speedtest", str(defaults.SPEEDTEST_PORT),
+           str(defaults.SPEEDTEST_TLS_PORT)))
+HTTP_PARAMETERS: Mapping[str, Form] = {"speedtest_tls": FLAG}
+# What senders leave in their kernels: see measure/speedtests/unsent.py.
+UNSENT = Form("draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or more")
+
+
+def http_server(parameters: Mapping[str, object]) -> Server:
+    """Return the server of a run over HTTP."""
+    return HTTPS if switch(parameters.get("speedtest_tls", "no")) else HTTP
+
+
+# Fetched from by cross traffic.
+FETCH = Server("fetch", {"FETCH_PORT": (defaults.FETCH_PORT,)},
+               f"serve http --no-tls --http-port {defaults.FETCH_PORT}",
+               words=("video", "web", str(defaults.FETCH_PORT)))
