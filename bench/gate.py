@@ -28,8 +28,9 @@ from pathlib import Path
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.commands.verdict import scored
+from flent_aqm.results.many_files import find_files
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.decide import SAME, USUAL, judge
+from flent_aqm.results.verdict.decide import SAME, UNTOLD, USUAL, judge
 from flent_aqm.results.verdict.pairs import SEED, pair
 from flent_aqm.setup.kernel.recipe import stock_source
 from flent_aqm.show.verdict_page import sentence
@@ -105,7 +106,7 @@ def main() -> int:
         if args.draws:
             results["drawn"] = drawn(runs, args.draws)
         good = sum(not one.seen for one in found)
-        print(f"{good} of {len(found)} comparisons of a kernel with itself: the same")
+        print(f"{good} of {len(found)} comparisons of a kernel with itself: not different")
     else:
         found = power(output, args.only)
         good = sum(bool(one.seen) for one in found)
@@ -136,7 +137,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
         batch.write_text(_with_seeds_from(text, before_first))
         took_s = _sweep(batch, folder / "runs", [f"aqm={aqm}"])
         runs = []
-        for run in scored([folder / "runs"]):
+        for run in scored(find_files([folder / "runs"])):
             seed = int(str(run.settings[SEED]))
             by_seed.setdefault(seed, []).append(run)
             runs.append(_with_seed(run, seed - before_first))
@@ -150,16 +151,17 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
 def drawn(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
     """Compare pairs of sets whose seeds are drawn from all: these comparisons share runs, but a
     rate of one in a hundred shows. Return how many there were, in how many of them something was
-    not the same ("alarms"), and each metric that wasn't."""
+    different ("alarms"), and each metric that wasn't."""
     draw = random.Random(1)
     found = Counter(draws=draws, alarms=0)
     for _ in range(draws):
         seeds = draw.sample(sorted(runs), 2 * SEEDS)
         base, test = ([_with_seed(run, place) for place, seed in enumerate(half, 1)
                        for run in runs[seed]] for half in (seeds[:SEEDS], seeds[SEEDS:]))
-        seen = {one.metric.name for one in judge(pair(base, test), USUAL) if one.verdict != SAME}
+        seen = {one.metric.name for one in judge(pair(base, test), USUAL)
+                if one.verdict not in (SAME, UNTOLD)}
         found.update(seen, alarms=bool(seen))
-    print(f"{found['alarms']} of {draws} pairs of sets drawn from all runs: not the same")
+    print(f"{found['alarms']} of {draws} pairs of sets drawn from all runs: different")
     return dict(found)
 
 
@@ -193,7 +195,8 @@ def power(output: Path, only: str) -> list[Comparison]:
                    [*defect.overrides, f"kernel={which}"])
             for side, which in (("base", "stock"), ("test", name)))
         took_s = None if base_s is None or test_s is None else (base_s + test_s) / 2
-        found.append(_compared(defect.name, scored([folder / "base"]), scored([folder / "test"]),
+        found.append(_compared(defect.name, scored(find_files([folder / "base"])),
+                               scored(find_files([folder / "test"])),
                                took_s))
         subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
     return found
@@ -212,9 +215,11 @@ def _patch(tree: Path, defect: Defect) -> str:
 
 def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
               wall_s: float | None) -> Comparison:
-    judged = judge(pair(base, test), USUAL)
+    comparison = pair(base, test)
+    judged = judge(comparison, USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged
-                            if each.verdict != SAME}, sentence(judged), wall_s)
+                            if each.verdict not in (SAME, UNTOLD)}, sentence(comparison, judged),
+                     wall_s)
     took = "" if wall_s is None else f" ({wall_s:.0f} s a side)"
     print(f"{name}{took}: {one.said}", flush=True)
     return one

@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm verdict`: is the test side better, worse or the same as the base side?"""
+"""`flent-aqm verdict`: is the test side better, worse or the same as the base side, or can't the
+runs tell?"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
+from flent_aqm.base.words import counted, plain
 from flent_aqm.commands.score import score
-from flent_aqm.results.many_files import each_run, find_files
+from flent_aqm.results import status
+from flent_aqm.results.data_file import DataFile
+from flent_aqm.results.many_files import each_file, find_files
+from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.decide import USUAL, is_worse, judge
-from flent_aqm.results.verdict.pairs import pair
+from flent_aqm.results.verdict.decide import USUAL, can_tell, is_worse, judge
+from flent_aqm.results.verdict.pairs import Comparison, pair
 from flent_aqm.show import verdict_page
 
-# The exit status without a verdict: not that of "worse", which `git bisect run` would believe.
-NO_VERDICT = 2
+# Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
+NOT_WORSE, WORSE, NO_VERDICT, CAN_NOT_TELL = 0, 1, 2, 3
 PAGES = {".md": lambda text: text, ".html": verdict_page.html}
 
 
@@ -35,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print or write the page. Exit status 1 if a metric got worse, 2 without a verdict."""
+    """Print or write the page. Exit status 0 if all is the same or better, 1 if a metric got worse,
+    3 if these runs can't tell, 2 without a verdict."""
     try:
         return _judge(args)
     except AqmError as error:
@@ -48,26 +57,56 @@ def _judge(args: argparse.Namespace) -> int:
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
-    comparison = pair(scored(args.base), scored(args.test))
+    files = [find_files(side) for side in (args.base, args.test)]
+    if both := {path.resolve() for path in files[0]} & {path.resolve() for path in files[1]}:
+        raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
+                          "expected runs before the change and runs after it")
+    comparison = pair(*map(scored, files))
     judged = judge(comparison, names)
     text = verdict_page.markdown(comparison, judged)
+    missing = [*_without_partner(comparison), *_failed("base", args.base),
+               *_failed("test", args.test)]
+    for line in missing:
+        print(f"flent-aqm: {line}", file=sys.stderr)
     if args.output:
         try:
             write_text(args.output, form(text))
         except OSError as error:
             raise ConfigError(f"--output: can't write {args.output}: {error.strerror}") from None
-        print(verdict_page.sentence(judged))
+        print(verdict_page.sentence(comparison, judged))
     else:
         print(text, end="")
-    return 1 if is_worse(judged) else 0
+    if is_worse(judged):
+        return WORSE
+    return CAN_NOT_TELL if missing or not can_tell(judged) else NOT_WORSE
 
 
-def scored(paths: Sequence[Path]) -> list[ScoredFile]:
+def _without_partner(comparison: Comparison) -> Iterator[str]:
+    for (side, cell), count in sorted(comparison.alone.items()):
+        yield (f"{cell}: {counted(count, 'run')} of the {side} side without a partner of the same "
+               "seed: what they would say isn't known")
+
+
+def _failed(side: str, paths: Sequence[Path]) -> Iterator[str]:
+    """Yield runs of a side that a sweep could not make, and that nobody made later."""
+    for folder in paths:
+        told = status.read(folder)
+        for name, cause in sorted(told.failed.items()) if told else ():
+            if not (folder / Path(name).name).exists():
+                yield f"{plain(name)} of the {side} side failed: {plain(cause)}"
+
+
+def scored(files: Sequence[Path]) -> list[ScoredFile]:
     """Return all runs of a side. Raises BadResult for the first file that is damaged."""
     found = []
-    for _, result in each_run(find_files(paths), score):
+    for _, result in each_file(files, _with_samples):
         if isinstance(result, BadResult):
             # A verdict that leaves runs out could be bought by damaging them.
             raise result
         found.append(result)
     return found
+
+
+def _with_samples(data: DataFile) -> ScoredFile:
+    samples = json.dumps(data.raw_values, sort_keys=True).encode()
+    return replace(score(as_run(data)), samples=hashlib.sha256(samples).hexdigest())

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from flent_aqm.base.words import counted
 from flent_aqm.results.metrics.table import digits
+from flent_aqm.results.verdict.chance import CONFIDENCE
 from flent_aqm.results.verdict.decide import (
     BETTER,
-    CONFIDENCE,
     FALSE_SHARE,
     MIXED,
     SAME,
+    UNTOLD,
     WORSE,
     Effect,
     JudgedMetric,
@@ -25,40 +27,49 @@ HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, whic
        f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
        "A difference counts if it is larger than people care about, and if chance explains it "
        f"with less than {FALSE_SHARE:.0%}, corrected for all cells and metrics (Benjamini and "
-       "Hochberg). For a metric without such a difference the cell with the largest one is shown.")
+       "Hochberg); the same is what has its whole interval within what nobody cares about; between "
+       "them, these runs can't tell. For a metric that is the same everywhere the cell with the "
+       "largest difference is shown.")
 _STYLE = ("<!doctype html><meta charset=utf-8><title>Verdict</title><style>body{font:16px/1.5 "
           "system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color-scheme:"
           "light dark}table{border-collapse:collapse}td,th{padding:.3rem .8rem;border-bottom:"
           "1px solid #8886;text-align:left}</style>\n")
 
 
-def sentence(judged: Sequence[JudgedMetric]) -> str:
+def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in a sentence."""
-    parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER)
+    parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER, UNTOLD)
              if (names := [one.metric.name for one in judged if one.verdict == word])]
     same = sum(one.verdict == SAME for one in judged)
+    if comparison.identical == comparison.pairs and not parts:
+        return f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."
     if not parts:
         return f"The same in all {counted(same, 'metric')}."
-    return f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.".capitalize()
+    return _capital(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def markdown(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the page."""
-    pairs = sum(len(cell.pairs) for cell in comparison.cells)
+    alone = sum(comparison.alone.values())
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
                          in comparison.compared.items()) or "no setting; the sides are alike"
-    lines = [f"# {_safe(sentence(judged))}", "",
-             f"Compared: {_safe(compared)}. {counted(pairs, 'pair')} of runs with the same seed, "
-             f"in {counted(len(comparison.cells), 'cell')}."
-             + (f" {counted(comparison.alone, 'run')} without a partner left out."
-                if comparison.alone else ""), "",
+    lines = [f"# {_safe(sentence(comparison, judged))}", "",
+             f"Compared: {_safe(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
+             f"same seed, in {counted(len(comparison.cells), 'cell')}; {comparison.identical} of "
+             f"{comparison.pairs} pairs have identical samples."
+             + (f" {counted(alone, 'run')} without a partner left out." if alone else ""), "",
              ("| metric | verdict | cell | base, median | test, median | mean difference | "
               f"{CONFIDENCE:.0%} interval |"),
              "| --- | --- | --- | --- | --- | --- | --- |"]
     for one in judged:
         deciding = [effect for effect in one.effects if effect.verdict != SAME]
         for effect in deciding[:MOST_CELLS] or one.effects[:1]:
-            lines.append(f"| `{one.metric.name}` | {effect.verdict} | {_safe(effect.cell)} | "
+            told = effect.verdict + (f": {effect.why}" if effect.why else "")
+            lines.append(f"| `{one.metric.name}` | {_safe(told)} | {_safe(effect.cell)} | "
                          + " | ".join(_numbers(effect)) + " |")
         if len(deciding) > MOST_CELLS:
             lines.append(f"| `{one.metric.name}` | {one.verdict} | "
@@ -76,6 +87,8 @@ def html(text: str) -> str:
 
 
 def _numbers(effect: Effect) -> tuple[str, ...]:
+    if math.isnan(effect.base):
+        return ("-",) * 4
     share = f" ({effect.difference / abs(effect.base):+.1%})" if effect.base else ""
     return (digits(effect.base), digits(effect.test), f"{_signed(effect.difference)}{share}",
             f"{_signed(effect.low)} to {_signed(effect.high)}")

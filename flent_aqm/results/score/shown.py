@@ -47,11 +47,13 @@ NARROWEST, NO_TERMINAL = 120, 250
 
 @dataclass(frozen=True)
 class ScoredFile:
-    """A file's settings and metrics by name."""
+    """A file's settings and metrics by name. samples: a hash of all its samples, "" where nobody
+    asked."""
 
     path: Path
     settings: Mapping[str, Setting]
     values: Mapping[str, Value]
+    samples: str = ""
 
 
 def wide_console() -> Console:

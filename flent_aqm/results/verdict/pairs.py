@@ -7,11 +7,12 @@ that have one value on the whole base side and another one on the whole test sid
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.results.grouping import NEVER, setting, shown
+from flent_aqm.results.grouping import NEVER, TITLE, setting, shown
 from flent_aqm.results.score.shown import ScoredFile
 
 SEED = "seed"
@@ -20,19 +21,37 @@ NOTHING = "-"  # of a setting that a run doesn't have
 
 @dataclass(frozen=True)
 class Cell:
-    """name: the settings in which cells differ; pairs: (base, test), a seed each."""
+    """name: its runs' title, where no other cell has it, or the settings in which cells differ;
+    pairs: (base, test), a seed each."""
 
     name: str
     pairs: Sequence[tuple[ScoredFile, ScoredFile]]
 
+    @property
+    def identical(self) -> int:
+        """How many pairs have the same samples, each of them."""
+        return sum(bool(base.samples) and base.samples == test.samples
+                   for base, test in self.pairs)
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """compared: setting -> (base's value, test's); alone: runs without a partner."""
+    """compared: setting -> (base's value, test's); alone: of runs without a partner, how many
+    each side has, by the name of their cell."""
 
     compared: Mapping[str, tuple[str, str]]
     cells: Sequence[Cell]
-    alone: int
+    alone: Mapping[tuple[str, str], int]
+
+    @property
+    def pairs(self) -> int:
+        """Return how many there are in all cells."""
+        return sum(len(cell.pairs) for cell in self.cells)
+
+    @property
+    def identical(self) -> int:
+        """Return how many pairs of all cells have the same samples."""
+        return sum(cell.identical for cell in self.cells)
 
 
 def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
@@ -49,20 +68,38 @@ def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
         raise ConfigError(
             "no run of the test side has the settings and the seed of one of the base side: give "
             "both sides the same batch and the same seeds, as batches/gate.batch does")
-    differing = [name for at, name in enumerate(kept)
-                 if len({place[0][at] for place in both}) > 1]
+    name_of = _names(kept, {**of_base, **of_test})
     cells: dict[str, list[tuple[ScoredFile, ScoredFile]]] = {}
     for place in both:
-        told = dict(zip(kept, place[0], strict=True))
-        name = ", ".join(f"{one} {told[one]}" for one in differing if told[one] != NOTHING)
-        name = name or "all runs"
-        cells.setdefault(name, []).append((of_base[place], of_test[place]))
-    alone = len(base) + len(test) - 2 * len(both)
+        cells.setdefault(name_of[place[0]], []).append((of_base[place], of_test[place]))
+    alone = Counter((side, name_of[place[0]])
+                    for side, there, other in (("base", of_base, of_test),
+                                               ("test", of_test, of_base))
+                    for place in there if place not in other)
     return Comparison(compared, [Cell(name, pairs) for name, pairs in sorted(cells.items())],
                       alone)
 
 
-Place = tuple[tuple[str, ...], str]
+Values = tuple[str, ...]
+Place = tuple[Values, str]
+
+
+def _names(kept: Sequence[str], runs: Mapping[Place, ScoredFile]) -> dict[Values, str]:
+    """Return what each cell is called."""
+    titles: dict[Values, set[str]] = {}
+    for (values, _), run in runs.items():
+        titles.setdefault(values, set()).add(_shown(run, TITLE))
+    times = Counter(title for own in titles.values() for title in own)
+    differing = [at for at in range(len(kept)) if len({values[at] for values in titles}) > 1]
+    found = {}
+    for values, own in titles.items():
+        title = min(own)
+        if len(own) == 1 and times[title] == 1 and len(titles) > 1 and title not in ("", NOTHING):
+            found[values] = title
+        else:
+            found[values] = ", ".join(f"{kept[at]} {values[at]}" for at in differing
+                                      if values[at] != NOTHING) or "all runs"
+    return found
 
 
 def _by_place(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[Place, ScoredFile]:
