@@ -59,6 +59,7 @@ def _open(client: Client) -> Transport:
     client.sock.recv(1, socket.MSG_PEEK)
     transport = TlsTransport(client.sock, client.tls())
     transport.handshake()
+    client.in_handshake = False
     return transport
 
 

@@ -18,7 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.measure.serve.limits import MOST_CONNECTIONS, REQUEST_TIMEOUT_S, Quiet
+from flent_aqm.measure.serve.limits import (
+    MOST_CONNECTIONS,
+    MOST_HANDSHAKES,
+    REQUEST_TIMEOUT_S,
+    Quiet,
+)
 from flent_aqm.measure.serve.log import log
 
 if TYPE_CHECKING:
@@ -63,13 +68,14 @@ class Client:
     """One accepted connection, shared by the main thread and the one that serves it.
 
     deadline_s: when the main thread ends it. Only ever moved to later: serve() waits for the
-    first one that it knows of.
+    first one that it knows of. in_handshake: the one of TLS isn't done.
     """
 
     def __init__(self, sock: socket.socket, tls: TlsSource | None, server: Server,
                  timeout_s: float) -> None:
         self.sock = sock
         self.tls = tls
+        self.in_handshake = tls is not None
         self.host = str(sock.getpeername()[0])
         self.address = address_text(sock.getpeername())
         self.server_address = address_text(sock.getsockname())
@@ -81,6 +87,7 @@ class Client:
     def end(self, reason: str) -> None:
         """Wake its thread from whatever system call it waits in."""
         self.cut_off = self.cut_off or reason
+        self.in_handshake = False
         try:
             self.sock.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -105,7 +112,7 @@ class Server:
         self._services = services
         self._most = most_connections
         self._timeout_s = request_timeout_s
-        self._clients: set[Client] = set()
+        self._clients: dict[Client, None] = {}  # the oldest first
         self.quiet = quiet
         self._paused_until_s: float | None = None
         self._lock = threading.Lock()
@@ -126,7 +133,7 @@ class Server:
         """A client is served; the next one may come."""
         with self._lock:
             full = len(self._clients) >= self._most
-            self._clients.discard(client)
+            self._clients.pop(client, None)
         if full:
             self._wake()
 
@@ -199,8 +206,11 @@ class Server:
                 sock.close()
                 return True
             with self._lock:
-                self._clients.add(client)
+                self._clients[client] = None
                 full = len(self._clients) >= self._most
+                unfinished = [one for one in self._clients if one.in_handshake]
+            if len(unfinished) > MOST_HANDSHAKES:
+                unfinished[0].end(f"{MOST_HANDSHAKES} TLS handshakes have begun since")
             listener.service.take(client)
         except (OSError, RuntimeError) as error:
             log("failed", reason=f"could not start a test: {error}")

@@ -8,6 +8,9 @@ import time
 
 # At once. Those beyond wait in the kernel until one ends.
 MOST_CONNECTIONS = 1000
+# Of them, those whose TLS handshake isn't done, which takes a round trip or two and costs as much
+# as a connection that is used: with one more, the oldest of them is ended.
+MOST_HANDSHAKES = 200
 # From the connection to the end of its first request, TLS' handshake included; and for each later
 # request from its first byte to the end of its head.
 REQUEST_TIMEOUT_S = 10.0

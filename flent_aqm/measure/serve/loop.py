@@ -13,6 +13,7 @@ from typing import Any
 
 from flent_aqm.measure.serve.acceptor import STOP_TIMEOUT_S, Client
 from flent_aqm.measure.serve.log import log
+from flent_aqm.measure.speedtests.tls import adopt
 
 
 class Loop:
@@ -48,8 +49,9 @@ class Loop:
     async def _open(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         try:
             client.sock.setblocking(False)
-            await self._loop.connect_accepted_socket(
-                protocol, client.sock, ssl=client.tls() if client.tls is not None else None)
+            await adopt(client.sock, protocol(), client.tls() if client.tls is not None else None,
+                        server_side=True)
+            client.in_handshake = False
         except OSError as error:
             log("failed", client=client.address,
                 reason=client.cut_off or str(error) or type(error).__name__)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.speedtests.tls import adopt
 from flent_aqm.measure.speedtests.unsent import UnsentLimit, stop_at_once
 
 Count = Callable[[int], None]
@@ -127,10 +128,7 @@ class Connection(ABC, asyncio.Protocol):
             async with asyncio.timeout(PATIENCE_S):
                 await loop.sock_connect(sock, self.server.address)
                 connected_s = time.monotonic()
-                await loop.create_connection(
-                    lambda: self, sock=sock,
-                    ssl=_context(self.alpn) if self.server.secure else None,
-                    server_hostname="" if self.server.secure else None)
+                await adopt(sock, self, _context(self.alpn) if self.server.secure else None)
         except (OSError, ssl.SSLError) as fault:
             sock.close()
             raise BadResult(f"no connection to {self.server.name}: {_reason(fault)}") from None
