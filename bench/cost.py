@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.virtual import Lab
 
 # Measurements of one figure end when they have taken so long together.

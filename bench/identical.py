@@ -57,9 +57,9 @@ FLOWS = {"parking_lot:3": "4xcubic+middle:1xcubic", "clients:3": "4xcubic+client
          "subscribers:50": "4xcubic+sub7:1xcubic"}
 TOPOLOGIES = [f"aqm_flows, {topology}" for topology in FLOWS]
 # With the batch of all speed tests' intervals, not the draft's, it takes a quarter of the time.
-MORE = {"responsiveness": "test_parameters = cross_traffic=${cross_traffic};interval_s=1;"
+MORE = {"responsiveness": "test_parameters = interval_s=1;"
                           "probes_per_s=20",
-        "goresponsiveness": "test_parameters = cross_traffic=${cross_traffic};probes_per_s=20"}
+        "goresponsiveness": "test_parameters = probes_per_s=20"}
 # A browser isn't meant to repeat; and what isn't on PATH can't.
 LEFT_OUT = ("ndt7_browser", "librespeed_browser", "cloudflare_browser",
             *(name for name, tool in SPEED_TESTS.items()
@@ -170,7 +170,7 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
     if kind in FLOWS:
         aqm = "cake"
         more = (f"topology = {kind}\nbase_delay_ms = 10\n"
-                f"test_parameters = cross_traffic=0; flows={FLOWS[kind]}")
+                f"test_parameters = flows={FLOWS[kind]}")
     elif ours:
         aqm = "fq_codel"
         more = "\n".join([CROSS.format(kind=kind or 1), MORE.get(test, "")])

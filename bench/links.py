@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from bench.cost import Cost, Figure, cost_of, figure
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.virtual import Lab
 
 LENGTH_S = 120

@@ -13,8 +13,8 @@ import os
 import threading
 from pathlib import Path
 
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.protocol import CELL_ENVIRONMENT
 from flent_aqm.testbed.virtual import Lab
 

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from bench.cost import Cost, Figure, cost_of, figure
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.virtual import Lab
 
 LENGTH_S = 10

@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs a router hook on the router. Called on the client:
 #
-#   on_router.sh apply     testbed=T aqm=NAME rate_down_mbps=R rate_up_mbps=R [burst_shaping=yes] …
-#   on_router.sh read-back testbed=T [dev_down=D] [dev_up=D]
-#   on_router.sh undo      testbed=T [dev_down=D] [dev_up=D]
-#   on_router.sh help      lists the AQMs and their parameters; needs no router
+#   on_router.sh apply     testbed=T [routers=R,R2] SETTING… -- LINE…
+#   on_router.sh read-back testbed=T [routers=R] SETTING…
+#   on_router.sh undo      testbed=T SETTING…
 #
-# If the upload has another queue: up_aqm=NAME, with up_aqm_PARAMETER=VALUE. If several
-# namespaces are routers: routers=router,router2, or one of them.
-#
-# The router's shell reads defaults.sh, the scheme of the AQM, settings.sh, queues.sh,
-# read_back.sh and router.sh. Status 0: done; 2: wrong arguments, nothing changed; 1: failed.
+# The router's shell reads defaults.sh, read_back.sh and router.sh, which has the settings.
+# routers: namespaces, if there are several. flent_aqm/router/hook.py makes these commands.
+# Status 0: done; 2: wrong arguments, nothing changed; 1: failed.
 #
 # For routers behind ssh, testbed=ssh://[USER@]HOST[:PORT]:
 #
@@ -36,34 +33,13 @@ if [ -z "${hooks}" ]; then
         *) hooks=. ;;
     esac
 fi
-commands='apply, read-back, undo, help'
+commands='apply, read-back, undo'
 # Longest accepted answer of a router in bytes. A read-back of all queues has 20,000.
 answer_limit_bytes=1000000
 
 die() {
     printf 'router hook: %s\n' "$1" >&2
     exit 2
-}
-
-known_aqms() {
-    names=
-    for file in "${hooks}"/schemes/*.sh; do
-        name=${file##*/}
-        names="${names:+${names}, }${name%.sh}"
-    done
-    printf '%s' "${names}"
-}
-
-help() {
-    for file in "${hooks}"/schemes/*.sh; do
-        name=${file##*/}
-        printf 'aqm=%s: ' "${name%.sh}"
-        (
-            # shellcheck source=/dev/null # each scheme in turn, in its own subshell
-            . "${file}"
-            scheme_help
-        )
-    done
 }
 
 # quoted TEXT: prints it quoted, as one word for a shell.
@@ -93,10 +69,7 @@ script() {
     done
     printf '\n'
     for file in ${files}; do
-        case ${file} in
-            /*) cat "${file}" ;;
-            *) cat "${hooks}/${file}" ;;
-        esac
+        cat "${hooks}/${file}"
     done
     printf '\n}\n'
 }
@@ -149,31 +122,23 @@ over_ssh() {
     esac
 }
 
-# on_router SCHEME_FILE COMMAND SETTING…: runs the files on the router, and exits
-# with their status.
+# on_router ARGUMENT…: runs the command on ${router}, and exits with its status.
 on_router() {
     case ${testbed} in
         virtual | netns)
             # A namespace sees these files, so its shell reads them without a pipe.
             # shellcheck disable=SC2016 # expanded by the router's shell
             exec ip netns exec "${router}" \
-                sh -c '. "$0/defaults.sh" && . "$1" && shift && . "$0/settings.sh" &&
-                    . "$0/queues.sh" && . "$0/read_back.sh" && . "$0/router.sh"' "${hooks}" "$@"
+                sh -c '. "$0/defaults.sh" && . "$0/read_back.sh" && . "$0/router.sh"' \
+                "${hooks}" "${command}" "$@"
             ;;
         ssh://*)
             [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||
                 die "testbed=${testbed}: only a sweep may set a router behind ssh, because a sweep also restores it; see docs/routers.md"
-            files="defaults.sh guard.sh ${1#"${hooks}/"} settings.sh queues.sh read_back.sh router.sh"
-            shift
-            case " $*" in
-                *' dev_down='*) ;;
-                *) [ -z "${FLENT_AQM_DEV_DOWN:-}" ] || set -- "$@" "dev_down=${FLENT_AQM_DEV_DOWN}" ;;
-            esac
-            case " $*" in
-                *' dev_up='*) ;;
-                *) [ -z "${FLENT_AQM_DEV_UP:-}" ] || set -- "$@" "dev_up=${FLENT_AQM_DEV_UP}" ;;
-            esac
-            over_ssh "${FLENT_AQM_SSH_TOKEN}" "$@"
+            files='defaults.sh guard.sh read_back.sh router.sh'
+            over_ssh "${FLENT_AQM_SSH_TOKEN}" "${command}" \
+                ${FLENT_AQM_DEV_DOWN:+"dev_down=${FLENT_AQM_DEV_DOWN}"} \
+                ${FLENT_AQM_DEV_UP:+"dev_up=${FLENT_AQM_DEV_UP}"} "$@"
             ;;
         *)
             die "testbed: unknown value '${testbed}'; known: virtual, netns, ssh://ROUTER"
@@ -187,33 +152,18 @@ shift
 case ${command} in
     apply | read-back | undo) ;;
     probe | begin | survey | plan | clear | end | restore | status | start | delay | connect) ;;
-    help)
-        help
-        exit
-        ;;
     *) die "unknown command '${command}'; known: ${commands}" ;;
 esac
 
-# Removes testbed=… and routers=… from the arguments; the others are for the router.
 testbed=
-aqm=
-up_aqm=
 routers=router
-for setting in "$@"; do
-    shift
-    case ${setting} in
-        testbed=*) testbed=${setting#testbed=} ;;
-        routers=*) routers=${setting#routers=} ;;
-        aqm=*)
-            aqm=${setting#aqm=}
-            set -- "$@" "${setting}"
-            ;;
-        up_aqm=*)
-            up_aqm=${setting#up_aqm=}
-            set -- "$@" "${setting}"
-            ;;
-        *) set -- "$@" "${setting}" ;;
+while [ "$#" -gt 0 ]; do
+    case $1 in
+        testbed=*) testbed=${1#*=} ;;
+        routers=*) routers=${1#*=} ;;
+        *) break ;;
     esac
+    shift
 done
 [ -n "${testbed}" ] || die "testbed is missing; give testbed=virtual, netns or ssh://ROUTER"
 
@@ -250,71 +200,14 @@ case ${command} in
     *) ;;
 esac
 
-# scheme_of NAME SETTING…: sets scheme to the AQM's file. An AQM without one needs the
-# setting aqm_options.
-scheme_of() {
-    scheme=${hooks}/schemes/$1.sh
-    if [ ! -r "${scheme}" ]; then
-        case " $*" in
-            *' aqm_options='*) scheme=${hooks}/foreign.sh ;;
-            *) scheme= ;;
-        esac
-    fi
-    case $1 in
-        '' | *[!a-z0-9_]*) scheme= ;;
-        *) ;;
-    esac
-    if [ -z "${scheme}" ]; then
-        known=$(known_aqms)
-        die "aqm: unknown value '$1'; known: ${known}"
-    fi
-}
-
-# apply_queues SETTING…: puts the queues on ${router}, and exits with that status.
-apply_queues() {
-    scheme_of "${aqm}" "$@"
-    [ -n "${up_aqm}" ] || on_router "${scheme}" apply "$@"
-
-    # Two queues: one apply for each direction, as each reads a single scheme. Each drops the
-    # settings of the other; the first runs in a subshell, as on_router exits.
-    (
-        for setting in "$@"; do
-            shift
-            case ${setting} in
-                up_aqm*) ;;
-                *) set -- "$@" "${setting}" ;;
-            esac
-        done
-        on_router "${scheme}" apply "$@" only=down
-    ) || exit
-    for setting in "$@"; do
-        shift
-        case ${setting} in
-            aqm=* | aqm_*) ;;
-            up_aqm*) set -- "$@" "${setting#up_}" ;;
-            *) set -- "$@" "${setting}" ;;
-        esac
-    done
-    scheme_of "${up_aqm}" "$@"
-    on_router "${scheme}" apply "$@" only=up
-}
-
 case ${routers} in
     '' | *[!a-z0-9,]* | ,* | *,,*) die "routers: '${routers}'; expected names separated by commas" ;;
     *) ;;
 esac
 while :; do
-    case ${routers} in
-        *,*) ;;
-        *) break ;;
-    esac
     router=${routers%%,*}
+    [ "${router}" != "${routers}" ] || break
     routers=${routers#*,}
-    (
-        [ "${command}" = apply ] || on_router /dev/null "${command}" "$@"
-        apply_queues "$@"
-    ) || exit
+    (on_router "$@") || exit
 done
-router=${routers}
-[ "${command}" = apply ] || on_router /dev/null "${command}" "$@"
-apply_queues "$@"
+on_router "$@"

@@ -65,6 +65,10 @@ END
     esac
 }
 
+# Lines that one tc runs later.
+todo=
+do_tc() { todo="${todo}$*${newline}"; }
+
 # report ROLE DEVICE JSON: prints one device. Classes are read as text: tc prints them as JSON
 # only since iproute2 6.2, and only -r shows exact bursts, in ticks. They are listed by parent,
 # as sfq and fq_codel show up to a thousand flows as classes. Old versions of tc have no -j.

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import BadResult
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.virtual import Lab
 
 HERE = Path(__file__).resolve().parent

@@ -6,22 +6,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.asked.kernel import STOCK
-from flent_aqm.asked.router_hook import ON_ROUTER, first_settings
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 
-# What base.batch runs before each test. In the guest, all settings stand in its place.
-ROUTER_HOOK = f'sh "${environment.HOOKS}/{ON_ROUTER}" apply ${environment.ROUTER_SETTINGS}'
-
-# Starts the scenario's program on the router, behind the hook; testbed/guest/router_program.sh.
-START_PROGRAM = 'sh "$GUEST_DIR/router_program.sh"'
+# Puts the scenario's queue onto the router, and starts the scenario's program there; the testbed
+# has written it (testbed/guest_files.py). Before a batch's own commands, where the batch's
+# `commands` don't name it.
+ROUTER_HOOK = "router"
+ROUTER_COMMAND: Mapping[str, Mapping[str, str]] = {ROUTER_HOOK: {
+    "exec": f'. "${environment.APPLY}"', "type": "pre", "essential": "True"}}
 
 # In the guest; the batch's own would get into random choices of its Flent.
 BATCH_NAME = "cell"
@@ -62,7 +61,7 @@ class Cell:
     @property
     def runs_router_hook_only(self) -> bool:
         """Whether the batch has no commands of its own, which no data file could hold."""
-        return self.commands == router_command(self.scenario)
+        return self.commands == ROUTER_COMMAND
 
     @property
     def as_metadata(self) -> dict[str, object]:
@@ -112,17 +111,6 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
         if found:
             raise ConfigError(f"{where}: {key} contains {found.group()}, which no argument or "
                               "setting defines; add it to the batch, or correct its name")
-
-
-def router_command(scenario: Scenario) -> dict[str, dict[str, str]]:
-    """Return the command that puts the scenario's queue onto the router, as Cell.commands
-    has it."""
-    words = shlex.join(["apply", f"testbed={scenario.lab.testbed}", *first_settings(scenario)])
-    line = (f'sh "${environment.HOOKS}/{ON_ROUTER}" {words} '
-            f"${environment.ROUTER_SETTINGS}")
-    if scenario.router.router_program:
-        line += f' && {START_PROGRAM}'
-    return {"router": {"exec": line, "type": "pre", "essential": "True"}}
 
 
 def as_batch_file(cell: Cell) -> str:

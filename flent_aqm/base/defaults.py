@@ -31,20 +31,18 @@ MAX_FAR_DELAY_MS = 7 * 24 * 3600 * 1000.0
 MAX_JITTER_MS = 4_000.0
 
 # The study's burst shaping: ceil as a factor of rate, and burst and cburst in bytes (tc
-# reads 15KB as 15 x 1024). router_hooks/defaults.sh has the same for the router.
+# reads 15KB as 15 x 1024).
 BURST_CEIL_FACTOR = 1.6
 BURST_BYTES = 15 * 1024
 CBURST_BYTES = 30 * 1024
 
 # TBF's burst: this much time at the rate, and no less than two full frames. And three tiers
 # of HTB: the most that EF gets, and what background gets when all want the rate, in percent;
-# DSCPs as bytes of the IP header. router_hooks/defaults.sh has the same and the reasons.
+# DSCPs as bytes of the IP header with the ECN bits zero: EF, CS6, AF42 as in sqm-scripts; CS1
+# and LE (RFC 8622).
 TBF_BURST_US, TBF_MIN_BURST_BYTES = 1000, 3028
 EF_PERCENT, BACKGROUND_PERCENT = 33, 20
 EF_DSCPS, BACKGROUND_DSCPS = (0xB8, 0xC0, 0x90), (0x20, 0x04)
-
-# DRR's flows, likewise.
-DRR_FLOWS = 64
 
 # Between latency probes of irtt and of ping.
 IRTT_INTERVAL_S = 0.01

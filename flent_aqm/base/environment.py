@@ -19,9 +19,8 @@ IN_LAB = "FLENT_AQM_IN_LAB"
 SCENARIO = "FLENT_AQM_SCENARIO"
 # The folder router_hooks, as the run's commands see it.
 HOOKS = "FLENT_AQM_HOOKS"
-# Words for the router hook. In a batch, it stands for all settings of the router; beside the
-# tools, it has those that are not at their default, but for AQM, rates and burst shaping.
-ROUTER_SETTINGS = "FLENT_AQM_ROUTER_SETTINGS"
+# The file that a shell reads to put the run's queue onto the router.
+APPLY = "FLENT_AQM_APPLY"
 # This Flent draws nothing: matplotlib and our plots stay away.
 WITHOUT_PLOTS = "FLENT_AQM_WITHOUT_PLOTS"
 # A router behind ssh: the open connection, the sweep's hold on it, its devices.
@@ -68,19 +67,20 @@ VARIABLES: dict[str, Variable] = {
          "flent_aqm/bridge/metadata_patch.py")),
     HOOKS: Variable(
         ("flent_aqm/testbed/guest_files.py",),
-        ("batches/base.batch", "flent_aqm/asked/cell.py", "flent_aqm/setup/tools.py",
-         "router_hooks/on_router.sh")),
-    ROUTER_SETTINGS: Variable(
-        ("flent_aqm/testbed/guest_files.py",),
-        ("batches/base.batch", "flent_aqm/asked/cell.py")),
+        ("flent_aqm/setup/tools.py", "router_hooks/on_router.sh")),
+    APPLY: Variable(("flent_aqm/testbed/guest_files.py",), ("flent_aqm/asked/cell.py",)),
     WITHOUT_PLOTS: Variable(
         ("flent_aqm/testbed/protocol.py", "flent_aqm/sweep/speedtest/measure.py"),
         ("flent_aqm/bridge/hook.py",)),
     SSH_CONTROL: Variable(
         ("flent_aqm/parts/ssh/connection.py",), ("router_hooks/on_router.sh",)),
     SSH_TOKEN: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
-    DEV_DOWN: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
-    DEV_UP: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
+    DEV_DOWN: Variable(
+        ("flent_aqm/parts/ssh/testbed.py",),
+        ("flent_aqm/testbed/guest_files.py", "router_hooks/on_router.sh")),
+    DEV_UP: Variable(
+        ("flent_aqm/parts/ssh/testbed.py",),
+        ("flent_aqm/testbed/guest_files.py", "router_hooks/on_router.sh")),
     LARGE_FILES: Variable((USER,), ("flent_aqm/results/reading/limits.py",)),
     DISABLE: Variable(
         (USER, "flent_aqm/results/share/check.py"),

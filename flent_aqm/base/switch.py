@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A switch, as people write one in a batch, a test parameter or a queue's parameter.
-
-router_hooks/settings.sh reads the same words in the router's shell, and a test holds it to
-them.
-"""
+"""A switch, as people write one in a batch, a test parameter or a queue's parameter."""
 
 from __future__ import annotations
 

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
 from flent_aqm.asked.cell import (
+    ROUTER_COMMAND,
     ROUTER_HOOK,
     Cell,
     derive_seed,
     refuse_unexpanded,
-    router_command,
 )
-from flent_aqm.asked.cross_traffic import parse_cross_traffic
 from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
 from flent_aqm.asked.flow_groups import rates_from, refuse_unknown_hosts
 from flent_aqm.asked.keys import refuse_unknown_parameters
@@ -26,6 +26,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.bridge.testenv_patch import REFUSED
 
+_CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
 
 
@@ -45,7 +46,9 @@ def make_cell(
         scenario = scenario.but(seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
-    _check_cross_traffic(where, scenario, settings)
+    _check_cross_traffic(where, scenario, section)
+    if _is_ours(settings.NAME):
+        refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
     _check_parameters(where, scenario, settings)
     _check_hosts(where, scenario, settings)
     return Cell(
@@ -54,7 +57,7 @@ def make_cell(
         test_name=settings.NAME,
         scenario=scenario,
         settings=_settings(settings, parser),
-        commands=_commands(where, commands, scenario),
+        commands=_commands(where, commands),
         metadata={
             "BATCH_NAME": settings.BATCH_NAME,
             "BATCH_TIME": settings.BATCH_TIME.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),  # as Flent does
@@ -68,36 +71,41 @@ def make_cell(
     )
 
 
-def _commands(
-    where: str, given: Iterable[Mapping[str, Any]], scenario: Scenario
-) -> dict[str, dict[str, str]]:
-    """Return the batch's commands as Cell.commands has them."""
-    commands: dict[str, dict[str, str]] = {}
+def _commands(where: str, given: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, str]]:
+    """Return the batch's commands as Cell.commands has them, with the one that sets the router:
+    the first one, or where the batch names it."""
+    commands: dict[str, Mapping[str, str]] = {}
     for number, command in enumerate(given, 1):
         # A command comes with the keys of its batch section, and without its name.
         keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
         refuse_unexpanded(f"{where}, {keys.get('type', '')} command {number}", keys)
-        if keys.get("exec") == ROUTER_HOOK:
-            commands |= router_command(scenario)
+        if keys.get("exec") == ROUTER_COMMAND[ROUTER_HOOK]["exec"]:
+            commands |= ROUTER_COMMAND
         else:
             commands[f"hook{number}"] = keys
-    return commands
+    return commands if ROUTER_HOOK in commands else {**ROUTER_COMMAND, **commands}
 
 
-def _check_cross_traffic(where: str, scenario: Scenario, settings: Any) -> None:
-    """Our tests take cross traffic from a test parameter; both must say the same."""
-    definition = resource_dir("tests_defs") / f"{settings.NAME}.conf"
-    if scenario.hosts.cross_traffic and not definition.exists():
-        raise ConfigError(f"{where}: test {settings.NAME} can't run cross traffic; "
+def give_cross_traffic(section: MutableMapping[str, Any]) -> None:
+    """Give the key cross_traffic to the test's definition, if it is one of ours, as it takes it:
+    as a test parameter."""
+    if "cross_traffic" in section and _is_ours(section["test_name"]):
+        given = str(section.get("test_parameters", ""))
+        section["test_parameters"] = f"cross_traffic={section['cross_traffic']};{given}".strip("; ")
+
+
+def _is_ours(test: str) -> bool:
+    return (resource_dir("tests_defs") / f"{test}.conf").exists()
+
+
+def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, Any]) -> None:
+    """Refuse what the test can't run, and what is said twice."""
+    if scenario.hosts.cross_traffic and not _is_ours(section["test_name"]):
+        raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic; "
                           "leave cross_traffic off")
-    if definition.exists():
-        refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
-    asked = scenario.hosts.cross_traffic
-    parameter = settings.TEST_PARAMETERS.get("cross_traffic", "no")
-    if asked != parse_cross_traffic("test_parameters: cross_traffic", parameter):
-        raise ConfigError(f"{where}: cross_traffic is {asked}, but "
-                          f"test_parameters says {parameter}; add cross_traffic=${{cross_traffic}} "
-                          "to test_parameters")
+    if len(_CROSS_TRAFFIC.findall(str(section.get("test_parameters", "")))) > 1:
+        raise ConfigError(f"{where}: test_parameters: cross_traffic is a key of the batch; "
+                          "leave it out here")
 
 
 def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:

@@ -62,9 +62,9 @@ def patch(module: Any) -> None:
 def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
     """Return what would hide the AQM, and the read-back: of the router, and under `routers` of
     each further one."""
-    from flent_aqm.asked.router_hook import routers_of
     from flent_aqm.bridge.exit_status import reported
     from flent_aqm.router import proof
+    from flent_aqm.router.hook import routers_of
     from flent_aqm.router.warnings import warnings
 
     with reported():

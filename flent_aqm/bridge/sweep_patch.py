@@ -43,6 +43,7 @@ def patch(module: Any) -> None:
     places.patch(module)
     _read_base_first(module.BatchRunner)
     _apply_overrides_to_arguments(module.BatchRunner)
+    _give_cross_traffic(module.BatchRunner)
     _plan_while_expanding(module.BatchRunner, module)
     _name_kernels(module.BatchRunner, module)
     _run_on_testbeds(module.BatchRunner, module)
@@ -50,11 +51,15 @@ def patch(module: Any) -> None:
 
 def _read_base_first(runner: Any) -> None:
     """A file base.batch holds the arguments and commands that its neighbours share. Beside
-    it there is an argument for each queue, by its name; one that a file defines goes first."""
+    it there is an argument for each queue, by its name, and the command that sets the router;
+    those that a file defines go first."""
     stock = runner.read
 
     @wraps(stock)
     def read(self: Any, filename: str) -> None:
+        from flent_aqm.asked.cell import ROUTER_COMMAND, ROUTER_HOOK
+
+        self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
         base = Path(filename).with_name("base.batch")
         # Read once, as a second reading would undo what a file before this one changed.
         if base.is_file() and base != Path(filename) and getattr(self, "aqm_base", "") != base:
@@ -104,6 +109,21 @@ def _name_kernels(runner: Any, module: Any) -> None:
         return module.clean_path(f"{name}-{kernel}")
 
     runner.gen_filename = gen_filename
+
+
+def _give_cross_traffic(runner: Any) -> None:
+    stock = runner.apply_args
+
+    @wraps(stock)
+    def apply_args(self: Any, *args: Any, **kwargs: Any) -> Any:
+        section = stock(self, *args, **kwargs)
+        if "testbed" in section and "exec" not in section and "test_name" in section:
+            from flent_aqm.bridge.cells import give_cross_traffic
+
+            give_cross_traffic(section)
+        return section
+
+    runner.apply_args = apply_args
 
 
 def _plan_while_expanding(runner: Any, module: Any) -> None:

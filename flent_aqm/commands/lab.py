@@ -12,11 +12,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from flent_aqm.asked.cell import START_PROGRAM
 from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.records.path import DUMBBELL
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import KEYS, Scenario
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
@@ -25,6 +23,7 @@ from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
+from flent_aqm.testbed.guest_files import APPLY_IN_GUEST
 from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
 from flent_aqm.tools.table import SERVERS
 
@@ -100,8 +99,7 @@ def main(args: argparse.Namespace) -> int:
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=_servers(command, args.mlab_server or scenario.hosts.ndt7_server == "mlab"),
-        prelude=[apply_command(scenario),
-                 *([["sh", "-c", START_PROGRAM]] if scenario.router.router_program else [])],
+        prelude=[[".", APPLY_IN_GUEST]],
         programs=optional_there(),
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,

@@ -14,20 +14,26 @@ from dataclasses import dataclass
 
 from flent_aqm.asked.queues import table
 from flent_aqm.asked.queues.foreign import queue_of
-from flent_aqm.asked.queues.parameters import hook_value
 from flent_aqm.asked.queues.queue import Attachment
-from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.asked.queues.units import Clock, Scalar
 from flent_aqm.asked.queues.values import Expected
-from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.router.printed import size_text
+from flent_aqm.router.shaping import (
+    BACKGROUND_CLASS,
+    EF_CLASS,
+    IFB_DEVICE,
+    LEAF_HANDLE,
+    ROOT_HANDLE,
+    HtbClass,
+    htb_classes,
+    leaves,
+    rate_bit_s,
+    subscribers_of,
+    tbf_burst_bytes,
+)
 from flent_aqm.router.tc.classes import describe_filter
-
-# Handles that router_hooks/queues.sh gives, and the device it makes.
-ROOT_HANDLE, CLASS_HANDLE, LEAF_HANDLE = "1:", "1:1", "10:"
-IFB_DEVICE = "flent-ifb"
 
 # Packet size for which tc computes default bursts (q_htb.c: mtu).
 TC_MTU_BYTES = 1600
@@ -98,19 +104,19 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
                        txqueuelen: int, queues: int = 1) -> ExpectedDirection:
     """Return what the device that shapes `down` or `up` has to report. txqueuelen: its own, in
     packets; queues: how many it has."""
-    mbps = scenario.router.rate_down_mbps if role == "down" else scenario.router.rate_up_mbps
-    rate_bit_s = round(mbps * 1_000_000)
-    shaper, leaves = _shaper(scenario, rate_bit_s, clock)
+    rate = rate_bit_s(scenario, role)
     name, parameters = scenario.router.queue(role)
     queue = queue_of(name)
     asked = dict(parameters)
     report = queue.report(
-        asked, Attachment(rate_bit_s, scenario.router.shaper == "cake", clock, txqueuelen))
+        asked, Attachment(rate, scenario.router.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
-    qdiscs = [*shaper, *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing,
-                                         queue.foreign)
-                         for handle, parent in leaves.items())]
+    places = leaves(scenario)
+    qdiscs = [*_shaper(scenario, rate, clock),
+              *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing,
+                              queue.foreign)
+                for handle, parent in places.items())]
     if queue.per_queue:
         qdiscs += [ExpectedQdisc(queue.per_queue, "0:", f"{LEAF_HANDLE}{number:x}", report)
                    for number in range(1, queues + 1)]
@@ -118,79 +124,53 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     drr = frozenset[str]()
     quantum = frozenset[int]()
     if queue.classes:
-        flows = int(asked.get("flows", defaults.DRR_FLOWS))
+        values = queue.values(asked)
+        flows, asked_bytes = int(values["flows"]), int(values["quantum"])
         # any of what old and new kernels make of it
-        asked_bytes = int(hook_value(name, "quantum", asked.get("quantum", str(FRAME_BYTES))))
         quantum = frozenset({asked_bytes, min(max(asked_bytes, 256), 2**20)})
-        drr = frozenset(f"{handle}{flow:x}" for handle in leaves for flow in range(1, flows + 1))
+        drr = frozenset(f"{handle}{flow:x}" for handle in places for flow in range(1, flows + 1))
         filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")
-                    for handle in leaves]
+                    for handle in places]
     if role == "up" and scenario.router.ingress == "ifb":
         qdiscs.append(ExpectedQdisc("ingress", "ffff:", "ffff:fff1", {}))
         filters.append(describe_filter("all", "u32", "00000000/00000000 at 0",
                                        f"egress redirect {IFB_DEVICE}"))
-    found = ExpectedDirection(tuple(qdiscs), _classes(scenario, rate_bit_s, clock), drr, quantum,
-                              tuple(filters))
-    if scenario.path.topology == DUMBBELL:
+    found = ExpectedDirection(
+        tuple(qdiscs), tuple(_expected_class(each, clock) for each in htb_classes(scenario, role)),
+        drr, quantum, tuple(filters))
+    if not subscribers_of(scenario):
         return found
     from flent_aqm.router.expected_subscribers import with_subscribers
 
-    return with_subscribers(found, scenario, role, rate_bit_s, clock)
+    return with_subscribers(found, role)
 
 
-def _shaper(scenario: Scenario, rate_bit_s: int,
-            clock: Clock) -> tuple[list[ExpectedQdisc], dict[str, str]]:
-    """Return the root qdisc, if it isn't the AQM; and the AQM's handles with their parents."""
+def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[ExpectedQdisc]:
+    """Return the root qdisc, if it isn't the AQM."""
     if scenario.router.shaper == "htb":
         default = "0x12" if scenario.router.tiers == 3 else "0x1"
-        root = ExpectedQdisc("htb", ROOT_HANDLE, "root", {"default": default}, _HTB_IGNORED)
-        if scenario.router.tiers == 3:
-            return [root], {"11:": "1:11", "12:": "1:12", "13:": "1:13"}
-        return [root], {LEAF_HANDLE: CLASS_HANDLE}
+        return [ExpectedQdisc("htb", ROOT_HANDLE, "root", {"default": default}, _HTB_IGNORED)]
     if scenario.router.shaper == "tbf":
-        rate = rate_bit_s // 8
-        burst = max(rate_bit_s // 1000 * defaults.TBF_BURST_US // 8000,
-                    defaults.TBF_MIN_BURST_BYTES)
+        rate, burst = rate_bit_s_ // 8, tbf_burst_bytes(rate_bit_s_)
         # tc sends TBF's burst in bytes, too, and then the kernel reckons the ticks, rounded
         # down (sch_tbf.c: tbf_change, psched_l2t_ns).
         by_kernel = math.floor(burst / rate * 1_000_000 * clock.ticks_per_us)
         sizes = frozenset[Scalar](f"{size_text(burst_bytes(each, rate, clock))}{cell}"
                                   for each in ticks(burst, rate, clock) | {by_kernel}
                                   for cell in ("/1", ""))
-        root = ExpectedQdisc("tbf", ROOT_HANDLE, "root",
-                             {"rate": rate, "burst": sizes, "linklayer": "ethernet"},
-                             _TBF_IGNORED)
-        return [root], {LEAF_HANDLE: CLASS_HANDLE}
-    return [], {LEAF_HANDLE: "root"}
+        return [ExpectedQdisc("tbf", ROOT_HANDLE, "root",
+                              {"rate": rate, "burst": sizes, "linklayer": "ethernet"},
+                              _TBF_IGNORED)]
+    return []
 
 
-def _classes(scenario: Scenario, rate_bit_s: int, clock: Clock) -> tuple[ExpectedClass, ...]:
-    if scenario.router.shaper != "htb":
-        return ()
-    if scenario.router.burst_shaping:
-        ceil_bit_s = rate_bit_s * round(defaults.BURST_CEIL_FACTOR * 100) // 100
-        return (htb_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, ceil_bit_s, clock,
-                          (defaults.BURST_BYTES, defaults.CBURST_BYTES)),)
-    if scenario.router.tiers == 1:
-        return (htb_class(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate_bit_s, rate_bit_s, clock),)
-    ef = rate_bit_s // 100 * defaults.EF_PERCENT
-    background = rate_bit_s // 100 * defaults.BACKGROUND_PERCENT
-    return (
-        htb_class("1:1", "root", "", None, rate_bit_s, rate_bit_s, clock),
-        htb_class("1:11", "1:1", "11:", 1, ef, ef, clock),
-        htb_class("1:12", "1:1", "12:", 2, rate_bit_s - ef - background, rate_bit_s, clock),
-        htb_class("1:13", "1:1", "13:", 3, background, rate_bit_s, clock),
-    )
-
-
-def htb_class(handle: str, parent: str, leaf: str, prio: int | None, rate_bit_s: int,
-              ceil_bit_s: int, clock: Clock, sizes: tuple[int, int] | None = None) -> ExpectedClass:
-    """Return a class as the kernel has to report it. sizes: burst and cburst in bytes; None for
-    tc's defaults: what one timer interrupt's
-    time lets through, and one packet."""
-    rate, ceil = rate_bit_s // 8, ceil_bit_s // 8
-    burst, cburst = sizes or (rate // clock.hz + TC_MTU_BYTES, ceil // clock.hz + TC_MTU_BYTES)
-    return ExpectedClass(handle, parent, leaf, prio, rate, ceil,
+def _expected_class(asked: HtbClass, clock: Clock) -> ExpectedClass:
+    """Where no sizes are asked for, tc's defaults are what one timer interrupt's time lets
+    through, and one packet."""
+    rate, ceil = asked.rate_bit_s // 8, asked.ceil_bit_s // 8
+    burst, cburst = asked.sizes or (rate // clock.hz + TC_MTU_BYTES,
+                                    ceil // clock.hz + TC_MTU_BYTES)
+    return ExpectedClass(asked.handle, asked.parent, asked.leaf, asked.prio, rate, ceil,
                          ticks(burst, rate, clock), ticks(cburst, ceil, clock))
 
 
@@ -198,7 +178,8 @@ def _tier_filters() -> list[str]:
     """u32 sees the header's first 32 bits: in IPv4 the byte is the second one, in IPv6 it
     begins 4 bits in."""
     found = []
-    for dscps, target in ((defaults.EF_DSCPS, "1:11"), (defaults.BACKGROUND_DSCPS, "1:13")):
+    for dscps, target in ((defaults.EF_DSCPS, EF_CLASS),
+                          (defaults.BACKGROUND_DSCPS, BACKGROUND_CLASS)):
         for dscp in dscps:
             for protocol, shift in (("ip", 16), ("ipv6", 20)):
                 rule = f"{dscp << shift:08x}/{0xFC << shift:08x} at 0"

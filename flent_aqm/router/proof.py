@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flent_aqm.asked.queues.units import Clock
-from flent_aqm.asked.router_hook import ROUTER, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import shell
 from flent_aqm.base.errors import ParseError, RouterDisagrees
 from flent_aqm.router import expected
 from flent_aqm.router.expected import ExpectedDirection, ExpectedQdisc
+from flent_aqm.router.hook import ROUTER, read_back_command
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import printed, rate_text, size_text
+from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.router.tc.read_back import (
     Direction,
     HtbClass,
@@ -75,12 +76,12 @@ def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
     lines = []
     if role == "down":
         ifb = scenario.router.ingress == "ifb"
-        if ifb != (direction.device == expected.IFB_DEVICE):
-            lines = _compare("device", expected.IFB_DEVICE if ifb else "the LAN side's",
+        if ifb != (direction.device == IFB_DEVICE):
+            lines = _compare("device", IFB_DEVICE if ifb else "the LAN side's",
                              direction.device)
     if scenario.router.txqueuelen is not None:
         lines += _compare("txqueuelen", scenario.router.txqueuelen, direction.txqueuelen, "packets")
-    if not scenario.lab.testbed.startswith("ssh://") and direction.device != expected.IFB_DEVICE:
+    if not scenario.lab.testbed.startswith("ssh://") and direction.device != IFB_DEVICE:
         lines += _compare("tx_queues", scenario.router.tx_queues or 1, direction.queues)
     return lines
 

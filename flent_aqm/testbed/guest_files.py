@@ -17,12 +17,13 @@ from pathlib import Path
 from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.records.path import DUMBBELL
-from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.router_model import parse_router_model
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.router.hook import ON_ROUTER, apply_words
+from flent_aqm.router.tc_words import IN_LAB, Devices
 from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.tc_plugin import find_tc
 from flent_aqm.setup.tools import SYSTEM_PATH, tool_dirs
@@ -35,6 +36,7 @@ from flent_aqm.tools.table import listening, port_variables, start_script
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
+APPLY_IN_GUEST = f"{IN_GUEST}/apply.sh"
 OUT = "out"  # the folder in it that can be written to
 RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 # Where the guest sees the Python environment and the folder that this package is in. Where
@@ -60,7 +62,7 @@ def write(
     hidden: Sequence[str],
     on_host: bool = False,
 ) -> None:
-    """Write settings.sh, command.sh, mounts and etc/ for one boot into folder.
+    """Write settings.sh, apply.sh, command.sh, mounts and etc/ for one boot into folder.
 
     argv: the command for the client; more_programs: to be on PATH inside, by name, wherever
     they are; prelude: commands before it, whose failure ends
@@ -97,6 +99,7 @@ def write(
             "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
         **port_variables(servers),
         **_command_environment(scenario, programs, place),
+        environment.APPLY: f"{folder}/apply.sh" if on_host else APPLY_IN_GUEST,
         "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": str(place(Path(sys.executable))),
@@ -129,6 +132,7 @@ def write(
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
         for name, value in {**settings, **of_init}.items()))
+    (folder / "apply.sh").write_text(_apply(scenario, env or {}))
     (folder / "command.sh").write_text(
         "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
         + f"exec {shlex.join(argv)}\n")
@@ -143,6 +147,16 @@ def write(
                    ("bin", PROGRAMS_IN_GUEST),
                    *([("flent_aqm.pth", editable)] if editable else [])],
             writable=str(cwd) if writable_cwd else None)))
+
+
+def _apply(scenario: Scenario, env: Mapping[str, str]) -> str:
+    """Return what a shell reads to put the queue onto the router, and to start the program there.
+    A shell of its own would take the 100 us that each start of a program takes."""
+    names = [env.get(key, "") for key in (environment.DEV_DOWN, environment.DEV_UP)]
+    devices = Devices(*names) if all(names) else IN_LAB
+    words = shlex.join([f"testbed={scenario.lab.testbed}", *apply_words(scenario, devices)])
+    start = ' && sh "$GUEST_DIR/router_program.sh"' if scenario.router.router_program else ""
+    return f'sh "${environment.HOOKS}/{ON_ROUTER}" apply {words}{start}\n'
 
 
 def in_guest(path: Path) -> Path:
@@ -308,7 +322,6 @@ def _command_environment(
         "PYTHONHASHSEED": "0",
         environment.HOOKS: str(place(paths.resource_dir("router_hooks"))),
         environment.SCENARIO: scenario.as_json(),
-        environment.ROUTER_SETTINGS: " ".join(more_settings(scenario)),
     }
 
 

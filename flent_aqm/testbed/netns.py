@@ -18,10 +18,10 @@ from pathlib import Path
 
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.kernel import STOCK
-from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults, shell
 from flent_aqm.base.errors import AqmError, ConfigError, LabError, LabTimeout
+from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import prove
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed.guest_files import IN_GUEST, RESULTS_IN_GUEST

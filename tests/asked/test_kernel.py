@@ -10,9 +10,9 @@ from flent_aqm.asked.kernel import STOCK
 from flent_aqm.asked.queues.foreign import queue_of
 from flent_aqm.asked.queues.queue import Attachment
 from flent_aqm.asked.queues.units import parse_psched
-from flent_aqm.asked.router_hook import more_settings
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.router.tc_words import leaf_words
 from flent_aqm.testbed.real_time import refuse_virtual_settings
 
 CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
@@ -53,12 +53,12 @@ def test_odd_values_are_refused_by_name(given: dict[str, object], said: str) -> 
     assert said in str(refused.value)
 
 
-def test_options_reach_the_hook_as_one_word_for_each_way() -> None:
-    """And a queue without options is still told to be one that no scheme is for."""
+def test_options_reach_tc_as_they_are() -> None:
+    """Of each direction; a queue without any has its name alone."""
     scenario = Scenario.from_settings({
         "aqm": "foo", "kernel": "mine", "aqm_options": "limit 50  target 5ms", "up_aqm": "bar"})
-    assert more_settings(scenario) == [
-        "aqm_options=limit,50,target,5ms", "up_aqm=bar", "up_aqm_options=-"]
+    assert leaf_words(scenario, "down").split() == ["foo", "limit", "50", "target", "5ms"]
+    assert leaf_words(scenario, "up") == "bar"
     assert queue_of("bar").report({}, Attachment(10**8, False, CLOCK, 1000)) == {}
 
 

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Environment variables and switches: what the table says, and what the files do."""
+"""Environment variables: what the table says, and what the files do."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.base import environment
 from flent_aqm.base.environment import USER, VARIABLES
-from flent_aqm.base.paths import resource_dir
-from flent_aqm.base.switch import OFF, ON, switch
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = {value: name for name, value in vars(environment).items()
@@ -55,14 +52,3 @@ def test_variable_is_set_and_read_where_the_table_says(name: str) -> None:
     assert listed <= using
     told = {"flent_aqm/parts/cluster/agreement.py"}  # names one in a message
     assert using - listed <= told
-
-
-@pytest.mark.parametrize("text", [*ON, *OFF, "YES", "Off", "True", "maybe", "", "2", "y"])
-def test_switch_is_the_same_in_python_and_in_the_router_s_shell(text: str) -> None:
-    """One list of words, in two languages."""
-    script = (f". {resource_dir('router_hooks')}/settings.sh\n"
-              "die() { echo refused; exit; }\n"
-              'take_flag some "$1"; echo "$flag"')
-    done = subprocess.run(["sh", "-c", script, "sh", text], capture_output=True, text=True,
-                          check=True)
-    assert done.stdout.strip() == {True: "yes", False: "no", None: "refused"}[switch(text)]

@@ -32,7 +32,7 @@ for_kind = slow
 for_rate = ndt7
 own = 1
 filename_extra = ${test_name}-${rate_mbps}-${own}
-commands = router, hook
+commands = hook
 %(batch)s
 """
 
@@ -60,7 +60,7 @@ def test_batch_with_a_key_of_its_own_that_it_uses_is_taken(tmp_path: Path) -> No
     ("batch", "repetition = 5", "did you mean 'repetitions'?"),
     ("batch", "xyzzy = 5", "unknown key 'xyzzy'; see docs/reference/keys.md"),
     ("batch", "aqm_lmit = 5", "aqm_lmit: no_aqm has no such parameter"),
-    ("batch", "test_parameters = cross_traffic=0; steams=4",
+    ("batch", "test_parameters = steams=4",
      "unknown test parameter 'steams'; did you mean 'streams'?"),
     ("arg", "burst_shapping = 1", "unknown key 'burst_shapping'; did you mean 'burst_shaping'?"),
     ("command", "esential = yes", "command hook: unknown key 'esential'; did you mean 'essential'"),

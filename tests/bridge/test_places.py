@@ -25,7 +25,7 @@ inherits = base
 test_name = ping
 length = 5
 for_kind = one
-commands = router, hook
+commands = hook
 {parent}
 [Batch::mine]
 inherits = first

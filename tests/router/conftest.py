@@ -10,12 +10,11 @@ import pytest
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.testbed.virtual import Lab
 
-# For the code of the tests: hook COMMAND SETTING…, on_router PROGRAM ARGUMENT…, $rates, and
-# fake_tc, which puts its standard input in tc's place, with the real one as $real_tc.
+# For the code of the tests: hook COMMAND SETTING…, on_router PROGRAM ARGUMENT…, and fake_tc,
+# which puts its standard input in tc's place, with the real one as $real_tc.
 PRELUDE = """
 hook() { verb=$1; shift; sh "$FLENT_AQM_HOOKS/on_router.sh" "$verb" testbed=virtual "$@"; }
 on_router() { ip netns exec router "$@"; }
-rates='rate_down_mbps=100 rate_up_mbps=20'
 export real_tc="$(command -v tc)"
 fake_tc() {
     mkdir -p /tmp/fake

@@ -13,6 +13,8 @@ from flent_aqm.base.errors import RouterDisagrees
 from flent_aqm.router.proof import differences, prove
 from flent_aqm.router.tc.read_back import ReadBack, parse_read_back
 
+from ..on_router import apply
+
 pytestmark = pytest.mark.lab
 InGuest = Callable[[str], str]
 
@@ -28,8 +30,7 @@ END
     eval "$2"
     real_tc_again
 }
-obey() { hook apply aqm=fq_codel $rates; }
-"""
+""" + f"obey() {{ {apply(aqm='fq_codel')}; }}\n"
 QDISCS = "htb 1: at root, fq_codel 10: at 1:1"
 CLASSES = "1:1 at root with 10:"
 
@@ -42,7 +43,7 @@ def differs(what: str, asked: str, reported: str) -> str:
 # Name -> code for a router that was to have ASKED, and the differences to be found.
 CASES = {
     "keeps the old leaf": (
-        "hook apply aqm=sfq $rates; swallow '/dev up/d' obey",
+        f"{apply(aqm='sfq')}; swallow '/dev up/d' obey",
         [differs("up: qdiscs", QDISCS, "htb 1: at root, sfq 10: at 1:1")]),
     "adds no leaf": (
         "swallow '/dev down parent 1:1/d' obey",
@@ -55,7 +56,7 @@ CASES = {
          differs("down: burst", "2000 ticks (1600 bytes)", "2031 ticks (1624 bytes)"),
          differs("down: cburst", "2000 ticks (1600 bytes)", "2031 ticks (1624 bytes)")]),
     "keeps the last rate": (
-        "hook apply aqm=fq_codel rate_down_mbps=100 rate_up_mbps=25; swallow d obey",
+        f"{apply(aqm='fq_codel', rate_up_mbps=25)}; swallow d obey",
         [differs("up: rate", "20Mbit", "25Mbit"),
          differs("up: ceil", "20Mbit", "25Mbit"),
          differs("up: burst", "10000 ticks (1600 bytes)", "8000 ticks (1280 bytes)"),

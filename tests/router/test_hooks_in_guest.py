@@ -12,13 +12,13 @@ from itertools import product
 import pytest
 
 from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
+from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 
-from ..undo import undo_command
+from ..on_router import UNDO, apply
 
 pytestmark = pytest.mark.lab
 InGuest = Callable[[str], str]
@@ -28,35 +28,17 @@ RATES_MBPS = (0.064, 0.768, 4, 33.333333, 100, 300, 500, 900, 1000, 1234.567891,
 # DualPI2 needs a newer tc than the system's.
 EVERY_TC_HAS = [name for name, queue in QUEUES.items() if not queue.needs_new_tc]
 
-SFQ = "apply testbed=virtual aqm=sfq"
 # Name -> arguments, and what the one line must tell.
 REFUSED = {
-    "unknown aqm": ("apply testbed=virtual aqm=fqcodel $rates",
-                    "'fqcodel'; known: bfifo, cake, cake_mq, codel"),
-    "aqm that is a path": ("apply testbed=virtual aqm=../router $rates", "'../router'"),
-    "no aqm": ("apply testbed=virtual $rates", "aqm: unknown value ''"),
-    "rate 0": (f"{SFQ} rate_down_mbps=0 rate_up_mbps=1", "rate_down_mbps: '0' Mbit/s is out of"),
-    "rate abc": (f"{SFQ} rate_down_mbps=1 rate_up_mbps=abc", "rate_up_mbps: 'abc' is not a number"),
-    "rate -5": (f"{SFQ} rate_down_mbps=-5 rate_up_mbps=1", "'-5' is not a number"),
-    "rate 1.2.3": (f"{SFQ} rate_down_mbps=1.2.3 rate_up_mbps=1", "'1.2.3' is not a number"),
-    "rate beyond 64 bits": (f"{SFQ} rate_down_mbps=18446744173709.551616 rate_up_mbps=1",
-                            "out of range"),
-    "rate finer than a bit": (f"{SFQ} rate_down_mbps=1.0000001 rate_up_mbps=1", "6 decimals"),
-    "no rate": (f"{SFQ} rate_down_mbps=1", "rate_up_mbps is missing"),
-    "burst shaping maybe": (f"{SFQ} $rates burst_shaping=maybe", "'maybe' is not yes or no"),
-    "variable left unfilled": (f"{SFQ} rate_down_mbps='${{rate}}' rate_up_mbps=1", "unfilled"),
-    "unknown setting": (f"{SFQ} $rates rate=5", "unknown setting 'rate=5'; known: aqm,"),
-    "unknown parameter": (f"{SFQ} $rates aqm_target=5ms", "sfq has no such parameter"),
-    "parameter with tc's words in it": (f"{SFQ} $rates 'aqm_limit=5 perturb 10'", "letters"),
-    "device that isn't there": (f"{SFQ} $rates dev_up=wan0", "no device 'wan0'"),
+    "unknown setting": ("apply testbed=virtual rate=5 -- x", "unknown setting 'rate=5'"),
+    "device that isn't there": ("apply testbed=virtual dev_up=wan0 -- x", "no device 'wan0'"),
     "device that is a path": ("undo testbed=virtual dev_up=../../net/up", "not a valid name"),
-    "one device twice": (f"{SFQ} $rates dev_up=down", "both 'down'"),
-    "no testbed": ("apply aqm=sfq $rates", "testbed is missing"),
-    "unknown testbed": ("apply testbed=moon aqm=sfq $rates", "'moon'; known: virtual, netns"),
-    "cake_mq below a shaper": ("apply testbed=virtual aqm=cake_mq $rates",
-                               "works only on the device's own queues; give shaper=cake, not htb"),
-    "ssh": ("apply testbed=ssh://root@r aqm=sfq $rates", "only a sweep may set a router"),
-    "unknown command": ("put testbed=virtual aqm=sfq $rates", "known: apply, read-back, undo"),
+    "one device twice": ("apply testbed=virtual dev_up=down -- x", "both 'down'"),
+    "no lines": ("apply testbed=virtual", "lines for tc are missing"),
+    "no testbed": ("apply dev_up=up -- x", "testbed is missing"),
+    "unknown testbed": ("apply testbed=moon -- x", "'moon'; known: virtual, netns"),
+    "ssh": ("apply testbed=ssh://root@r -- x", "only a sweep may set a router"),
+    "unknown command": ("put testbed=virtual", "known: apply, read-back, undo"),
     "no command": ("", "known: apply, read-back, undo"),
 }
 
@@ -94,7 +76,7 @@ def test_settings_when_applied_one_after_the_other_are_reported_as_computed(
 def test_bad_arguments_when_given_are_refused_and_change_nothing(
         in_guest: InGuest, shell: str) -> None:
     """Each ends with status 2 and one line that names the fault; the queues stay as they were."""
-    code = shell + 'hook apply aqm=codel $rates; on_router tc -r qdisc >/tmp/before\n'
+    code = shell + f"{apply(aqm='codel')}; on_router tc -r qdisc >/tmp/before\n"
     for arguments, _ in REFUSED.values():
         code += (f'sh "$FLENT_AQM_HOOKS/on_router.sh" {arguments} 2>&1; echo "status $?"\n'
                  'on_router tc -r qdisc | cmp - /tmp/before && echo unchanged\n')
@@ -110,12 +92,11 @@ def test_bad_arguments_when_given_are_refused_and_change_nothing(
 def test_undo_when_queues_are_on_gives_the_default_queues_back(
         in_guest: InGuest, shell: str) -> None:
     """After undo, done twice, each device has the queue that it booted with."""
-    undo = shlex.join(undo_command(Scenario()))
     printed = in_guest(shell + f"""
         on_router tc qdisc >/tmp/before
-        hook apply aqm=fq_codel $rates; {undo} && {undo} && on_router tc qdisc | cmp - /tmp/before
+        {apply(aqm='fq_codel')}; {UNDO} && {UNDO} && on_router tc qdisc | cmp - /tmp/before
         on_router tc qdisc add dev up root handle 1: prio
-        hook apply aqm=sfq $rates && {undo} && on_router tc qdisc | cmp - /tmp/before && echo same
+        {apply(aqm='sfq')} && {UNDO} && on_router tc qdisc | cmp - /tmp/before && echo same
     """)
     assert printed == "same\n"
 
@@ -123,7 +104,7 @@ def test_undo_when_queues_are_on_gives_the_default_queues_back(
 def test_apply_when_the_kernel_refuses_takes_back_what_was_done(
         in_guest: InGuest, shell: str) -> None:
     """Refused after the first changes: status 1, tc's reason, default queues."""
-    printed = in_guest(shell + """
+    printed = in_guest(shell + f"put() {{ {apply(aqm='fq_codel')}; }}\n" + """
         on_router tc qdisc >/tmp/before
         fake_tc <<'END'
 case $* in
@@ -131,7 +112,7 @@ case $* in
 *) exec "$real_tc" "$@" ;;
 esac
 END
-        hook apply aqm=fq_codel $rates 2>&1; echo "status $?"; real_tc_again
+        put 2>&1; echo "status $?"; real_tc_again
         on_router tc qdisc | cmp - /tmp/before && echo same
     """)
     told, *rest = printed.splitlines()
@@ -144,28 +125,29 @@ def test_apply_when_the_router_lacks_something_changes_nothing(
         in_guest: InGuest, shell: str) -> None:
     """A value that only the kernel refuses, a qdisc that tc or the kernel doesn't know: status
     1, one line, the queues of before, and no device is left over."""
-    printed = in_guest(shell + """
-        hook apply aqm=sfq $rates; on_router tc -r qdisc >/tmp/before; on_router ip link >/tmp/links
+    printed = in_guest(shell + f"pie() {{ {apply(aqm='pie')}; }}\n{apply(aqm='sfq')}\n"
+                       f"odd() {{ {apply(aqm='fq_codel', aqm_quantum=2_000_000)}; }}\n" + """
+        on_router tc -r qdisc >/tmp/before; on_router ip link >/tmp/links
         check() {
             echo "status $?"
             on_router tc -r qdisc | cmp - /tmp/before &&
                 on_router ip link | cmp - /tmp/links && echo same
         }
-        hook apply aqm=fq_codel $rates aqm_quantum=2000000 2>&1; check
+        odd 2>&1; check
         fake_tc <<'END'
 case $* in
 *help) echo 'Unknown qdisc "pie", hence option "help" is unparsable' >&2; exit 1 ;;
 *) exec "$real_tc" "$@" ;;
 esac
 END
-        hook apply aqm=pie $rates 2>&1; check; real_tc_again
+        pie 2>&1; check; real_tc_again
         fake_tc <<'END'
 case $* in
 *-batch*) echo 'Error: Specified qdisc kind is unknown.' >&2; exit 1 ;;
 *) exec "$real_tc" "$@" ;;
 esac
 END
-        hook apply aqm=pie $rates 2>&1; check; real_tc_again
+        pie 2>&1; check; real_tc_again
     """)
     lines = printed.splitlines()
     assert lines[1::3] == ["status 1"] * 3
@@ -178,7 +160,7 @@ END
 
 def test_apply_when_terminated_takes_back_what_was_done(in_guest: InGuest, shell: str) -> None:
     """SIGTERM while tc works: the queues are the default ones afterwards, the status tells."""
-    printed = in_guest(shell + """
+    printed = in_guest(shell + f"put() {{ {apply(aqm='sfq')}; }}\n" + """
         on_router tc qdisc >/tmp/before
         fake_tc <<'END'
 lines=$(cat)
@@ -187,7 +169,7 @@ case $lines in *"$mark"*) kill -TERM $PPID ;; esac
 END
         for mark in flent-probe 'class add'; do
             export mark
-            hook apply aqm=sfq $rates 2>/dev/null; echo "status $?"
+            put 2>/dev/null; echo "status $?"
             on_router "$real_tc" qdisc | cmp - /tmp/before && echo same
         done
         on_router ip link show flent-probe 2>&1
@@ -196,22 +178,11 @@ END
     assert printed == "status 1\nsame\n" * 2 + 'Device "flent-probe" does not exist.\n'
 
 
-def test_parameters_when_overridden_reach_the_kernel(in_guest: InGuest, shell: str) -> None:
-    """aqm_NAME=value goes to tc as it is; aqm_ecn=no in any case becomes noecn."""
-    report = parse_read_back(in_guest(shell + """
-        hook apply aqm=fq_codel $rates burst_shaping=False aqm_limit=300 aqm_target=20ms aqm_ecn=NO
-        hook read-back
-    """))
-    parameters = report.directions["up"].qdiscs[1].parameters
-    assert (parameters["limit"], parameters["target"]) == (300, 19_999)
-    assert "ecn" not in parameters
-
-
 def test_proof_when_called_in_the_guest_reads_back_without_heavy_imports(
         in_guest: InGuest) -> None:
     """read_back() starts the hook itself; neither it nor what it imports needs numpy."""
     printed = in_guest(f"""
-        hook apply aqm=sfq $rates
+        {apply(aqm='sfq')}
         export PYTHONPATH={shlex.quote(str(paths.PACKAGE.parent))}
         exec "$PYTHON" - <<'END'
 import sys

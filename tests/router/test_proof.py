@@ -14,7 +14,6 @@ from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.queues.units import parse_psched
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import RouterDisagrees
-from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import rate_text
@@ -115,12 +114,6 @@ def test_metadata_when_there_is_no_aqm_tells_the_queue_that_is_there() -> None:
     applied = as_metadata(untouched)["applied"]
     assert applied == {name: {"qdisc": "noqueue", "qdisc_parameters": {}}
                        for name in ("down", "up")}
-
-
-def test_aqms_when_listed_are_the_same_in_defaults_schemes_and_expectations() -> None:
-    """Each name that a user may type has a scheme on the router and an expectation here."""
-    schemes = {path.stem for path in (resource_dir("router_hooks") / "schemes").glob("*.sh")}
-    assert schemes == set(QUEUES)
 
 
 def _captured(aqm: str) -> Scenario:

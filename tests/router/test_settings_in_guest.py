@@ -10,13 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from flent_aqm.asked.cell import derive_seed
-from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 
-from ..undo import undo_command
+from ..on_router import UNDO
 
 InGuest = Callable[..., str]
 
@@ -89,7 +89,7 @@ def test_settings_when_applied_are_proved_and_undone(
     for each in asked:
         code += shlex.join(apply_command(each)) + " || exit\n"
         code += shlex.join(read_back_command(each)) + more + " || exit\n"
-    code += shlex.join(undo_command(asked[-1])) + " || exit\n"
+    code += f"{UNDO} || exit\n"
     code += ("on_router tc qdisc | cmp - /tmp/qdiscs && "
              "on_router ip -o link | cut -c-40 | cmp - /tmp/links && echo same")
     printed = in_guest(code, asked[0].router.aqm)

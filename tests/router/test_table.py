@@ -1,36 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of queues, and what has to agree with it: schemes, both directions."""
+"""The table of queues, and what has to agree with it."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.asked.queues.table import LINES, QUEUES, unit_of
-from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base.paths import resource_dir
+from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import Direction, parse_read_back
 from flent_aqm.router.warnings import warnings
 from flent_aqm.testbed.virtual import Lab
 
-from ..undo import undo_command
+from ..on_router import UNDO
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "tc"
-
-
-@pytest.mark.parametrize("name", QUEUES)
-def test_scheme_takes_the_parameters_of_the_row(name: str) -> None:
-    """What is checked beforehand is what the router's shell knows, and lists."""
-    scheme = (resource_dir("router_hooks") / "schemes" / f"{name}.sh").read_text()
-    help_line, = re.findall(r"printf '%s\\n' '([^']*)'", scheme)[:1]
-    assert help_line.startswith(f"{name}: ") or name == "no_aqm"  # which names its qdisc
-    assert set(re.findall(r"aqm_(\w+)=", help_line)) == set(QUEUES[name].parameters)
 
 
 def test_looks_differ_in_colour_and_in_grey() -> None:
@@ -76,11 +65,10 @@ def test_each_queue_of_a_device_has_its_cake_and_the_seed_places_flows() -> None
         scenario = Scenario.from_settings({
             "aqm": "cake_mq", "shaper": "cake", "tx_queues": 4, "rate_mbps": 50,
             "aqm_overhead": 38, "aqm_diffserv": "besteffort", "seed": seed})
-        apply, read_back, undo = map(shlex.join, (
-            apply_command(scenario), read_back_command(scenario), undo_command(scenario)))
+        apply, read_back = map(shlex.join, (apply_command(scenario), read_back_command(scenario)))
         code = (f"ip netns exec router tc qdisc >/tmp/before; {apply} || exit; "
                 f"iperf3 -c server -P 8 -t 1 >/dev/null || exit; {read_back} || exit; "
-                f"{undo} && ip netns exec router tc qdisc | cmp - /tmp/before && echo same")
+                f"{UNDO} && ip netns exec router tc qdisc | cmp - /tmp/before && echo same")
         with Lab(scenario, ["sh", "-c", code], servers=("iperf3",)) as lab:
             outcome = lab.run()
             assert outcome.status == 0, lab.stderr.read_text()

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.paths import resource_dir
 from flent_aqm.results import status
 
 from .conftest import new_bench
@@ -28,17 +27,12 @@ FAILING = {
         ("commands = card\n\n[Command::card]\ntype = pre\nessential = yes\n"
         "exec = echo 'my hook: the card has no ring' >&2; exit 3"),
         "my hook: the card has no ring"),
-    "the hook": (
-        ("commands = hook\n\n[Command::hook]\ntype = pre\nessential = yes\n"
-        'exec = sh "$FLENT_AQM_HOOKS/on_router.sh" apply testbed=virtual aqm=drr '
-        "rate_down_mbps=20 rate_up_mbps=20 burst_shaping=no aqm_flows=2000"),
-        "router hook: aqm_flows=2000: expected 1 to 1023"),
     "the router's tc": (
-        "commands = router\naqm = cake\naqm_overhead = 300",
+        "aqm = cake\naqm_overhead = 300",
         "valid range is -64 to 256"),
     "a tool": (
-        ("test_name = iperf3_upload\ncommands = router\n"
-        "test_parameters = cross_traffic=0;iperf3_port=9"),
+        ("test_name = iperf3_upload\n"
+        "test_parameters = iperf3_port=9"),
         "Connection refused"),
     "the guest": (
         ("commands = memory\n\n[Command::memory]\ntype = pre\nessential = yes\n"
@@ -100,9 +94,3 @@ def test_wrong_parameter_is_refused_before_anything_runs(bench: Any) -> None:
     assert done.returncode == 1
     assert "aqm_flows: '2000' for drr: expected 1 to 1023" in done.stderr
     assert not (bench.folder / "results").exists()
-
-
-def test_scheme_has_the_bound_that_is_checked_beforehand() -> None:
-    """The shell file is for routers whose hook is called by hand."""
-    text = (resource_dir("router_hooks") / "schemes" / "drr.sh").read_text()
-    assert "expected 1 to 1023" in text

@@ -112,7 +112,7 @@ def test_kill_9_leaves_nothing_but_a_folder_which_the_next_start_removes(here: A
 @pytest.mark.parametrize("signals", [["INT", "INT"], ["TERM"], ["HUP"]])
 def test_interrupt_ends_it_and_says_how_to_go_on(here: Any, signals: list[str]) -> None:
     """Finished runs stay, nothing else does; --batch-resume does the rest."""
-    here.batch(SHORT + "for_aqm = no_aqm, slow\ncommands = router, slow\n"
+    here.batch(SHORT + "for_aqm = no_aqm, slow\ncommands = slow\n"
                "\n[Arg::slow]\naqm = sfq\n\n[Command::slow]\ntype = pre\n"
                "exec = [ ${aqm} = no_aqm ] || [ -e /dev/shm/quick ] || sleep 1000")
     kill = "; sleep 1; ".join(f"kill -{signal} $!" for signal in signals)
@@ -133,7 +133,7 @@ def test_interrupt_ends_it_and_says_how_to_go_on(here: Any, signals: list[str]) 
 
 def test_hung_run_is_stopped_and_fails_alone(here: Any) -> None:
     """A run far beyond its length is killed; the next one is done."""
-    here.batch(SHORT + "for_aqm = no_aqm, sfq\ncommands = router, hang\n\n[Command::hang]\n"
+    here.batch(SHORT + "for_aqm = no_aqm, sfq\ncommands = hang\n\n[Command::hang]\n"
                "type = pre\nexec = [ ${aqm} = sfq ] || sleep 100000")
     text = here.run("flent -B try.batch; echo status $?\n" + LEFT)
     assert "1 done, 1 failed" in text
@@ -144,7 +144,7 @@ def test_hung_run_is_stopped_and_fails_alone(here: Any) -> None:
 
 def test_disobedient_router_fails_the_run(here: Any) -> None:
     """A queue that is not the one asked for is told by name, and gives no file."""
-    here.batch(SHORT + "commands = router, meddle\n\n[Command::meddle]\ntype = pre\n"
+    here.batch(SHORT + "commands = meddle\n\n[Command::meddle]\ntype = pre\n"
                "exec = ip netns exec router tc qdisc replace dev up parent 1:1 pfifo limit 7")
     text = here.run("flent -B try.batch; echo status $?")
     assert "asked for" in text

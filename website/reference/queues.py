@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from flent_aqm.asked.queues.queue import Parameter
 from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.base.paths import resource_dir
 from website.reference.rows import table
 
 # Packages of OpenWrt 21.02 (Linux 5.15): package/kernel/linux/modules/netsupport.mk.
@@ -44,9 +43,6 @@ def _parameter(name: str, about: Parameter) -> str:
 
 
 def _needs(name: str) -> str:
-    """Return what the queue's scheme says it requires, without the qdisc's own name."""
-    text = (resource_dir("router_hooks") / "schemes" / f"{name}.sh").read_text(encoding="utf-8")
-    said = re.search(r"scheme_requires\(\) \{\s+printf '%s\\n' '([^']+)'", text)
-    assert said, name
-    found = re.findall(r"Linux [\d.]+|CONFIG_\w+|iproute2 [\d.]+", said[1])
+    """Return what the queue requires, without the qdisc's own name."""
+    found = re.findall(r"Linux [\d.]+|CONFIG_\w+|iproute2 [\d.]+", QUEUES[name].requires)
     return ", ".join(one.removeprefix("CONFIG_") for one in found)

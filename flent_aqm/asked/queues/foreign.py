@@ -43,9 +43,11 @@ def queue_of(name: str) -> Queue:
     if name in QUEUES:
         return QUEUES[name]
     return Queue(
-        name, {OPTIONS: Parameter(option_words, reported=None)},
+        name, {OPTIONS: Parameter(option_words, reported=None, words="{}")},
         # Plots give it a look that no other has.
-        Look("#004488", "o", "-", ""), _report, foreign=True)
+        Look("#004488", "o", "-", ""),
+        f"a kernel with sch_{name}, and for options a tc that knows them (flent-aqm kernel build "
+        f"NAME --qdisc sch_{name}.c --tc q_{name}.c)", adapt=_report, foreign=True)
 
 
 def _report(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A queue's parameters as people write them: checked, and as the router hook gets them."""
+"""A queue's parameters as people write them: checked."""
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.foreign import OPTIONS, option_words, queue_of
-from flent_aqm.asked.queues.values import size_bytes, time_us
+from flent_aqm.asked.queues.foreign import OPTIONS, queue_of
 from flent_aqm.base.errors import ConfigError
 
 
@@ -25,17 +24,4 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
     # A hook's own reading of switches and sizes is not needed then.
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return text
-
-
-def hook_value(aqm: str, name: str, text: str) -> str:
-    """Return a checked value as the hook gets it: sizes in bytes, times in microseconds."""
-    parameter = queue_of(aqm).parameters[name]
-    value = parameter.read(text)
-    if parameter.read is time_us:
-        return f"{value}us"
-    if parameter.read is size_bytes:
-        return str(value)
-    if parameter.read is option_words:
-        return str(value).replace(" ", ",")  # one word for a shell
     return text

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from flent_aqm.asked.queues.units import Clock, Scalar
-from flent_aqm.asked.queues.values import Expected, Reader, as_asked
+from flent_aqm.asked.queues.values import Expected, Reader, as_asked, size_bytes, time_us
 
 Unit = Literal["", "packets", "packets_per_s", "bytes", "bytes_per_s", "us", "s", "percent"]
 
@@ -24,7 +24,9 @@ class Parameter:
     to what the kernel reports; reported: tc's name in its JSON, "" for the same one, None for
     what isn't reported; only_if_set: the report leaves out a switch that is off; zero: 0 is a
     value, which for most it isn't: tc leaves it out, and the default holds, or tc or the
-    kernel refuses it; also_ms: older versions of tc print the time in ms, whatever its size.
+    kernel refuses it; also_ms: older versions of tc print the time in ms, whatever its size;
+    words: what tc takes, with {} for the value, "" for name and value, and of a switch its words
+    for yes and no, with / between; sent: tc always gets the default, as it isn't the kernel's.
     """
 
     read: Reader
@@ -35,6 +37,19 @@ class Parameter:
     only_if_set: bool = False
     zero: bool = False
     also_ms: bool = False
+    words: str = ""
+    sent: bool = False
+
+    def tc_words(self, name: str, text: str) -> str:
+        """Return what tc takes for a checked text: times in us, sizes in bytes."""
+        value = self.read(text)
+        if isinstance(value, bool):
+            return self.words.split("/")[0 if value else 1]
+        if self.read is time_us:
+            text = f"{value}us"
+        elif self.read is size_bytes:
+            text = str(value)
+        return (self.words or f"{name} {{}}").format(text)
 
 
 @dataclass(frozen=True)
@@ -70,13 +85,18 @@ def _as_is(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Re
     return report
 
 
+def _nothing_more(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    return asked
+
+
 @dataclass(frozen=True)
 class Queue:
-    """One queue: everything that depends on which one it is, but for its shell scheme.
+    """One queue: everything that depends on which one it is.
 
-    kind: the qdisc; parameters: by the names that tc takes and router_hooks/schemes/NAME.sh
-    lists, with `_` for `-`; look: in plots; adapt: changes the report by place and asked
-    values; classes: packets are held by classes that the scheme makes; shows_classes: it
+    kind: the qdisc; parameters: by name; look: in plots; requires: of kernel and tc, for people;
+    complete: from the asked parameters, the rate at its place and whether it shapes itself to
+    all that tc gets, by name; adapt: changes the report by place and asked
+    values; classes: packets are held by classes, which tc_words.py makes; shows_classes: it
     shows classes that come and go with it; parts: what else of the kernel it needs, as
     router_hooks/probe.sh names them; switches: words of tc's text that stand for a
     parameter's value, with tc's JSON name and value; old_text: a pattern of a further line
@@ -92,6 +112,8 @@ class Queue:
     kind: str
     parameters: Mapping[str, Parameter]
     look: Look
+    requires: str
+    complete: Callable[[Mapping[str, str], int, bool], Mapping[str, str]] = _nothing_more
     adapt: Callable[[Report, Mapping[str, Scalar], Attachment], Report] = _as_is
     classes: bool = False
     shows_classes: bool = False
@@ -105,11 +127,25 @@ class Queue:
     per_queue: str = ""
     foreign: bool = False
 
-    def report(self, asked: Mapping[str, str], place: Attachment) -> Report:
-        """Return what the kernel has to report for the asked parameters, by tc's names."""
+    def tc_words(self, asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> str:
+        """Return what tc takes behind device, parent and handle."""
+        sent = {name: str(parameter.default) for name, parameter in self.parameters.items()
+                if parameter.sent and name not in asked}
+        words = [self.kind]
+        for name, text in self.complete({**asked, **sent}, rate_bit_s, shapes).items():
+            parameter = self.parameters.get(name)
+            words.append(parameter.tc_words(name, text) if parameter else f"{name} {text}".strip())
+        return " ".join(filter(None, words))
+
+    def values(self, asked: Mapping[str, str]) -> dict[str, Scalar]:
+        """Return the numbers of the parameters, without those that are left out."""
         values = {name: parameter.read(asked[name]) if name in asked else parameter.default
                   for name, parameter in self.parameters.items()}
-        given = {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def report(self, asked: Mapping[str, str], place: Attachment) -> Report:
+        """Return what the kernel has to report for the asked parameters, by tc's names."""
+        given = self.values(asked)
         report: Report = {}
         for name, value in given.items():
             parameter = self.parameters[name]

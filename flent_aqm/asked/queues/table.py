@@ -2,11 +2,11 @@
 """The table of queues: one row for each that can be asked for.
 
 From a row follow the check of its parameters, what the kernel has to report, how each tc
-prints that, what a router needs, how plots show it. router_hooks/schemes/NAME.sh has the
-words for tc. docs/extend.md tells how to add one.
+prints that, the words for tc, what a router needs, how plots show it. docs/extend.md tells how
+to add one.
 
 Defaults are those of Linux net/sched/sch_NAME.c, with a frame of 1514 bytes, but for those
-that router_hooks/defaults.sh gives. Colours are Okabe and Ito's, and for the rarer queues
+that are sent. Colours are Okabe and Ito's, and for the rarer queues
 Paul Tol's muted ones: the colour-blind can tell them apart. Lines, markers and hatches do
 so in grey print.
 """
@@ -111,12 +111,25 @@ def _red(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Repo
     return {**red.report(asked, place.rate_bit_s, place.clock), "nodrop": False}
 
 
+def _cake(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **asked}
+
+
+def _of_classes(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    return {}
+
+
+def _switch(words: str) -> Parameter:
+    """Return a switch that is off, and then not reported."""
+    return Parameter(flag, "", False, only_if_set=True, words=words)
+
+
 _CODEL = {
     "limit": Parameter(whole, "packets", 1000),
     "target": Parameter(time_us, "us", 5000, codel_us),
     "interval": Parameter(time_us, "us", 100_000, codel_us),
     "ce_threshold": Parameter(time_us, "us", None, codel_us, zero=True),
-    "ecn": Parameter(flag, "", False, only_if_set=True),
+    "ecn": _switch("ecn/noecn"),
 }
 _PIE = {
     "limit": Parameter(whole, "packets", 1000),
@@ -124,23 +137,23 @@ _PIE = {
     "tupdate": Parameter(time_us, "us", 15_000, jiffies_us),
     "alpha": Parameter(whole, "", 2),
     "beta": Parameter(whole, "", 20),
-    "ecn": Parameter(flag, "", False, only_if_set=True),
-    "bytemode": Parameter(flag, "", False, only_if_set=True),
-    "dq_rate_estimator": Parameter(flag, "", False, only_if_set=True),
+    "ecn": _switch("ecn/noecn"),
+    "bytemode": _switch("bytemode/nobytemode"),
+    "dq_rate_estimator": _switch("dq_rate_estimator/no_dq_rate_estimator"),
 }
 _DIFFSERV = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
 _ISOLATION = ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost",
               "dual-dsthost", "triple-isolate")
 _CAKE = {
     "rtt": Parameter(time_us, "us", 100_000),
-    "diffserv": Parameter(one_of(*_DIFFSERV), "", "diffserv3"),
+    "diffserv": Parameter(one_of(*_DIFFSERV), "", "diffserv3", words="{}"),
     "isolation": Parameter(one_of(*_ISOLATION), "", "triple-isolate",
-                           reported="flowmode"),
-    "nat": Parameter(flag, "", False),
-    "wash": Parameter(flag, "", False),
-    "split_gso": Parameter(flag, "", True),
+                           reported="flowmode", words="{}"),
+    "nat": Parameter(flag, "", False, words="nat/nonat"),
+    "wash": Parameter(flag, "", False, words="wash/nowash"),
+    "split_gso": Parameter(flag, "", True, words="split-gso/no-split-gso"),
     "ack_filter": Parameter(flag, "", False, lambda on: "enabled" if on else "disabled",
-                            "ack-filter"),
+                            "ack-filter", words="ack-filter/no-ack-filter"),
     "overhead": Parameter(whole, "bytes", zero=True),
     "mpu": Parameter(whole, "bytes", None, only_if_set=True, zero=True),
     "memlimit": Parameter(size_bytes, "bytes", None, only_if_set=True, zero=True),
@@ -155,14 +168,17 @@ _CAKE_SWITCHES: Mapping[str, tuple[str, Scalar]] = {
     **{word: ("flowmode", word) for word in _ISOLATION},
 }
 
+_FIFO = "sch_fifo (in every kernel that has qdiscs)"
+
 # In this order they stand in legends and side by side.
 QUEUES: Mapping[str, Queue] = {
     "no_aqm": Queue(
-        "pfifo", {"limit": Parameter(whole, "packets", 1000, zero=True)},
-        Look("#D55E00", "o", _SOLID, "")),
+        "pfifo", {"limit": Parameter(whole, "packets", 1000, zero=True, sent=True)},
+        Look("#D55E00", "o", _SOLID, ""), _FIFO),
     "bfifo": Queue(
-        "bfifo", {"limit": Parameter(size_bytes, "bytes", 1000 * FRAME_BYTES, zero=True)},
-        Look("#8C510A", "X", _LONG, "++")),
+        "bfifo", {
+            "limit": Parameter(size_bytes, "bytes", 1000 * FRAME_BYTES, zero=True, sent=True),
+        }, Look("#8C510A", "X", _LONG, "++"), _FIFO),
     "red": Queue(
         "red", {
             "limit": Parameter(size_bytes, "bytes"),
@@ -171,14 +187,14 @@ QUEUES: Mapping[str, Queue] = {
             "avpkt": Parameter(size_bytes, "bytes"),
             "burst": Parameter(whole, "packets"),
             "probability": Parameter(below_1),
-            "ecn": Parameter(flag, "", False),
-            "harddrop": Parameter(flag, "", False),
-            "adaptive": Parameter(flag, "", False),
-        }, Look("#882255", "v", _SHORT, "oo"), _red,
+            "ecn": Parameter(flag, "", False, words="ecn/"),
+            "harddrop": Parameter(flag, "", False, words="harddrop/"),
+            "adaptive": Parameter(flag, "", False, words="adaptive/"),
+        }, Look("#882255", "v", _SHORT, "oo"), "sch_red (CONFIG_NET_SCH_RED)", red.complete, _red,
         shows_classes=True, switches={"nodrop": ("nodrop", True)}, marks_at=(12,)),
     "sfb": Queue(
         "sfb", {
-            "limit": Parameter(whole, "packets", 1000, zero=True),
+            "limit": Parameter(whole, "packets", 1000, zero=True, sent=True),
             "max": Parameter(whole, "packets", zero=True),
             "target": Parameter(whole, "packets", zero=True),
             # tc's own are 33/65535 and 3/65535
@@ -188,7 +204,8 @@ QUEUES: Mapping[str, Queue] = {
             "penalty_burst": Parameter(whole, "packets", 20, zero=True),
             "rehash": Parameter(whole, "us", 600_000, jiffies_ms_in_us, zero=True, also_ms=True),
             "db": Parameter(whole, "us", 60_000, jiffies_ms_in_us, zero=True, also_ms=True),
-        }, Look("#999933", "<", _DASH_DOT_DOT, ".."), _sfb, shows_classes=True,
+        }, Look("#999933", "<", _DASH_DOT_DOT, ".."),
+        "sch_sfb (Linux 2.6.39, CONFIG_NET_SCH_SFB)", adapt=_sfb, shows_classes=True,
         # before iproute2 5.5
         old_text=r"^  increment (?P<increment>[\d.]+) decrement (?P<decrement>[\d.]+) "
                  r"penalty rate (?P<penalty_rate>\d+) burst (?P<penalty_burst>\d+) "
@@ -196,8 +213,10 @@ QUEUES: Mapping[str, Queue] = {
         marks_at=(20,)),
     "codel": Queue(
         "codel", _CODEL, Look("#E69F00", "s", _DASHED, "//"),
+        "sch_codel (Linux 3.5, CONFIG_NET_SCH_CODEL)",
         marks_at=(24, 32)),  # the second are those above ce_threshold, as in fq_codel
-    "pie": Queue("pie", _PIE, Look("#56B4E9", "D", _SHORT, "||"), marks_at=(36,)),
+    "pie": Queue("pie", _PIE, Look("#56B4E9", "D", _SHORT, "||"),
+                 "sch_pie (Linux 3.14, CONFIG_NET_SCH_PIE)", marks_at=(36,)),
     "sfq": Queue(
         "sfq", {
             "limit": Parameter(whole, "packets"),
@@ -206,14 +225,16 @@ QUEUES: Mapping[str, Queue] = {
             "divisor": Parameter(whole),
             "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, at_least(256)),
             "perturb": Parameter(whole, "s", None, only_if_set=True, zero=True),
-        }, Look("#CC79A7", "^", _DOTTED, "xx"), _sfq, shows_classes=True,
-        switches={"headdrop": ("headdrop", True)}),
+        }, Look("#CC79A7", "^", _DOTTED, "xx"), "sch_sfq (CONFIG_NET_SCH_SFQ)", adapt=_sfq,
+        shows_classes=True, switches={"headdrop": ("headdrop", True)}),
     "drr": Queue(
         "drr", {
-            # each a class, and classes have 10 bits of number in schemes/drr.sh
+            # each a class
             "flows": Parameter(count_to(1023), "", 64, reported=None),
             "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, reported=None),
-        }, Look("#777777", ">", _LONG, "--"), classes=True, parts=("flow",)),
+        }, Look("#777777", ">", _LONG, "--"),
+        "sch_drr and cls_flow (CONFIG_NET_SCH_DRR, CONFIG_NET_CLS_FLOW)", _of_classes, classes=True,
+        parts=("flow",)),
     "fq_codel": Queue(
         "fq_codel", {
             **_CODEL,
@@ -222,8 +243,9 @@ QUEUES: Mapping[str, Queue] = {
             "quantum": Parameter(whole, "bytes", FRAME_BYTES, at_least(256)),
             "memory_limit": Parameter(size_bytes, "bytes", 32 * _MB, at_most(2**31), zero=True),
             "drop_batch": Parameter(whole, "", 64, at_least(1)),
-            "ecn": Parameter(flag, "", True, only_if_set=True),
-        }, Look("#0072B2", "P", _DASH_DOT, "\\\\"), shows_classes=True, marks_at=(12, 28)),
+            "ecn": Parameter(flag, "", True, only_if_set=True, words="ecn/noecn"),
+        }, Look("#0072B2", "P", _DASH_DOT, "\\\\"),
+        "sch_fq_codel (Linux 3.5, CONFIG_NET_SCH_FQ_CODEL)", shows_classes=True, marks_at=(12, 28)),
     "fq": Queue(
         "fq", {
             "limit": Parameter(whole, "packets", 10_000),
@@ -233,8 +255,8 @@ QUEUES: Mapping[str, Queue] = {
             "initial_quantum": Parameter(size_bytes, "bytes", 10 * FRAME_BYTES, zero=True),
             "refill_delay": Parameter(time_us, "us", 40_000),
             "horizon": Parameter(time_us, "us", 10_000_000),
-        }, Look("#44AA99", "p", _LONG, "\\\\|"), _fq,
-        derived={"low_rate_threshold": "bytes_per_s"},
+        }, Look("#44AA99", "p", _LONG, "\\\\|"), "sch_fq (Linux 3.12, CONFIG_NET_SCH_FQ)",
+        adapt=_fq, derived={"low_rate_threshold": "bytes_per_s"},
         switches={"horizon_drop": ("horizon_drop", True)},
         # Of sockets, of which a router has none; bands by priority (Linux 6.7), which stay as
         # the kernel has them; and ns in JSON that the text has as a time.
@@ -248,12 +270,18 @@ QUEUES: Mapping[str, Queue] = {
             "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, newly_at_least(256)),
             "memory_limit": Parameter(size_bytes, "bytes", 32 * _MB),
             "ecn_prob": Parameter(whole, "percent", 10),
-        }, Look("#332288", "d", _DASH_DOT_DOT, "**"), shows_classes=True, marks_at=(16,)),
+        }, Look("#332288", "d", _DASH_DOT_DOT, "**"),
+        "sch_fq_pie (Linux 5.6, CONFIG_NET_SCH_FQ_PIE) and tc of iproute2 5.6",
+        shows_classes=True, marks_at=(16,)),
     "cake": Queue(
-        "cake", _CAKE, Look("#009E73", "*", _DASHED, "OO"), _cake_report, shows_classes=True,
+        "cake", _CAKE, Look("#009E73", "*", _DASHED, "OO"),
+        "sch_cake (Linux 4.19, CONFIG_NET_SCH_CAKE) and tc of iproute2 4.19", _cake, _cake_report,
+        shows_classes=True,
         switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}),
     "cake_mq": Queue(
-        "cake_mq", _CAKE, Look("#225522", "H", _LONG, "O."), _cake_report, shows_classes=True,
+        "cake_mq", _CAKE, Look("#225522", "H", _LONG, "O."),
+        "sch_cake of Linux 7.0, tc of iproute2 7.0 and a device with several queues", _cake,
+        _cake_report, shows_classes=True,
         switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}, needs_new_tc=True,
         per_queue="cake"),
     "dualpi2": Queue(
@@ -268,9 +296,10 @@ QUEUES: Mapping[str, Queue] = {
             "min_qlen_step": Parameter(whole, "packets", 0, reported="min-qlen-step", zero=True),
             "coupling_factor": Parameter(whole, "", 2, reported="coupling"),
             "classic_protection": Parameter(percent, "percent", 10, reported="c-protection",
-                                            zero=True),
-        }, Look("#000000", "h", _DOTTED, "||||"), _dualpi2, shows_classes=True,
-        switches={
+                                            zero=True, words="classic_protection {}%"),
+        }, Look("#000000", "h", _DOTTED, "||||"),
+        "sch_dualpi2 (Linux 6.17, CONFIG_NET_SCH_DUALPI2) and tc of iproute2 6.18", adapt=_dualpi2,
+        shows_classes=True, switches={
             "drop_on_overload": ("drop-overload", "drop"),
             "overflow": ("drop-overload", "overflow"),
             "drop_enqueue": ("drop-early", "drop-enqueue"),

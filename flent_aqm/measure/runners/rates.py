@@ -14,7 +14,7 @@ from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner
 from flent_aqm.measure.runners.qdisc import DEVICES
 
-# As router_hooks/queues.sh makes the class; what isn't given, tc computes from the rate.
+# As router/tc_words.py makes the class; what isn't given, tc computes from the rate.
 _CLASS = ("class change dev {device} parent 1: classid 1:1 "
           f"htb rate {{bit_s}}bit ceil {{bit_s}}bit quantum {FRAME_BYTES}\n")
 

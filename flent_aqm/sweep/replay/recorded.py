@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.cell import Cell, router_command
+from flent_aqm.asked.cell import ROUTER_COMMAND, Cell
 from flent_aqm.asked.flent_settings import check_from_data
 from flent_aqm.asked.keys import refuse_unknown_scenario_keys
 from flent_aqm.asked.scenario import Scenario
@@ -97,7 +97,7 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
         test_name=test,
         scenario=scenario,
         settings=settings,
-        commands=router_command(scenario),
+        commands=ROUTER_COMMAND,
         metadata={key: metadata.get(key) for key in (
             "BATCH_NAME", "BATCH_TIME", "BATCH_UUID", "BATCH_TITLE", "TITLE", "NOTE")},
         length_s=0,  # nobody waits for the clock

@@ -51,7 +51,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for cross, names in (("bulk", BESIDE), ("no", ALONE)):
         text += "".join(
             f"[Arg::{name}]\ntest_name = {test}\nname_of_run = {name}\ntest_parameters = "
-            f"keep_pcap=yes;cross_traffic={cross}{';' * bool(more)}{more}\n\n"
+            f"keep_pcap=yes{';' * bool(more)}{more}\n\n"
             for name, (test, more) in names.items())
         text += (f"[Batch::{cross}]\ninherits = base\noutput_path = results\nrate_mbps = 20\n"
                  f"base_delay_ms = 20\nlength = 8\njobs = 2\nfor_run = {', '.join(names)}\n"

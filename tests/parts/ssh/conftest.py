@@ -13,8 +13,11 @@ from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 from flent_aqm.testbed.virtual import Lab
 
+from ...on_router import apply
+
 _NOISE = ("Killed", "Terminated", "Timeout, server", "mux_client", "client_loop", "Connection to")
 GUEST = Path(__file__).with_name("guest.sh")
+APPLY = apply(aqm="fq_codel", rate_down_mbps=10, testbed="ssh://root@203.0.113.1")
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +31,7 @@ def in_guest() -> Callable[..., list[str]]:
     def run(code: str, router: str = "openssh_router", servers: tuple[str, ...] = ()) -> list[str]:
         prelude = (f"export GUEST_SH={shlex.quote(str(GUEST))}\n"
                    f"export GUEST_PY={shlex.quote(str(GUEST.with_name('hold.py')))}\n"
+                   f"export APPLY={shlex.quote(APPLY)}\n"
                    f"export PYTHONPATH={shlex.quote(str(paths.PACKAGE.parent))}\n"
                    f'exec 2>&1; . "$GUEST_SH"\n{router}\n')
         with Lab(Scenario(), ["sh", "-c", prelude + code], servers=servers) as lab:

@@ -14,10 +14,11 @@ on_router() { ip netns exec router "$@"; }
 # in_router COMMAND…: with the files that the ssh server sees.
 in_router() { nsenter --target "$(cat /run/ssh/pid)" --mount --net "$@"; }
 
+# apply: puts FQ-CoDel there.
 # hold: holds the router as a sweep does, and meanwhile runs the shell code that comes by
 # standard input, to the end of which the router is restored.
 hold() { "$PYTHON" "$GUEST_PY" "$testbed" 'down up'; }
-apply() { on apply aqm=fq_codel rate_down_mbps=10 rate_up_mbps=20; }
+apply() { sh -c "$APPLY"; }
 is_changed() { on_router "$real_tc" qdisc show dev up | grep -q 'htb 1: root.*default 0x1 ' && echo changed; }
 
 management_link() {

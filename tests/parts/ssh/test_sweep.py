@@ -25,7 +25,7 @@ compare() {
 import gzip, json, pathlib, sys
 from flent_aqm.base import shell
 from flent_aqm.router.tc.read_back import parse_read_back
-from flent_aqm.asked.router_hook import apply_command, read_back_command
+from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.proof import as_metadata
 from flent_aqm.asked.scenario import Scenario

@@ -129,7 +129,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
             keys["rate_mbps"] = keys.pop("rate").removesuffix("mbit")
         more = keys.pop("parameters", "")
         keys |= {"cross_traffic": cross, "which": name, "test_parameters": "; ".join(filter(
-            None, ["cross_traffic=${cross_traffic}", "keep_pcap=yes", more]))}
+            None, ["keep_pcap=yes", more]))}
         text += [f"[Batch::{name}]", "inherits = cells",
                  *(f"{key} = {value}" for key, value in keys.items())]
     (folder / "cells.batch").write_text("\n".join(text) + "\n")

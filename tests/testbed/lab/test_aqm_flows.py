@@ -33,7 +33,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "try.batch").write_text(
         "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = aqm_flows\n"
         "length = 9\ndelay = 1\nrate_mbps = 10\nbase_delay_ms = 10\naqm = fq_codel\n"
-        "test_parameters = cross_traffic=0; flows=2xreno+1xudp8@3-6+1xudp0.5~60@6-9; "
+        "test_parameters = flows=2xreno+1xudp8@3-6+1xudp0.5~60@6-9; "
         "rates_mbps=10,5,10; rate_step_s=3; start_jitter_ms=0\n")
     done = run_flent("-B", "try.batch", cwd=folder, timeout_s=600)
     assert done.returncode == 0, done.stderr

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.virtual import Lab
 
 _RTT_S = 1200

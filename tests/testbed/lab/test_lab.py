@@ -20,10 +20,10 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import LabError, LabTimeout
 from flent_aqm.commands.lab import _servers
+from flent_aqm.router.hook import apply_command
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed import place

@@ -14,8 +14,8 @@ import pytest
 
 from flent_aqm.asked.link.plan import link_plans
 from flent_aqm.asked.link.schedule import Schedule
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.virtual import Lab
 
 # 400 UDP packets of 100 to 1400 bytes in groups, numbered; what arrives at the modem's lan, and

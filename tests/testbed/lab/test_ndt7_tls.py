@@ -41,7 +41,7 @@ def test_sweep_through_tls_repeats(tmp_path: Path) -> None:
     (tmp_path / "try.batch").write_text(
         "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = ndt7_upload\n"
         "delay = 1\nrate_mbps = 5\nseed = 1\nrepetitions = 2\n"
-        "test_parameters = cross_traffic=0; ndt7_tls=yes\n")
+        "test_parameters = ndt7_tls=yes\n")
     done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=600)
     assert done.returncode == 0, done.stderr
     first, second = (json.loads(gzip.decompress(path.read_bytes()))["raw_values"]

@@ -25,10 +25,10 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.base.paths import cache_to_write, resource_dir
+from flent_aqm.router.hook import apply_command
 from flent_aqm.setup.kernel import patching, recipe
 from flent_aqm.setup.kernel.build import ARCHITECTURE
 from flent_aqm.setup.kernel.tree import NOTES, Tree
@@ -113,7 +113,7 @@ inherits = common
 aqm = {QUEUE}
 aqm_options = limit 50
 kernel = {kernel}
-test_parameters = cross_traffic=${{cross_traffic}}; flows=1x{CONTROL}
+test_parameters = flows=1x{CONTROL}
 [Batch::tins]
 inherits = common
 aqm = cake

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.cell import START_PROGRAM, router_command
-from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError, LabError
+from flent_aqm.router.hook import read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+from flent_aqm.testbed.guest_files import APPLY_IN_GUEST
 from flent_aqm.testbed.real_time import refuse_virtual_settings
 from flent_aqm.testbed.virtual import Lab
 
@@ -28,7 +28,7 @@ sleep 1000
 
 def _run(scenario: Scenario, command: list[str]) -> str:
     with Lab(scenario, command, servers=(), cwd=Path("/"), prelude=[
-            apply_command(scenario), ["sh", "-c", START_PROGRAM]]) as lab:
+            [".", APPLY_IN_GUEST]]) as lab:
         assert lab.run().status == 0, lab.stderr.read_text()
         return lab.stdout.read_text()
 
@@ -61,11 +61,9 @@ def test_router_program_that_fails_fails_the_run(tmp_path: Path) -> None:
         _run(scenario, ["sleep", "1"])
 
 
-def test_router_program_is_started_behind_the_hook() -> None:
-    """In the batch's command line for a run with it."""
+def test_router_program_is_refused_outside_of_the_lab() -> None:
+    """Before anything runs."""
     scenario = Scenario.from_settings({"router_program": "bash '/a b/c.sh' x"})
-    assert router_command(scenario)["router"]["exec"].endswith(f" && {START_PROGRAM}")
-    assert START_PROGRAM not in router_command(Scenario())["router"]["exec"]
     with pytest.raises(ConfigError, match="router_program: on testbed netns"):
         refuse_virtual_settings("netns", scenario)
     with pytest.raises(ConfigError, match="No closing quotation"):

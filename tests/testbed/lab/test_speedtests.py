@@ -39,7 +39,7 @@ inherits = base
 output_path = results
 rate_mbps = 10
 base_delay_ms = 20
-test_parameters = cross_traffic=${cross_traffic};interval_s=1;probes_per_s=5
+test_parameters = interval_s=1;probes_per_s=5
 for_aqm = no_aqm, fq_codel
 for_tool = librespeed, responsiveness, nuttcp, iperf2""" + (
         ", webrtc" if find_spec("aiortc") else "") + """
@@ -54,7 +54,7 @@ test_name = iperf2_bounceback
 [Arg::webrtc]
 test_name = webrtc_call
 cross_traffic = 1
-test_parameters = cross_traffic=1;call_length_s=10
+test_parameters = call_length_s=10
 
 [Arg::librespeed]
 test_name = librespeed

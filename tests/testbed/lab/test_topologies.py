@@ -16,7 +16,6 @@ import pytest
 
 from flent_aqm.asked.cell import derive_seed
 from flent_aqm.asked.flow_groups import FLOWS, refuse_unknown_hosts
-from flent_aqm.asked.router_hook import apply_command, more_settings, read_back_command, routers_of
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.topology.subscribers import class_of, ipv4_of, ipv6_of
 from flent_aqm.asked.topology.topology import parse_topology
@@ -24,6 +23,7 @@ from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.router.hook import apply_command, apply_words, read_back_command, routers_of
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed import virtual
@@ -57,7 +57,7 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
     scenario = Scenario.from_settings({"topology": "dumbbell"})
     assert scenario == Scenario() == Scenario.from_settings({"topology": ""})
     assert "topology" not in scenario.identity()
-    assert more_settings(scenario) == []
+    assert apply_words(scenario) == apply_words(Scenario())
     assert derive_seed("ndt7", scenario, 1) != derive_seed(
         "ndt7", Scenario.from_settings({"topology": "clients:2"}), 1)
 
@@ -173,7 +173,7 @@ def test_hosts_that_a_topology_lacks_are_refused_by_the_batch(tmp_path: Path) ->
     shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
     for keys, said in (("hosts = lan", "'lan' is on the client's side"),
                        ("hosts = elsewhere", "'elsewhere' is not reached"),
-                       ("test_parameters = cross_traffic=0; flows=client7:1xcubic",
+                       ("test_parameters = flows=client7:1xcubic",
                         "flows: column 1: 'client7:1xcubic'")):
         (tmp_path / "try.batch").write_text(
             f"[Batch::try]\ninherits = base\ntest_name = aqm_flows\ntopology = clients:2\n{keys}\n")
@@ -222,7 +222,7 @@ def test_clients_share_by_host_where_cake_is_told_to(run_batch: RunBatch) -> Non
     """One flow of the first host gets as much as eight of the second."""
     file, data = run_batch(
         "rate_mbps = 20\ntopology = clients:2\naqm = cake\naqm_isolation = dual-srchost\n"
-        "test_parameters = cross_traffic=0; flows=client1:1xcubic+client2:8xcubic; "
+        "test_parameters = flows=client1:1xcubic+client2:8xcubic; "
         "start_jitter_ms=0")
     assert value(file, "host_fairness_upload") > 0.98
     assert value(file, "host_least_upload_mbps") > 8
@@ -236,7 +236,7 @@ def test_parking_lot_has_a_proved_queue_at_each_bottleneck(run_batch: RunBatch) 
     """Each link is full with a long and a short flow, and each router dropped for itself."""
     file, data = run_batch(
         "rate_mbps = 20\ntopology = parking_lot\naqm = fq_codel\n"
-        "test_parameters = cross_traffic=0; flows=1xcubic+1xcubic/middle+middle:1xcubic; "
+        "test_parameters = flows=1xcubic+1xcubic/middle+middle:1xcubic; "
         "start_jitter_ms=0")
     flows = {flow.name: flow.mean_mbps or 0.0 for flow in load_run(file).flows}
     long, first, second = flows.values()
@@ -253,7 +253,7 @@ def test_subscribers_have_a_class_each_and_its_share(run_batch: RunBatch) -> Non
     """Many connections of one don't take from another; what was sent is told for each who sent."""
     file, data = run_batch(
         "rate_mbps = 30\ntopology = subscribers:20+plan_mbps=20\naqm = cake\nip_version = 6\n"
-        "test_parameters = cross_traffic=0; flows=sub1:1xcubic+sub3:6xcubic+sub20:1xcubic; "
+        "test_parameters = flows=sub1:1xcubic+sub3:6xcubic+sub20:1xcubic; "
         "direction=download; start_jitter_ms=0")
     assert value(file, "host_fairness_download") > 0.98
     after = data["metadata"]["AQM"]["after"]
@@ -285,5 +285,5 @@ def test_routers_of_a_parking_lot_are_all_asked() -> None:
     """The hook gets their names, and the proof reads each."""
     scenario = Scenario.from_settings({"topology": "parking_lot:3"})
     assert routers_of(scenario) == ("router", "router2", "router3")
-    assert "routers=router,router2,router3" in more_settings(scenario)
+    assert "routers=router,router2,router3" in apply_words(scenario)
     assert read_back_command(scenario, "router3")[-1] == "routers=router3"

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from flent_aqm.asked.cell import derive_seed
-from flent_aqm.asked.router_hook import apply_command, read_back_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.measure.runners.ping_exp import settings_from
 from flent_aqm.results.metrics.run import load_run
+from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.testbed.real_time import refuse_network_of_ours

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.asked.router_hook import apply_command
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.asked.wifi.keys import ACCESS_POINTS
 from flent_aqm.asked.wifi.phy import PHYS, ack_us, on_air_bytes
 from flent_aqm.base import defaults
+from flent_aqm.router.hook import apply_command
 from flent_aqm.testbed.virtual import Lab
 from validation.wifi_theory import Receiver, by_turns, published
 

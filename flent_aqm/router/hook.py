@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands that set a scenario's router and read it back, as lists for shell.run."""
+
+from __future__ import annotations
+
+from flent_aqm.asked.queues.foreign import queue_of
+from flent_aqm.asked.records.path import DUMBBELL
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import paths
+from flent_aqm.router.shaping import subscribers_of
+from flent_aqm.router.tc_words import IN_LAB, Devices, leaf_words, tc_lines
+
+# The script in router_hooks/ that runs in the guest.
+ON_ROUTER = "on_router.sh"
+# The namespace that is the router, or the first of several.
+ROUTER = "router"
+
+
+def routers_of(scenario: Scenario) -> tuple[str, ...]:
+    """Return the names of all routers, whose queues are the same, that nearest to the client
+    first."""
+    if scenario.path.topology == DUMBBELL:
+        return (ROUTER,)
+    from flent_aqm.asked.topology.topology import parse_topology
+
+    return parse_topology("topology", scenario.path.topology).graph.routers
+
+
+def apply_command(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
+    """Puts the scenario's queue and rates on the router, or on each of several."""
+    return [*_hook("apply", scenario), *apply_words(scenario, devices)]
+
+
+def apply_words(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
+    """Return what router_hooks/router.sh takes for it: settings, and the lines for tc."""
+    routers = routers_of(scenario)
+    words = [f"routers={','.join(routers)}"] if routers != (ROUTER,) else []
+    if devices != IN_LAB:
+        words += [f"dev_down={devices.down}", f"dev_up={devices.up}"]
+    if scenario.router.ingress == "ifb":
+        words.append("ingress=ifb")
+    if scenario.router.txqueuelen is not None:
+        words.append(f"txqueuelen={scenario.router.txqueuelen}")
+    # Both directions have the same queue, or each its own.
+    for role in ("down", "up") if scenario.router.up_aqm is not None else ("up",):
+        queue = queue_of(scenario.router.queue(role)[0])
+        if queue.foreign:
+            words.append("foreign=yes")
+        words += [f"requires={queue.requires}", f"try={leaf_words(scenario, role)}"]
+    return [*words, "--", *tc_lines(scenario, devices)]
+
+
+def read_back_command(scenario: Scenario, router: str = ROUTER) -> list[str]:
+    """Prints what a router's kernel reports, for router/tc/read_back.py."""
+    words = [] if router == ROUTER else [f"routers={router}"]
+    subscribers = subscribers_of(scenario)
+    return [*_hook("read-back", scenario), *words,
+            *([f"subscribers={subscribers}"] if subscribers else [])]
+
+
+def _hook(command: str, scenario: Scenario) -> list[str]:
+    script = paths.resource_dir("router_hooks") / ON_ROUTER
+    return ["sh", str(script), command, f"testbed={scenario.lab.testbed}"]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The words for tc that make a router what a scenario asks for; expected.py has what the kernel
+then reports.
+
+    on each device:  htb 1: ── 1:1 rate ── AQM 10:        tbf 1: ── 1:1 ── AQM 10:
+                     shaper=cake or none: AQM 10: at the root
+    three tiers:     htb 1: ── 1:1 rate ─┬─ 1:11 EF ── AQM 11:
+                                         ├─ 1:12 the rest ── AQM 12:
+                                         └─ 1:13 background ── AQM 13:
+    subscribers:     htb 1: ── 1:1 rate ─┬─ 1:1001 the client ── AQM 1001:
+                                         └─ 1:1002 and on     ── AQM 1002: and on
+
+router_hooks/router.sh runs the lines, and undoes them after an error: it gives both devices
+their default queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from flent_aqm.asked.queues.foreign import queue_of
+from flent_aqm.asked.queues.queue import Queue
+from flent_aqm.asked.queues.table import FRAME_BYTES
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base import defaults
+from flent_aqm.router.shaping import (
+    BACKGROUND_CLASS,
+    EF_CLASS,
+    IFB_DEVICE,
+    HtbClass,
+    htb_classes,
+    leaves,
+    rate_bit_s,
+    subscribers_of,
+    tbf_burst_bytes,
+)
+
+
+class Devices(NamedTuple):
+    """Of a router: `down` faces the client and shapes the download, `up` faces the server and
+    shapes the upload."""
+
+    down: str
+    up: str
+
+
+IN_LAB = Devices("down", "up")
+
+
+def tc_lines(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
+    """Return the lines of a tc batch, for devices as they are found."""
+    ifb = scenario.router.ingress == "ifb"
+    lines = [_empty(devices.down)] if ifb else []
+    lines += _direction(scenario, "down", IFB_DEVICE if ifb else devices.down)
+    lines += _direction(scenario, "up", devices.up)
+    if ifb:
+        # Packets that arrive at `up` go through the IFB device, where they can be shaped.
+        lines += [
+            f"qdisc add dev {devices.up} handle ffff: ingress",
+            (f"filter add dev {devices.up} parent ffff: protocol all prio 1 u32 match u32 0 0 "
+             f"action mirred egress redirect dev {IFB_DEVICE}")]
+    return lines
+
+
+def leaf_words(scenario: Scenario, role: str) -> str:
+    """Return the words of the AQM that shapes `down` or `up`."""
+    name, parameters = scenario.router.queue(role)
+    return queue_of(name).tc_words(dict(parameters), rate_bit_s(scenario, role),
+                                   scenario.router.shaper == "cake")
+
+
+def _empty(device: str) -> str:
+    """Remove all qdiscs before a new root comes. Kernels refuse to delete a default root and to
+    change HTB's, so a pfifo replaces it first."""
+    return f"qdisc replace dev {device} root pfifo"
+
+
+def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
+    yield _empty(device)
+    name, asked = scenario.router.queue(role)
+    queue, words = queue_of(name), leaf_words(scenario, role)
+    rate = rate_bit_s(scenario, role)
+
+    def leaf(handle: str, parent: str) -> Iterator[str]:
+        place = parent if parent == "root" else f"parent {parent}"
+        yield f"qdisc replace dev {device} {place} handle {handle} {words}"
+        if queue.classes:
+            yield from _drr(queue, device, handle, dict(asked))
+
+    if scenario.router.shaper == "tbf":
+        burst = tbf_burst_bytes(rate)
+        yield (f"qdisc replace dev {device} root handle 1: tbf rate {rate}bit burst {burst} "
+               f"limit {burst}")
+    classes = htb_classes(scenario, role)
+    subscribers = subscribers_of(scenario)
+    if classes:
+        default = 12 if scenario.router.tiers == 3 else 1001 if subscribers else 1
+        yield f"qdisc replace dev {device} root handle 1: htb default {default}"
+    for each in classes:
+        yield _htb_class(device, each)
+        if subscribers and each.leaf:
+            yield from leaf(each.leaf, each.handle)
+    if subscribers:
+        yield from _subscribers_filters(device, role)
+        return
+    for handle, parent in leaves(scenario).items():
+        yield from leaf(handle, parent)
+    if scenario.router.tiers == 3:
+        yield from _tier_filters(device)
+
+
+def _htb_class(device: str, one: HtbClass) -> str:
+    """With a quantum, which has no effect on a single class: without it the kernel derives one
+    from the rate, and warns that it is big above 16 Mbit/s and small below 80 kbit/s."""
+    parent = "1:" if one.parent == "root" else one.parent
+    sizes = f" burst {one.sizes[0] // 1024}KB cburst {one.sizes[1] // 1024}KB" if one.sizes else ""
+    prio = f" prio {one.prio}" if one.prio else ""
+    return (f"class add dev {device} parent {parent} classid {one.handle} htb "
+            f"rate {one.rate_bit_s}bit ceil {one.ceil_bit_s}bit{sizes}{prio} "
+            f"quantum {FRAME_BYTES}")
+
+
+def _tier_filters(device: str) -> Iterator[str]:
+    """Match the byte in the IPv4 and the IPv6 header."""
+    for dscps, target in ((defaults.EF_DSCPS, EF_CLASS),
+                          (defaults.BACKGROUND_DSCPS, BACKGROUND_CLASS)):
+        for dscp in dscps:
+            for protocol, prio, field in (("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")):
+                yield (f"filter add dev {device} parent 1: protocol {protocol} prio {prio} u32 "
+                       f"match {field} 0x{dscp:02x} 0xfc flowid {target}")
+
+
+def _subscribers_filters(device: str, role: str) -> Iterator[str]:
+    """One filter derives the class from the last 16 bits of the address (asked/topology/
+    subscribers.py); other packets go to the first class."""
+    from flent_aqm.asked.topology.subscribers import PREFIX_XOR
+
+    key = "dst" if role == "down" else "src"
+    for protocol, prio, xor in (("ip", 1, ""), ("ipv6", 2, f"xor {PREFIX_XOR:#x} ")):
+        yield (f"filter add dev {device} parent 1: protocol {protocol} prio {prio} handle 1 flow "
+               f"map key {key} and 0xffff {xor}addend -1 baseclass 1:1")
+
+
+def _drr(queue: Queue, device: str, handle: str, asked: Mapping[str, str]) -> Iterator[str]:
+    """tc can't create the classes together with the qdisc. DRR drops packets without a class, so
+    the filter is for all protocols."""
+    values = queue.values(asked)
+    flows, quantum = int(values["flows"]), values["quantum"]
+    for flow in range(1, flows + 1):
+        yield (f"class add dev {device} parent {handle} classid {handle}{flow:03x} drr "
+               f"quantum {quantum}")
+    yield (f"filter add dev {device} parent {handle} protocol all prio 1 handle 1 flow hash keys "
+           f"src,dst,proto,proto-src,proto-dst divisor {flows} baseclass {handle}1")
