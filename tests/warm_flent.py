@@ -28,7 +28,7 @@ import flent, flent.batch, flent.formatters, flent.plotters
 import matplotlib.pyplot
 if importlib.util.find_spec("flent_aqm"):  # else it is stock Flent
     import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
-    import flent_aqm.bridge.cells, flent_aqm.commands.lab, flent_aqm.sweep.sweep
+    import flent_aqm.commands.lab, flent_aqm.sweep.plan.runner
     from flent_aqm.cli import main
 gc.freeze()
 for line in sys.stdin:

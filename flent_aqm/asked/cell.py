@@ -110,7 +110,7 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
         found = _UNEXPANDED.search(str(value))
         if found:
             raise ConfigError(f"{where}: {key} contains {found.group()}, which no argument or "
-                              "setting defines; add it to the batch, or correct its name")
+                              "setting defines; add it to the batch, or correct its name", key)
 
 
 def as_batch_file(cell: Cell) -> str:

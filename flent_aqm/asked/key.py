@@ -9,8 +9,10 @@ and default, its row how it is read and what the documents say. The check of a b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, Self
+
+from flent_aqm.base.errors import about
 
 Settings = Mapping[str, object]
 
@@ -76,12 +78,16 @@ class Record:
 def _values(cls: type[Record], given: Settings) -> Iterator[tuple[str, object]]:
     for one in fields(cls):
         row: Key = one.metadata["key"]
-        if row.reader:
-            yield one.name, row.reader(one.name, given)
-            continue
-        assert row.check, f"{one.name} has neither check nor reader"
-        value = given_value(row, one.name, given)
-        yield one.name, one.default if value is None else row.check(one.name, value)
+        with about(one.name):
+            yield one.name, _value(row, one, given)
+
+
+def _value(row: Key, one: Field[Any], given: Settings) -> object:
+    if row.reader:
+        return row.reader(one.name, given)
+    assert row.check, f"{one.name} has neither check nor reader"
+    value = given_value(row, one.name, given)
+    return one.default if value is None else row.check(one.name, value)
 
 
 def given_value(row: Key, name: str, given: Settings) -> object:

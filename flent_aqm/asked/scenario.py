@@ -119,10 +119,10 @@ class Scenario:
         for way in ("down", "up"):
             if link.of(way, "link_trace") and path.modem_mbps(way):
                 raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
-                                  f"modem_{way}_mbps out")
+                                  f"modem_{way}_mbps out", f"link_{way}_trace")
         if (path.modem_down_mbps is None) != (path.modem_up_mbps is None) and not link.is_there:
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
-                              "both, or modem_mbps")
+                              "both, or modem_mbps", "modem")
         # What reads these needs this module.
         if path.topology != DUMBBELL:
             from flent_aqm.asked.topology.pairs import refuse_odd_pairs

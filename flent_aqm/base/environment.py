@@ -53,9 +53,7 @@ class Variable:
 VARIABLES: dict[str, Variable] = {
     CELL: Variable(
         ("flent_aqm/testbed/protocol.py",),
-        ("flent_aqm/bridge/aggregators_patch.py", "flent_aqm/bridge/batch_patch.py",
-         "flent_aqm/bridge/resultset_patch.py", "flent_aqm/bridge/settings_patch.py",
-         "flent_aqm/bridge/sweep_patch.py")),
+        ("flent_aqm/bridge/batch.py", "flent_aqm/bridge/tests.py")),
     IN_LAB: Variable(
         ("flent_aqm/testbed/virtual.py",),
         ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/asked/jitter.py",
@@ -64,7 +62,7 @@ VARIABLES: dict[str, Variable] = {
     SCENARIO: Variable(
         ("flent_aqm/testbed/guest_files.py",),
         ("flent_aqm/asked/jitter.py", "flent_aqm/asked/scenario.py",
-         "flent_aqm/bridge/metadata_patch.py")),
+         "flent_aqm/bridge/proof.py")),
     HOOKS: Variable(
         ("flent_aqm/testbed/guest_files.py",),
         ("flent_aqm/setup/tools.py", "router_hooks/on_router.sh")),

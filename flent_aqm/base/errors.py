@@ -19,7 +19,8 @@ Anything else that is raised is a defect of ours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from flent_aqm.base.words import plain
 
@@ -33,7 +34,24 @@ class AqmError(Exception):
 
 
 class ConfigError(AqmError):
-    """The user asked for something that doesn't exist or makes no sense."""
+    """The user asked for something that doesn't exist or makes no sense.
+
+    key: of a batch, that it is about; "" where it is about none, or nobody said.
+    """
+
+    def __init__(self, text: str, key: str = "") -> None:
+        super().__init__(text)
+        self.key = key
+
+
+@contextmanager
+def about(key: str) -> Iterator[None]:
+    """Let a ConfigError say which key it is about, if it doesn't yet."""
+    try:
+        yield
+    except ConfigError as fault:
+        fault.key = fault.key or key
+        raise
 
 
 class ToolMissing(AqmError):

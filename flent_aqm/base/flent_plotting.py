@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from flent.combiners import new as new_combiner
 from flent.plotters import (
     COLOURS,
     BarPlotter,
     BoxPlotter,
     CdfPlotter,
-    CombineManyPlotter,
     MetaPlotter,
     Plotter,
     TimeseriesPlotter,
@@ -19,8 +19,8 @@ __all__ = [
     "BarPlotter",
     "BoxPlotter",
     "CdfPlotter",
-    "CombineManyPlotter",
     "MetaPlotter",
     "Plotter",
     "TimeseriesPlotter",
+    "new_combiner",
 ]

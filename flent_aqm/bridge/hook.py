@@ -4,8 +4,8 @@
 Every Python program of the environment runs install() at its start (flent_aqm.pth,
 flent_aqm.start), so this module imports nothing but sys and os, which are loaded
 by then; not even __future__ or typing. What it adds to an import is one look-up in a
-dict of ten names. When Flent imports one of those modules, the patch function for
-it runs right after the module's own code.
+dict of nine names. When Flent imports one of those modules, what REPLACED says of it is
+replaced right after the module's own code.
 
 FLENT_AQM_DISABLE=1 in the environment leaves Flent as it is.
 """
@@ -19,20 +19,42 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-# Module of Flent -> module of ours, whose function patch(module) changes it.
-PATCHES = {
-    "flent": "flent_aqm.bridge.exit_status",
-    "flent.aggregators": "flent_aqm.bridge.aggregators_patch",
-    "flent.batch": "flent_aqm.bridge.batch_patch",
-    "flent.combiners": "flent_aqm.bridge.combiners_patch",
-    "flent.gui": "flent_aqm.bridge.gui_patch",
-    "flent.metadata": "flent_aqm.bridge.metadata_patch",
-    "flent.plotters": "flent_aqm.bridge.plotters_patch",
-    "flent.resultset": "flent_aqm.bridge.resultset_patch",
-    "flent.runners": "flent_aqm.bridge.runners_patch",
-    "flent.settings": "flent_aqm.bridge.settings_patch",
-    "flent.testenv": "flent_aqm.bridge.testenv_patch",
-}
+# All that is replaced in Flent: module, attribute, and the function of this folder that is given
+# what Flent has there and returns what takes its place, or None to leave it. All else that this
+# package does in Flent goes through what Flent offers: test definitions, types of plots,
+# subclasses. docs/plain-flent.md says what users notice.
+REPLACED = (
+    # An error of ours is one line, and ends with 1.
+    ("flent", "run_flent", "exit_status:run_flent"),
+    # Several series of one tool; when the load ran, by the capture.
+    ("flent.aggregators", "Aggregator.collect", "collect:collect"),
+    # A batch with the key `testbed` is a sweep.
+    ("flent.batch", "new", "batch:new"),
+    # The router's settings in the data file, read back before and after the test; and all commands
+    # before it by one shell.
+    ("flent.metadata", "get_command_output", "proof:get_command_output"),
+    ("flent.metadata", "record_metadata", "proof:record_metadata"),
+    ("flent.metadata", "record_postrun_metadata", "proof:record_postrun_metadata"),
+    # Types of plots by name; their options, once for the command line and once for plots; the
+    # status after a name that the test doesn't have.
+    ("flent.plotters", "get_plotter", "names:get_plotter"),
+    ("flent.plotters", "get_plotconfig", "plots:get_plotconfig"),
+    ("flent.plotters", "add_plotting_args", "plots:add_plotting_args"),
+    ("flent.plotters", "Plotter.params", "plots:with_ours"),
+    # Data files: two settings more are stored; those of strangers are checked.
+    ("flent.resultset", "RECORDED_SETTINGS", "data_files:recorded_settings"),
+    ("flent.resultset", "ResultSet.load_file", "data_files:load_file"),
+    # Runners by name.
+    ("flent.runners", "get", "names:get_runner"),
+    # Tests by name: as a word of the command line, in lists, with plots of latency and of files
+    # whose test is missing, and where their definitions are. Overrides with = in their values.
+    ("flent.settings", "Settings.load_test_or_host", "tests:load_test_or_host"),
+    ("flent.settings", "ListTests.get_tests", "tests:get_tests"),
+    ("flent.settings", "Settings.load_test", "tests:load_test"),
+    ("flent.settings", "parser", "batch:with_values_as_typed"),
+    ("flent.testenv", "TestEnvironment.execute", "tests:execute"),
+)
+_MODULES = frozenset(module for module, _, _ in REPLACED)
 
 
 def install() -> None:
@@ -43,18 +65,17 @@ def install() -> None:
     if os.environ.get("FLENT_AQM_WITHOUT_PLOTS"):
         sys.meta_path.insert(0, _Without())
         sys.modules[_RARELY_NEEDED] = _LazyModule(_RARELY_NEEDED)
-    for name in PATCHES:
-        if name in sys.modules:
-            _patch(sys.modules[name])
+    for name in sorted(_MODULES & sys.modules.keys()):
+        _patch(sys.modules[name])
 
 
 class _Finder:
-    """Finds the modules of PATCHES as the other finders do, and wraps their loader."""
+    """Finds the modules of REPLACED as the other finders do, and wraps their loader."""
 
     def find_spec(
         self, fullname: str, path: "object" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        if fullname not in PATCHES:
+        if fullname not in _MODULES:
             return None
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
@@ -119,13 +140,27 @@ class _Loader:
 
 
 def _patch(module: "ModuleType") -> None:
-    name = PATCHES[module.__name__]
+    """Replace all that REPLACED names of a module, or nothing of it."""
+    changes = []
     try:
-        __import__(name)
-        sys.modules[name].patch(module)
+        for name, attribute, by in REPLACED:
+            if name == module.__name__:
+                owner: object = module
+                *path, last = attribute.split(".")
+                for part in path:
+                    owner = getattr(owner, part)
+                where, function = by.split(":")
+                ours = f"flent_aqm.bridge.{where}"
+                __import__(ours)
+                changes.append((owner, last, getattr(sys.modules[ours], function)(
+                    getattr(owner, last))))
     except Exception as error:  # Flent must go on, whatever is wrong with us
         print(f"flent-aqm: {module.__name__} stays as it is: {type(error).__name__}: {error} "
               "(install flent-aqm again, or set FLENT_AQM_DISABLE=1)", file=sys.stderr)
+        return
+    for owner, last, new in changes:
+        if new is not None:
+            setattr(owner, last, new)
 
 
 _finder = _Finder()

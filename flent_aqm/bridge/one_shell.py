@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Commands that Flent gathers its metadata with, all by one shell.
 
-By itself Flent starts a shell for each, of which there are thirteen before a test. In the
-lab's guest, starting a program from Python costs more than most of these commands do.
+By itself Flent starts a shell for each, of which there are thirteen before a test: in the lab
+each is a look at the clock, whose time the test begins at.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class OneShell:
     its ends; None when the command fails or takes too long.
     """
 
-    def __init__(self, stock: Any, timeout_s: float) -> None:
+    def __init__(self, stock: Any, timeout_s: float = 5.0) -> None:
         self._stock = stock
         self._timeout_s = timeout_s
         self._shell: subprocess.Popen[bytes] | None = None

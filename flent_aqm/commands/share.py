@@ -75,7 +75,7 @@ def _write(file: Path, copy: Path) -> StrippedFile:
     """Raises BadResult for a file that is damaged, or that can't be shared."""
     import orjson
 
-    from flent_aqm.bridge.untrusted import read_to_share
+    from flent_aqm.results.reading.for_flent import read_to_share
     from flent_aqm.results.share.strip import strip
     from flent_aqm.sweep.finish import write_packed
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-# Where the bridge notes it.
+# Where who combines them notes it.
 MEMBERS = "_flent_aqm_members"
 
 

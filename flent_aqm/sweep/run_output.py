@@ -5,6 +5,7 @@ comes out is bytes. They may be made on another machine than the one that keeps 
 from __future__ import annotations
 
 import gzip
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,9 +70,20 @@ def _log(place: RunEnvironment) -> str:
     return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _text(path)))
 
 
+# What a command of the batch printed, below its whole command line.
+_OF_A_COMMAND = re.compile(
+    r"ERROR: Essential command .*?\nOutput:\n((?: [^\n]*\n?)+)", re.DOTALL)
+# A router's answer may have a million characters.
+LONGEST_CAUSE = 1000
+
+
 def _cause(place: RunEnvironment) -> str:
     """Return the first error that Flent reported, as one line."""
     text = _text(place.stderr)
+    if found := _OF_A_COMMAND.search(text):
+        said = " ".join(found[1].split()).removesuffix(".")
+        if said:
+            return said[:LONGEST_CAUSE]
     for mark in ("ERROR:", "Traceback"):
         for line in text.splitlines():
             if mark in line:

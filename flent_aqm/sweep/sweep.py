@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from flent_aqm.asked.cell import Cell
-from flent_aqm.base.errors import AqmError, ConfigError, StorageError
+from flent_aqm.base.errors import AqmError, ConfigError, StorageError, about
 from flent_aqm.base.whole_file import remove_abandoned
 from flent_aqm.base.words import counted
 from flent_aqm.results import status
@@ -94,11 +94,14 @@ class Sweep:
         if cell.scenario.lab.testbed not in self._testbeds:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
         self._jobs = section.get("jobs")
-        parse_jobs(self._jobs, real_time=self._real_time)
-        self._elsewhere = elsewhere_of(section)
-        if self._elsewhere:
-            self._elsewhere.refuse(cell)
-        self._group_by = summary.parse_group_by(section.get("summary_by"))
+        with about("jobs"):
+            parse_jobs(self._jobs, real_time=self._real_time)
+        with about("scheduler"):
+            self._elsewhere = elsewhere_of(section)
+            if self._elsewhere:
+                self._elsewhere.refuse(cell)
+        with about("summary_by"):
+            self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
             raise ConfigError(f"two different runs would be written to {cell.data_file.name}; "

@@ -44,7 +44,7 @@ def test_stock_test_when_run_imports_no_runner_of_ours(installed: Env) -> None:
 def test_guest_when_flent_is_loaded_imports_nothing_of_the_sweep(installed: Env) -> None:
     """Inside the lab, where imports cost wall time, the host's half stays away."""
     printed = installed.code(f"import flent.batch; {MODULES}", {"FLENT_AQM_CELL": "1"}).split()
-    assert "flent_aqm.bridge.batch_patch" in printed
+    assert "flent_aqm.bridge.batch" in printed
     assert not [name for name in printed if name.startswith(("flent_aqm.sweep", "rich"))]
 
 
@@ -101,12 +101,12 @@ def test_install_when_flent_is_loaded_already_patches_it(installed: Env) -> None
 
 def test_patch_when_it_fails_gives_one_warning_and_flent_goes_on(own_installed: Env) -> None:
     """A defect of ours costs the user our features, not Flent."""
-    (own_installed.site / "flent_aqm/bridge/settings_patch.py").write_text("1 / 0\n")
+    (own_installed.site / "flent_aqm/bridge/plots.py").write_text("1 / 0\n")
     ended = own_installed.run("flent", *PLOTS_OF_RRUL)
     assert ended.status == 0
     assert "Available plots for test 'rrul'" in ended.out
     assert len(ended.err.splitlines()) == 1
-    assert "flent.settings stays as it is: ZeroDivisionError" in ended.err
+    assert "flent.plotters stays as it is: ZeroDivisionError" in ended.err
 
 
 def test_patched_module_when_inspected_looks_untouched(installed: Env) -> None:
@@ -149,8 +149,8 @@ def test_tables_when_missing_are_empty(own_installed: Env) -> None:
     """Without a table of runners Flent has its own ones."""
     (own_installed.site / "flent_aqm/measure/runners/all_runners.py").unlink()
     printed = own_installed.code(
-        "from flent_aqm.bridge.tables import table; import flent.runners as r\n"
-        "print(table('runner'), r.get('ping').__name__)")
+        "from flent_aqm.bridge.names import RUNNERS, table; import flent.runners as r\n"
+        "print(table(*RUNNERS), r.get('ping').__name__)")
     assert printed == "{} PingRunner\n"
 
 

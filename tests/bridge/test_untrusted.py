@@ -147,7 +147,7 @@ def test_each_mutation_opens_or_is_refused_in_one_line_by_flent(
             settings = new()
             settings.update(results.meta())
             settings.load_test(informational=True)
-        except RuntimeError as error:
+        except (RuntimeError, BadResult) as error:
             refused.append(str(error))
         else:
             opened += 1
@@ -176,7 +176,7 @@ def test_file_that_flents_summary_stumbles_over_is_refused(
     change(whole)
     path = tmp_path / "odd.flent.gz"
     path.write_bytes(gzip.compress(json.dumps(whole).encode()))
-    with pytest.raises(RuntimeError, match=why):
+    with pytest.raises(BadResult, match=why):
         resultset.load(str(path))
 
 
@@ -193,5 +193,5 @@ def test_file_whose_name_is_a_path_is_refused_by_flent(name: str, tmp_path: Path
     whole["metadata"]["NAME"] = name
     path = tmp_path / "evil.flent.gz"
     path.write_bytes(gzip.compress(json.dumps(whole).encode()))
-    with pytest.raises(RuntimeError, match="plain name of a test"):
+    with pytest.raises(BadResult, match="plain name of a test"):
         resultset.load(str(path))

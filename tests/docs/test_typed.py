@@ -70,7 +70,7 @@ _ELSEWHERE = (
      "parts/cluster/test_cluster.py", "scheduler="),
     (r"flent-aqm serve", "measure/serve/test_command.py", "serve"),
     (r"flent-gui ", "show/plots/test_gui.py", "flent-gui"),
-    (r"flent -B batches/aqm_sweep.batch -b paper", "bridge/test_batch_keys.py", "dry-run"),
+    (r"flent -B batches/aqm_sweep.batch -b paper", "sweep/plan/test_batch_keys.py", "dry-run"),
     (r"flent -B .*--batch-resume", "sweep/test_sweep.py", "batch-resume"),
     (r"python -m validation.(bbr|l4s|cake_mq|wifi)", "validation/test_case_tables.py",
      "validation"),

@@ -41,13 +41,14 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
     if schedule is None and (access_text or outages):
         key = f"link_{way}_access" if access_text else "link_outages_s"
         raise ConfigError(f"{key}: the link has no rate in the direction {way}; give "
-                          f"modem_{way}_mbps or link_{way}_trace")
+                          f"modem_{way}_mbps or link_{way}_trace", key)
     if schedule is not None:
         schedule = allot(schedule, access, outages, seed, way)
         # One that ends is told by the length of the run.
         found = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
         if found:
-            raise ConfigError(f"{_whose(way, outages, schedule)}: {found}")
+            key = _whose(way, outages, schedule)
+            raise ConfigError(f"{key}: {found}", key)
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
     packets: int | None = scenario.link.of(way, "modem_buffer_packets")

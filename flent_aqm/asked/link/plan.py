@@ -75,4 +75,4 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
             raise ConfigError(
                 f"link_{way}_trace: {scenario.link.of(way, 'link_trace')} ends after "
                 f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer one, or "
-                "link_trace_end = repeat")
+                "link_trace_end = repeat", f"link_{way}_trace")

@@ -13,14 +13,14 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
     if name not in known:
         raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(known)}"
                           + (f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
-                             if OPTIONS in known else ""))
+                             if OPTIONS in known else ""), f"aqm_{name}")
     try:
         value = known[name].read(text)
     except ConfigError as fault:
-        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: {fault}") from None
+        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: {fault}", f"aqm_{name}") from None
     if not value and not isinstance(value, bool) and not known[name].zero:
         raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: 0 is not allowed; omit the key "
-                          "to use the default")
+                          "to use the default", f"aqm_{name}")
     # A hook's own reading of switches and sizes is not needed then.
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -51,7 +51,7 @@ def _read_parameters(key: str, given: Settings) -> Parameters:
         return ()
     whole_ = given.get(key) or {}
     if not isinstance(whole_, Mapping):
-        raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value")
+        raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value", key)
     asked = {str(name): value for name, value in whole_.items()}
     # What a batch leaves empty isn't given.
     asked |= {name[len(prefix):]: value for name, value in given.items()
@@ -73,12 +73,12 @@ def _read_rate(key: str, given: Settings) -> float:
     share_pct = number(name, text[:-1].strip(), "% of the modem's rate")
     if not 1 <= share_pct <= 100:
         raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
-                          "rate")
+                          "rate", name)
     modem = key.replace("rate_", "modem_")
     whole_mbps = given.get(modem) or given.get("modem_mbps")
     if not whole_mbps:
         raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
-                          f"{modem} or modem_mbps, or give the rate in Mbit/s")
+                          f"{modem} or modem_mbps, or give the rate in Mbit/s", name)
     return rate(name, round(rate(modem, whole_mbps) * share_pct / 100, 6))
 
 
@@ -166,26 +166,27 @@ class Router(Record):
             name = getattr(self, key_)
             if self.shaper == "cake" and name not in (None, *_OWN_SHAPER):
                 raise ConfigError(f"shaper: cake is AQM and shaper in one; give {key_} = cake with "
-                                  f"it, not {name}")
+                                  f"it, not {name}", "shaper")
             if name in QUEUES and QUEUES[name].per_queue:
                 self._refuse_single_queue(key_, name, behind_ssh)
         if self.tx_queues is not None and behind_ssh:
             raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
-                              "cards have; leave it out")
+                              "cards have; leave it out", "tx_queues")
         if self.shaper != "htb" and (self.burst_shaping or self.tiers != 1):
             key_ = "burst_shaping" if self.burst_shaping else "tiers"
-            raise ConfigError(f"{key_}: needs shaper = htb, not {self.shaper}")
+            raise ConfigError(f"{key_}: needs shaper = htb, not {self.shaper}", key_)
         if self.burst_shaping and self.tiers != 1:
             raise ConfigError("tiers: 3 can't be combined with burst_shaping; switch one of them "
-                              "off")
+                              "off", "tiers")
 
     def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
         if self.shaper not in ("cake", "none"):
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
-                              f"shaper above it; give shaper = cake with it, not {self.shaper}")
+                              f"shaper above it; give shaper = cake with it, not {self.shaper}",
+                              key_)
         if self.ingress != "lan":
             raise ConfigError(f"{key_}: {name} needs ingress = lan, as the IFB device has one "
-                              "queue")
+                              "queue", key_)
         if self.tx_queues in (None, 1) and not behind_ssh:
             raise ConfigError(f"{key_}: {name} is for devices with several queues; give tx_queues "
-                              f"from 2 to {defaults.MOST_TX_QUEUES}, such as tx_queues = 4")
+                              f"from 2 to {defaults.MOST_TX_QUEUES}, such as tx_queues = 4", key_)

@@ -27,11 +27,11 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
     }.items():
         if given:
             raise ConfigError(f"topology: {topology.text} can't be combined with {key}; leave one "
-                              "of them out")
+                              "of them out", "topology")
     if scenario.lab.testbed.startswith("ssh:"):
         raise ConfigError(f"topology: {topology.text}: flent-aqm can't set up the network around "
                           "a router behind ssh; set it up by hand and leave the key out, or use "
-                          "virtual or netns")
+                          "virtual or netns", "topology")
     if topology.subscribers:
         _refuse_for_subscribers(topology, scenario)
 
@@ -43,20 +43,20 @@ def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
         if asked != needed:
             raise ConfigError(f"{key}: {asked} goes without subscribers, each of "
                               f"whom has a class of HTB; with topology {topology.text} it is "
-                              f"{needed}")
+                              f"{needed}", key)
     for name in scenario.router.queues:
         if queue_of(name).classes:
             raise ConfigError(f"aqm: {name} has its own classes, which can't be used below "
                               "subscribers' classes; choose another queue with topology "
-                              f"{topology.text}")
+                              f"{topology.text}", "aqm")
     for way in ("down", "up"):
         rate = scenario.router.rate_mbps(way)
         plan = getattr(topology, f"plan_{way}_mbps")
         if plan is not None and plan > rate:
             raise ConfigError(f"topology: plan_{way}_mbps: {plan:g} is above the access node's "
-                              f"rate_{way}_mbps, {rate:g}; give no more than that")
+                              f"rate_{way}_mbps, {rate:g}; give no more than that", "topology")
         if rate / topology.subscribers < defaults.MIN_RATE_MBPS:
             raise ConfigError(
                 f"topology: {topology.text}: rate_{way}_mbps {rate:g} leaves each subscriber "
                 f"{rate / topology.subscribers:.3g} Mbit/s; expected {defaults.MIN_RATE_MBPS:g} "
-                "or more: give a higher rate or fewer subscribers")
+                "or more: give a higher rate or fewer subscribers", "topology")

@@ -68,13 +68,13 @@ def wifi_plan(scenario: Scenario) -> WifiPlan | None:
     if not hosts:
         raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps}: topology "
                           f"{scenario.path.topology} has no clients that could be stations; give "
-                          f"topology = clients:{max(2, len(rates))}")
+                          f"topology = clients:{max(2, len(rates))}", "wifi_rates_mbps")
     if len(rates) == 1:
         rates *= len(hosts)
     if len(rates) != len(hosts):
         raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps} has {len(rates)} "
                           f"rates, and topology {scenario.path.topology} {len(hosts)} clients; "
-                          "give one rate for each, or one for all")
+                          "give one rate for each, or one for all", "wifi_rates_mbps")
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     return WifiPlan(dict(zip(hosts, rates, strict=True)), scenario.wifi.wifi_ap,
                     parse_phy("wifi_phy", scenario.wifi.wifi_phy), seed)

@@ -22,7 +22,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
     """One TCP stream of netperf.
 
     Keys of the data set: those of Flent's `netperf_demo`; and run_after_all, names of series
-    that have to end first, all of them (bridge/aggregators_patch.py).
+    that have to end first, all of them (bridge/collect.py).
     """
 
     def check(self) -> None:

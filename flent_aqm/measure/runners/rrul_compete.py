@@ -14,7 +14,7 @@ from typing import Any
 Refuse = Callable[[str], object]
 
 PLOTS = {"compete": {
-    "description": "Throughput of both RRULs", "type": "timeseries", "series": [
+    "description": "Throughput of both RRULs", "type": "aqm_timeseries", "series": [
         {"data": f"TCP {word}{way} sum", "label": f"{name} {way}", "smoothing": 5}
         for word, name in (("", "first"), ("second ", "second"))
         for way in ("download", "upload")]}}

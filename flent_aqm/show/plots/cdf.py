@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from flent_aqm.base.flent_plotting import CdfPlotter
 from flent_aqm.show.plots.comparing import Comparing
+from flent_aqm.show.plots.frame import FlentDrawn
 
 
-class AqmCdfPlotter(Comparing, CdfPlotter):
+class AqmCdfPlotter(FlentDrawn, Comparing, CdfPlotter):
     """Flent's `cdf`."""

@@ -15,16 +15,16 @@ from typing import Any, TypeVar
 import numpy
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.base.flent_plotting import Plotter
 from flent_aqm.base.words import counted
 from flent_aqm.results.combined import description_of
 from flent_aqm.results.grouping import check_known, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
-from flent_aqm.results.raw_samples import data_file_of, packed_of
+from flent_aqm.results.result_set import data_file_of, once
 from flent_aqm.show.grouping import Group, along_with, by_run, factors, groups, pooled_over
-from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
-from flent_aqm.show.plots.paper import drop_untouched, letters, write_caption
+from flent_aqm.show.looks import QUIET
+from flent_aqm.show.plots.frame import Framed
+from flent_aqm.show.plots.paper import drop_untouched
 
 Some = TypeVar("Some")
 
@@ -32,23 +32,16 @@ Some = TypeVar("Some")
 MOST_LINES = 12
 
 
-class ChartPlotter(Plotter):
+class ChartPlotter(Framed):
     """A plot of ours. A subclass draws on self.axes, which grid() makes."""
 
     can_subplot_combine = False
     can_highlight = True
     metric: str | None
-    caption_apart: bool
-    metadata: Any
-    description: str
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.axes: list[Any] = []
-        self.heading = ""  # in place of the plot's description
-        self.notes: list[str] = []
-        self.handles: list[Any] = []
-        self._given: Any = None
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         """Draw runs, whose result sets have the same places in results.
@@ -58,11 +51,6 @@ class ChartPlotter(Plotter):
         that is one line and exit status 2, and no picture.
         """
         raise NotImplementedError
-
-    def settle(self) -> str:
-        """Fit what is drawn to its room, when all that is around it is there; give what is to be
-        said of that below the plot."""
-        return ""
 
     # Below: what subclasses use.
 
@@ -75,11 +63,6 @@ class ChartPlotter(Plotter):
             self.axes = [axis for row in found for axis in row]
         self.config["axes"] = self.axes
         return self.axes
-
-    def note(self, text: str) -> None:
-        """Add to what stands below the plot."""
-        if text and text not in self.notes:
-            self.notes.append(text)
 
     def group_names(self, runs: Sequence[Run]) -> list[str]:
         """Return settings that the user wants runs grouped by; empty to leave it to the plot.
@@ -137,15 +120,7 @@ class ChartPlotter(Plotter):
 
     def init(self, config: Any = None, axis: Any = None) -> None:
         super().init(config, axis)
-        self._given = axis
         self.config.setdefault("axes", [])
-        if axis is None:
-            self.figure.set_layout_engine("constrained")
-
-    def _letters(self) -> Any:
-        from matplotlib import rc_context
-
-        return rc_context(letters(self.figure.get_figwidth()))
 
     def plot(self, results: Sequence[Any], config: Any = None, axis: Any = None,
              connect_interactive: bool = True) -> None:
@@ -182,88 +157,7 @@ class ChartPlotter(Plotter):
     def do_legend(self) -> list[Any]:
         return []
 
-    def size_legends(self, event: Any = None) -> None:
-        """Leave the layout to matplotlib, which does it when a window changes."""
-
-    def save(self, results: Sequence[Any]) -> None:
-        with self._letters():  # ticks get their letters when they are drawn
-            self._save(results)
-
-    def _save(self, results: Sequence[Any]) -> None:
-        from matplotlib import pyplot
-
-        if self._given is None:
-            self._annotate_plot(skip_title=len(results) > 1)
-            if not self._make_legend() and self.title:
-                self.figure.suptitle(self.title, fontsize="medium", x=0.02, ha="left")
-            self._caption()
-            if more := self.settle():
-                self.note(more)
-                self._caption()
-        if self.output != "-":
-            try:
-                if pyplot.get_backend() == "pdf":
-                    self.figure.set_dpi(72)
-                    self.save_pdf(self.output, results[0].meta("DATA_FILENAME"), {})
-                else:
-                    self.figure.savefig(self.output, dpi=self.fig_dpi)
-            except OSError as fault:
-                raise RuntimeError(f"Unable to save output plot: {fault}") from None
-        elif not self.gui and not self.in_worker:
-            pyplot.show()
-
     # Below: ours.
-
-    def _caption(self) -> None:
-        if self.caption_apart and self.output != "-":
-            write_caption(self.output, [self.heading or self.config.get("description", ""),
-                                        *self.notes])
-        else:
-            caption(self.figure, self.notes)
-
-    def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
-        lines = []
-        if self.override_title:
-            lines = [self.override_title]
-        elif self.print_title:
-            lines = [self.heading or self.config.get("description", ""), self.description]
-            if self.metadata.get("TITLE") and not skip_title:
-                lines[1:] = [": ".join(filter(None, (self.description, self.metadata["TITLE"])))]
-        self.title = wrapped("\n".join(filter(None, lines)), self.figure.get_figwidth())
-        if self.annotate:
-            self.note(f"{self.metadata['LOCAL_HOST']} to {self.metadata['HOST']}, "
-                      f"{self.metadata['TIME']:%Y-%m-%d %H:%M}")
-        self.note(self.fig_note)
-        return []
-
-    def _make_legend(self) -> bool:
-        """Return whether the plot's title is that of the legend, as both are above the axes."""
-        handles = self.handles
-        if not self.print_legend or not handles:
-            return False
-        labels = self._filter_labels([handle.get_label() for handle in handles])
-        for number, label in enumerate(self.override_labels[:len(labels)]):
-            labels[number] = labels[number] if label is None else label
-        options: dict[str, Any] = {"fontsize": "small", "handlelength": 3.2}
-        above = False
-        if self.legend_placement and self.axes:
-            legend = self.axes[0].legend(handles, labels, loc=self.legend_placement,
-                                         ncols=self.legend_columns or 1,
-                                         title=self.legend_title, **options)
-        else:
-            above = across = self.horizontal_legend or not self._is_long(labels)
-            legend = self.figure.legend(
-                handles, labels, loc="outside upper center" if across else "outside right center",
-                ncols=self.legend_columns or (
-                    min(4, legend_columns(labels, self.figure.get_figwidth())) if across else 1),
-                frameon=False, **options, title="\n".join(filter(None, (
-                    self.title if above else "", self.legend_title))),
-                title_fontsize="medium" if above else "small")
-        self.legends = [legend]
-        return bool(above)
-
-    def _is_long(self, labels: Sequence[str]) -> bool:
-        return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)
 
     def _say(self, text: str) -> None:
         """Nothing but a reason stands where the plot would be."""
@@ -305,7 +199,7 @@ def _refuse(mistake: ConfigError, output: str) -> int:
 
 def run_of(results: Any) -> Run:
     """Return a result set's run, read once. Raises BadResult."""
-    return packed_of(results).once("run", lambda: as_run(data_file_of(results)))
+    return once(results, "run", lambda: as_run(data_file_of(results)))
 
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:

@@ -8,14 +8,14 @@ colour, as in every other plot, and a series one line style.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import cycle
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.flent_plotting import COLOURS
-from flent_aqm.results.combined import description_of, members_of
+from flent_aqm.base.flent_plotting import COLOURS, Plotter, new_combiner
+from flent_aqm.results.combined import MEMBERS, description_of, members_of
 from flent_aqm.show.grouping import factors, label_of, looks_of_files, looks_within
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.chart import run_of
@@ -24,9 +24,10 @@ from flent_aqm.show.plots.chart import run_of
 LINE_STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
-class QueueColours:
+class QueueColours(Plotter):
     """Mixin, before one of Flent's plotters. Colours that the user asks for win."""
 
+    metadata: Any
     colours: Sequence[str]
     description: str
     config: dict[str, Any]
@@ -39,7 +40,7 @@ class QueueColours:
             call_by_settings([members_of(result) for result in results], results)
         if list(self.colours) == list(COLOURS):
             self.choose_colours(results, config or self.config)
-        super().plot(results, config, *args, **kwargs)  # type: ignore[misc]
+        super().plot(results, config, *args, **kwargs)
 
     def choose_colours(self, results: Sequence[Any], config: Any) -> None:
         """Set the colours that Flent gives one after the other."""
@@ -75,21 +76,38 @@ class Comparing(QueueColours):
             self._plot(result, config=config, axis=axis, postfix=f" - {label}",
                        extra_kwargs={"color": colour}, extra_scale_data=others)
 
-    def _filter_labels(self, labels: list[str]) -> list[str]:
-        return super()._filter_labels(labels)  # type: ignore[misc,no-any-return]
 
-    def _plot(self, results: Any, **kwargs: Any) -> None:
-        super()._plot(results, **kwargs)  # type: ignore[misc]
+class Combined(QueueColours):
+    """Mixin, before the one of Flent's plotters that draws: Flent's plots of many files, of each
+    group of which it makes one. Here a group alone is called by its settings, too."""
 
-
-class CombinedColours(QueueColours):
-    """Mixin for plots of many files, between Flent's class that combines them and the one
-    that draws: a group alone is called by its settings, too."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.combined = True  # as Flent's CombineManyPlotter
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
-        call_by_settings([members_of(result) for result in results], results)
-        super().plot(results, config, *args, **kwargs)
+        if self.metadata is None:
+            self.metadata = results[0].meta()
+        config = config or self.config
+        combiner = new_combiner(
+            self.override_group_by or config.get("group_by", "groups"),
+            print_n=self.combine_print_n, filter_regexps=self.filter_regexp,
+            filter_series=self.filter_series, save_dir=self.combine_save_dir,
+            data_cutoff=self.data_cutoff)
+        stock_group = combiner.group
+
+        def group(groups: Mapping[str, Sequence[Any]], config: Any) -> Any:
+            made = stock_group(groups, config)
+            if len(made) == len(groups):
+                for one, members in zip(made, groups.values(), strict=True):
+                    one.__dict__[MEMBERS] = list(members)
+            return made
+
+        combiner.group = group
+        combined = combiner(results, config)
+        call_by_settings([members_of(result) for result in combined], combined)
+        super().plot(combined, config, *args, **kwargs)
 
 
 def looks_of(results: Sequence[Any]) -> list[Look]:

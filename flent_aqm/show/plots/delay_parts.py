@@ -12,7 +12,7 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.delay_parts import ELSEWHERE, DelayParts, delay_parts
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.raw_samples import packed_of
+from flent_aqm.results.result_set import once, samples_of
 from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
 from flent_aqm.show.plots.over_time import shade_load, start_s
 
@@ -25,8 +25,7 @@ SLOWEST = 0.01
 
 def parts_in(result: Any) -> DelayParts:
     """delay_parts() of a result set of Flent's, read once. Raises NotAvailable."""
-    packed = packed_of(result)
-    return packed.once("delay parts", lambda: delay_parts(packed.as_plain()))
+    return once(result, "delay parts", lambda: delay_parts(samples_of(result)))
 
 
 class AqmDelayPartsPlotter(ChartPlotter):

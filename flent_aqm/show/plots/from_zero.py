@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.flent_plotting import (
-    BarPlotter,
-    BoxPlotter,
-    CombineManyPlotter,
-    TimeseriesPlotter,
-)
+from flent_aqm.base.flent_plotting import BarPlotter, BoxPlotter, TimeseriesPlotter
 from flent_aqm.show.plots.axes import ROOM
-from flent_aqm.show.plots.comparing import CombinedColours, Comparing, QueueColours
+from flent_aqm.show.plots.comparing import Combined, Comparing, QueueColours
+from flent_aqm.show.plots.frame import FlentDrawn
 
 
 class FromZero:
@@ -42,17 +38,17 @@ class FromZero:
             axis.invert_yaxis()
 
 
-class AqmTimeseriesPlotter(Comparing, FromZero, TimeseriesPlotter):
+class AqmTimeseriesPlotter(FlentDrawn, Comparing, FromZero, TimeseriesPlotter):
     """Flent's `timeseries`."""
 
 
-class AqmBoxPlotter(QueueColours, FromZero, BoxPlotter):
+class AqmBoxPlotter(FlentDrawn, QueueColours, FromZero, BoxPlotter):
     """Flent's `box`."""
 
 
-class AqmBoxCombinePlotter(CombineManyPlotter, CombinedColours, FromZero, BoxPlotter):
+class AqmBoxCombinePlotter(FlentDrawn, Combined, FromZero, BoxPlotter):
     """Flent's `box_combine`."""
 
 
-class AqmBarCombinePlotter(CombineManyPlotter, CombinedColours, BarPlotter):
+class AqmBarCombinePlotter(FlentDrawn, Combined, BarPlotter):
     """Flent's `bar_combine`. Its plots have `colour_mode` "series": a colour per group."""

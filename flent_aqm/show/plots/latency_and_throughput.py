@@ -126,12 +126,24 @@ def _values_of(runs: Sequence[Run], name: str) -> list[Any]:
 
 
 def _link(runs: Sequence[Run]) -> str:
-    """Return the link in words, with its rates if all runs have the same."""
+    """Return the link in words, with its rates and round trip if all runs have the same."""
     rates = {(run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps")) for run in runs}
     down, up = next(iter(rates))
     if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
         return "the link"
-    return f"a link of {down:g} Mbit/s" + ("" if up == down else f" down, {up:g} Mbit/s up")
+    return (f"a link of {down:g} Mbit/s" + ("" if up == down else f" down, {up:g} Mbit/s up")
+            + _base_rtt(runs))
+
+
+def _base_rtt(runs: Sequence[Run]) -> str:
+    """Return the round trip without a queue, where this package built the path of all runs."""
+    asked = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
+    delays = {delay for _, delay in asked}
+    if {testbed for testbed, _ in asked} - {"virtual", "netns"} or len(delays) > 1:
+        return ""
+    delay = delays.pop()
+    return f", base RTT {delay:g} ms" if isinstance(delay, (int, float)) and delay else (
+        ", base RTT below 1 ms")
 
 
 def _latencies(runs: Sequence[Run]) -> Numbers:

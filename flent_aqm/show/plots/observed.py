@@ -12,7 +12,7 @@ from typing import Any
 
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.queue_samples import Queue, column, queues
-from flent_aqm.results.raw_samples import packed_of
+from flent_aqm.results.result_set import once, samples_of
 
 CAPTURE = "Capture"
 
@@ -41,11 +41,9 @@ def captured(raw: RawValues) -> Captured | None:
 
 def captured_in(results: Any) -> Captured | None:
     """captured() of a result set of Flent's, read once."""
-    packed = packed_of(results)
-    return packed.once("captured", lambda: captured(packed.as_plain()))
+    return once(results, "captured", lambda: captured(samples_of(results)))
 
 
 def queues_in(results: Any) -> dict[str, Queue]:
     """queues() of a result set of Flent's, read once."""
-    packed = packed_of(results)
-    return packed.once("queues", lambda: queues(packed.as_plain()))
+    return once(results, "queues", lambda: queues(samples_of(results)))

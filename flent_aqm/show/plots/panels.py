@@ -8,6 +8,7 @@ from typing import Any
 
 from flent_aqm.base.flent_plotting import MetaPlotter
 from flent_aqm.results.combined import description_of
+from flent_aqm.show.plots.frame import FlentDrawn
 from flent_aqm.show.plots.paper import is_height_open
 
 # Of a panel's height, by the picture's width.
@@ -15,14 +16,12 @@ PANEL_BY_WIDTH, LEAST_PANEL_INCHES = 0.3, 1.1
 WORDS_INCHES = 0.9
 
 
-class AqmMetaPlotter(MetaPlotter):
+class AqmMetaPlotter(FlentDrawn, MetaPlotter):
     """Flent's `meta`; taller than other plots, unless the user says how tall."""
 
-    description: str
-
-    def init(self, config: Any = None) -> None:
+    def init(self, config: Any = None, axis: Any = None) -> None:
         """Make the panels; called by Flent."""
-        super().init(config)
+        super().init(config, axis)
         if is_height_open(self.fig_width, self.fig_height):
             panel = max(LEAST_PANEL_INCHES, PANEL_BY_WIDTH * self.fig_width)
             self.figure.set_figheight(panel * len(self.subplots) + WORDS_INCHES)
@@ -31,7 +30,7 @@ class AqmMetaPlotter(MetaPlotter):
             axis.tick_params(axis="x", labelbottom=False)
         self.figure.align_ylabels(axes)
 
-    def plot(self, results: Sequence[Any]) -> None:
+    def plot(self, results: Sequence[Any], *args: Any, **kwargs: Any) -> None:
         """Draw result sets into the panels; called by Flent."""
         self.description = description_of(results, self.description)
-        super().plot(results)
+        super().plot(results, *args, **kwargs)

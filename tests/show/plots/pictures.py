@@ -51,7 +51,6 @@ PICTURES = (
     Picture("ping_exp-compare_latency_box", "compare_latency_box", PING_EXP),
     Picture("empty-cpu", "cpu", one("speedtest_concurrent")),
     Picture("rrul-latency_tail", "latency_tail", one("stock_rrul")),
-    Picture("rrul-totals", "totals", one("stock_rrul")),
     Picture("compete", "compete", one("rrul_compete")),
     Picture("one-delay_parts", "delay_parts", one("router_model")),
 )

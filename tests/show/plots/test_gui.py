@@ -74,13 +74,18 @@ def gui(files: Sequence[Path], plots: Sequence[str], folder: Path) -> Any:
 
     plots: "NAME", or "NAME SETTING=VALUE …" with names of Flent's settings.
     """
+    return driven(DRIVE, folder, json.dumps(plots), *files)
+
+
+def driven(code: str, folder: Path, *words: str | Path) -> Any:
+    """What a program that opens the window tells at its end."""
     told, errors = folder / "told.json", folder / "errors.txt"
     # Into files: the processes that draw have their output where the window has it, and
     # would keep a pipe open if it died.
     with told.open("w") as out, errors.open("w") as err:
         ended = subprocess.run(
-            [sys.executable, "-c", DRIVE, json.dumps(plots), *files], cwd=folder, stdout=out,
-            stderr=err, check=False, timeout=300,
+            [sys.executable, "-c", code, *words], cwd=folder, stdout=out, stderr=err,
+            check=False, timeout=300,
             env={**environment(folder), "QT_QPA_PLATFORM": "offscreen"})
     assert ended.returncode == 0, errors.read_text()
     return json.loads(told.read_text().splitlines()[-1])
@@ -121,17 +126,8 @@ def test_gui_shows_plots_over_many_runs_grouped(tmp_path: Path, variant: Variant
 
 LOAD = WINDOW + """
 import json
-from flent_aqm.results.raw_samples import packed_of
-from qtpy.QtWidgets import QComboBox, QFormLayout, QLabel, QMessageBox
-good, files = int(sys.argv[1]), sys.argv[2:]
-def painted():
-    return [part.updatesEnabled() for part in (window.viewArea, window.openFilesView)]
-
-window.load_files(files)
-paints = [painted()]
-until(lambda: not window.load_queue and window.viewArea.count() == good)
-paints.append(painted())
-unpacked = sum(packed_of(one).plain is not None for one in window.open_files.open_files)
+from qtpy.QtWidgets import QFormLayout
+load(sys.argv[1:])
 tab = window.viewArea.widget(0)
 until(lambda: tab.async_fig is None)
 fields = {}
@@ -140,63 +136,17 @@ for form in window.findChildren(QFormLayout):
         label = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
         field = form.itemAt(row, QFormLayout.ItemRole.FieldRole)
         if label and field and label.widget():
-            widget = field.widget()
-            fields[label.widget().text()] = [widget.toolTip(), [
-                widget.itemText(at) for at in range(widget.count())]
-                if isinstance(widget, QComboBox) else []]
-print(json.dumps({"boxes": [box.text() for box in window.findChildren(QMessageBox)],
-                  "waits": app.overrideCursor() is not None, "fields": fields,
-                  "paints": paints, "unpacked": unpacked}))
+            fields[label.widget().text()] = field.widget().toolTip()
+print(json.dumps(fields))
 sys.stdout.flush()
 window.worker_pool.terminate()
 os._exit(0)
 """
 
 
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the window says after forty files, of which two can't be loaded."""
-    folder = tmp_path_factory.mktemp("gui")
-    good = (RUNS / "stock_ping.flent.gz").read_bytes()
-    files = []
-    for number in range(40):
-        files.append(folder / f"run-{number:02}.flent.gz")
-        files[-1].write_bytes(b"no data" if number == 17 else good)
-    files[30] = folder / "not-there.flent.gz"
-    told, errors = folder / "told.json", folder / "errors.txt"
-    with told.open("w") as out, errors.open("w") as err:
-        ended = subprocess.run(
-            [sys.executable, "-c", LOAD, "38", *files], cwd=folder, stdout=out, stderr=err,
-            check=False, timeout=300,
-            env={**environment(folder), "QT_QPA_PLATFORM": "offscreen"})
-    assert ended.returncode == 0, errors.read_text()
-    return json.loads(told.read_text().splitlines()[-1])
-
-
-def test_wrong_files_among_forty_are_named_in_the_window(loaded: Any) -> None:
-    """With their causes; the others are open, and nothing waits."""
-    box, = loaded["boxes"]
-    assert box.startswith("2 of 40 files can't be loaded and were left out.")
-    assert "run-17.flent.gz: damaged" in box
-    assert "not-there.flent.gz: " in box
-    assert "run-16" not in box
-    assert not loaded["waits"]
-
-
-def test_many_files_are_opened_without_painting_each_or_unpacking_its_samples(
-    loaded: Any
-) -> None:
-    """Tabs and the table of files are painted once all are there."""
-    assert loaded["paints"] == [[False, False], [True, True]]
-    assert loaded["unpacked"] <= 1
-
-
-def test_settings_of_ours_are_labelled_and_explained(loaded: Any) -> None:
-    """A label of some words, the rest on pointing at the field; metrics to choose from."""
-    fields = loaded["fields"]
-    explained, choices = fields["Heat map's metric"]
-    assert "What the cells of the plot heat_map show" in explained
-    assert {"Unset", "latency_loaded_p99_ms", "rpm_ietf_estimate"} <= set(choices)
-    explained, _ = fields["Group runs by"]
-    assert "such as aqm,rate_mbps" in explained
+def test_settings_of_ours_are_labelled_and_explained(tmp_path: Path) -> None:
+    """A label of some words, the rest on pointing at the field."""
+    fields = driven(LOAD, tmp_path, RUNS / "stock_ping.flent.gz")
+    assert "What the cells of the plot heat_map show" in fields["Heat map's metric"]
+    assert "such as aqm,rate_mbps" in fields["Group runs by"]
     assert not [label for label in fields if len(label) > 40]

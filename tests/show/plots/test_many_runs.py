@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -232,25 +231,3 @@ def test_tcp_info_has_a_row_for_all_that_the_tool_tells(
     plotter = draw("tcp_info", [RUNS / f"{test}.flent.gz"])
     assert [axis.get_ylabel().splitlines()[0] for axis in plotter.figure.axes] == rows
     assert ("not told by the tool: window" in said(plotter)) == (test == "ndt7")
-
-
-def test_packed_samples_are_the_same_after_a_trip_to_another_process() -> None:
-    """Flent's own plots get its dict class, and may change what they got."""
-    from flent import resultset
-
-    from flent_aqm.results.raw_samples import packed_of
-
-    results = resultset.ResultSet.load_file(str(RUNS / "ndt7.flent.gz"))
-    before = packed_of(results).as_plain()
-    moved = pickle.loads(pickle.dumps(results))
-    assert packed_of(moved).as_plain() == before
-    assert moved.raw_values == before
-    assert isinstance(moved.raw_values["TCP upload"][0], resultset.SeparatorDict)
-    moved.raw_values["TCP upload"][0]["val"] = -1.0
-    moved.add_raw_values("more", [{"t": 1.0, "val": 2.0}])
-    again = pickle.loads(pickle.dumps(moved))
-    assert again.raw_values["TCP upload"][0]["val"] == -1.0
-    assert again.raw_values["more"] == [{"t": 1.0, "val": 2.0}]
-    assert results.dumps() == resultset.ResultSet.load_file(
-        str(RUNS / "ndt7.flent.gz")).dumps()
-    assert len(results) == len(before)

@@ -7,10 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from flent import testenv
-
-from flent_aqm.base.paths import resource_dir
-
 BATCH = """
 [Arg::short]
 length = 5
@@ -56,19 +52,6 @@ print("executed", count[0])
 sys.exit(status)
 """
 
-LISTED = """
-import sys
-from flent import run_flent, testenv
-sys.argv = ["flent", "--list-tests"]
-try:
-    run_flent()
-except SystemExit:
-    pass
-compiled = testenv.compile.cache_info()
-print("compiled:", compiled.misses, compiled.hits)
-"""
-
-
 def test_planning_executes_each_definition_once_per_settings(tmp_path: Path) -> None:
     """Two tests with two lengths, eight runs, planned and listed: the lengths are right, and
     eight times fewer files are read."""
@@ -84,17 +67,3 @@ def test_planning_executes_each_definition_once_per_settings(tmp_path: Path) -> 
         assert f"planned {runs // 4 * (15 + 70 + 5 + 60)}\n" in done.stdout
         assert "Estimated total" not in done.stdout  # of real time, which no lab takes
     assert executed[8] == executed[80] > 0
-
-
-def test_listing_compiles_each_file_once() -> None:
-    """Though dozens of definitions include the same parts."""
-    done = subprocess.run([sys.executable, "-c", LISTED], capture_output=True, text=True,
-                          check=True)
-    listed, _, compiled = done.stdout.partition("compiled: ")
-    definitions = listed.count(" :  ")
-    misses, hits = map(int, compiled.split())
-    places = (resource_dir("tests_defs"), Path(testenv.TEST_PATH))
-    files = {path for place in places for path in (*place.glob("*.conf"), *place.glob("*.inc"))}
-    assert definitions > 100
-    assert definitions <= misses <= len(files)
-    assert hits > definitions

@@ -37,7 +37,7 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
     for given in (*runner.batches.values(), *runner.args.values(), runner.settings.BATCH_OVERRIDE):
         for key in SET_BY_FLENT & given.keys():
             raise ConfigError(f"{where}: {key} is set by Flent for each run"
-                              f"{did_you_mean(key, _OURS)}")
+                              f"{did_you_mean(key, _OURS)}", key)
     _refuse(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
     for name, command in runner.commands.items():
         _refuse(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
@@ -51,7 +51,7 @@ def _refuse(where: str, keys: Iterable[str], used: Collection[str], known: Colle
             continue
         near = did_you_mean(key, known) or did_you_mean(key, settings) or SEE
         raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own has to be used "
-                          f"as ${{{key}}} in some value)")
+                          f"as ${{{key}}} in some value)", key)
 
 
 def _used(runner: Any) -> Iterator[str]:

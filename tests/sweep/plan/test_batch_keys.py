@@ -15,7 +15,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.sweep.replay import recorded
 
-from ..warm_flent import run_flent
+from ...warm_flent import run_flent
 
 FLENT = Path(sys.executable).with_name("flent")
 BATCH = """\
@@ -87,7 +87,7 @@ def test_batch_of_others_may_have_any_key(tmp_path: Path) -> None:
     """Without `testbed` it is Flent's business alone."""
     (tmp_path / "a.batch").write_text("[Batch::a]\ntest_name = ping\nhosts = localhost\n"
                                       "xyzzy = 1\n")
-    ended = run_flent("-B", "a.batch", "--batch-dry-run", cwd=tmp_path)
+    ended = run_flent("-B", "a.batch", "-b", "a", "--batch-dry-run", cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

@@ -3,34 +3,56 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
-from flent_aqm.bridge.overrides import keys_and_values, restore_zeros, restrict
+import pytest
+from flent.batch import new
+
+from flent_aqm.sweep.plan.arguments import argument_lists, keys_and_values, restore_zeros
 
 ARGS: dict[str, dict[str, object]] = {
     "codel": {"aqm": "codel"}, "sfq": {"aqm": "sfq"},
     "off": {"burst_shaping": "0"}, "on": {"burst_shaping": "1"},
 }
-LISTS = [["codel", "sfq"], ["off", "on"]]
+BATCH = {"for_aqm": "codel, sfq", "for_burst": "off, on", "repetitions": "2"}
 
 
-def test_restrict_keeps_the_arguments_with_the_value() -> None:
+def lists(overrides: Mapping[str, object], **keys: object) -> tuple[list[Any], dict[str, Any]]:
+    """What a batch varies, and the arguments that there are then."""
+    runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
+    runner.args = dict(ARGS)
+    runner.settings.BATCH_OVERRIDE = dict(overrides)
+    *found, repetitions = argument_lists(runner, {**BATCH, **keys, **overrides})
+    assert list(repetitions) == [1, 2]
+    return found, runner.args
+
+
+def test_override_keeps_the_arguments_with_the_value() -> None:
     """What no override speaks of stays as it is."""
-    assert restrict(LISTS, dict(ARGS), {"aqm": "sfq", "other": 1}) == [["sfq"], ["off", "on"]]
+    assert lists({"aqm": "sfq", "other": 1})[0] == [["sfq"], ["off", "on"]]
 
 
-def test_restrict_takes_flents_booleans_for_switches() -> None:
+def test_overrides_of_switches_are_flents_booleans() -> None:
     """Flent makes True and False of yes and no."""
-    assert restrict(LISTS, dict(ARGS), {"burst_shaping": True})[1] == ["on"]
-    assert restrict(LISTS, dict(ARGS), {"burst_shaping": "off"})[1] == ["off"]
+    assert lists({"burst_shaping": True})[0][1] == ["on"]
+    assert lists({"burst_shaping": "off"})[0][1] == ["off"]
 
 
-def test_restrict_makes_an_argument_for_a_new_value() -> None:
+def test_override_makes_an_argument_for_a_new_value() -> None:
     """A value that no argument has becomes the list's only one."""
-    args = dict(ARGS)
-    names = restrict(LISTS, args, {"aqm": "pie"})[0]
-    assert len(names) == 1
-    assert args[names[0]]["aqm"] == "pie"
+    found, args = lists({"aqm": "pie"})
+    assert [args[name]["aqm"] for name in found[0]] == ["pie"]
+
+
+def test_several_kernels_are_a_list_of_their_own() -> None:
+    """Whether the batch names them or an override; each once."""
+    for overrides, keys in (({}, {"kernel": "mine, stock, mine"}),
+                            ({"kernel": "mine,stock"}, {})):
+        found, args = lists(overrides, **keys)
+        assert [args[name]["kernel"] for name in found[2]] == ["mine", "stock"]
+    assert len(lists({"kernel": "mine"})[0]) == 2
 
 
 def test_restore_zeros_leaves_switches_alone() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 
-from ..warm_flent import run_flent
+from ...warm_flent import run_flent
 
 BATCH = """\
 [Arg::one]

@@ -22,12 +22,13 @@ from flent_aqm.asked.keys import refuse_unknown_parameters
 from flent_aqm.asked.readers import flag
 from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.scenario import Scenario
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, about
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.bridge.testenv_patch import REFUSED
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
+# What a definition refused while it was loaded for its length alone; tests_defs/aqm_refuse.inc.
+_REFUSED = "AQM_REFUSED"
 
 
 def make_cell(
@@ -46,11 +47,14 @@ def make_cell(
         scenario = scenario.but(seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
-    _check_cross_traffic(where, scenario, section)
-    if _is_ours(settings.NAME):
-        refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
-    _check_parameters(where, scenario, settings)
-    _check_hosts(where, scenario, settings)
+    with about("cross_traffic"):
+        _check_cross_traffic(where, scenario, section)
+    with about("test_parameters"):
+        if _is_ours(settings.NAME):
+            refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
+        _check_parameters(where, scenario, settings)
+    with about("hosts"):
+        _check_hosts(where, scenario, settings)
     return Cell(
         name=settings.DATA_FILENAME,
         folder=folder,
@@ -105,7 +109,7 @@ def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, A
                           "leave cross_traffic off")
     if len(_CROSS_TRAFFIC.findall(str(section.get("test_parameters", "")))) > 1:
         raise ConfigError(f"{where}: test_parameters: cross_traffic is a key of the batch; "
-                          "leave it out here")
+                          "leave it out here", "test_parameters")
 
 
 def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
@@ -113,7 +117,7 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
     def refuse(fault: object) -> None:
         raise ConfigError(f"{where}: test_parameters: {fault}")
 
-    for fault in getattr(settings, REFUSED, ()):
+    for fault in getattr(settings, _REFUSED, ()):
         refuse(fault)
     given = settings.TEST_PARAMETERS
     rates_from(str(given.get("rates_mbps", "")), str(given.get("rate_step_s", "20")),

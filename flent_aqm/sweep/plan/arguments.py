@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`--batch-override key=value` for keys that the matrix varies.
+"""The lists of arguments that a batch varies, and `--batch-override key=value` for their keys.
 
 Flent lets the arguments of `for_…` lists win over an override, so that all cells would
 run, unchanged. Here the override picks the arguments that have its value, or, when
@@ -57,22 +57,29 @@ def restore_zeros(overrides: MutableMapping[str, object]) -> None:
             overrides[key] = "0"
 
 
-def restrict(
-    argsets: Sequence[Sequence[str]],
-    args: MutableMapping[str, Any],
-    overrides: Mapping[str, object],
-) -> list[list[str]]:
-    """Return the lists of argument names, each cut down to what the overrides leave of it.
+def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]:
+    """Return the lists whose product a batch runs: names of arguments, of `for_…` what overrides
+    leave, and of `kernel = one, other` a run on each; at last the numbers of repetitions.
 
-    args: name -> keys of each [Arg::NAME] section; gets a new entry where an override
-    has a value that no argument of the list has.
+    runner: Flent's; its args get an entry where an override has a value that no argument of a list
+    has, and for each kernel. Raises ConfigError.
     """
-    return [_restrict_one(list(names), args, overrides) for names in argsets]
+    args = runner.args
+    _refuse_unknown(batch, args)
+    *lists, repetitions = runner.get_argsets(batch)
+    overrides = dict(runner.settings.BATCH_OVERRIDE)
+    kernels = [name.strip() for name in str(batch.get("kernel", "")).split(",")]
+    if len(kernels) > 1:
+        overrides.pop("kernel", None)
+    lists = [_restrict_one(list(names), args, overrides) for names in lists]
+    if len(kernels) > 1:
+        args |= {f"kernel_{name}": {"kernel": name} for name in kernels}
+        lists.append([f"kernel_{name}" for name in dict.fromkeys(kernels)])
+    return [*lists, repetitions]
 
 
-def refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]) -> None:
-    """Refuse a word of a `for_…` list that no [Arg::…] section has for its name. args: their
-    names. Raises ConfigError."""
+def _refuse_unknown(batch: Mapping[str, object], args: Collection[str]) -> None:
+    """Refuse a word of a `for_…` list that no [Arg::…] section has for its name."""
     for key, value in batch.items():
         if not key.startswith("for_"):
             continue
@@ -81,20 +88,7 @@ def refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str])
                 setting = key.removeprefix("for_")
                 raise ConfigError(
                     f"{key}: no section [Arg::{word}]{did_you_mean(word, args)}; expected names "
-                    f"of sections, such as one [Arg::{word}] with the line {setting} = {word}")
-
-
-def kernel_arguments(kernels: str, args: MutableMapping[str, Any]) -> list[str]:
-    """Return the names of arguments for `kernel = one, other`, a run on each; none for one kernel.
-
-    args: gets an entry for each.
-    """
-    names = [name.strip() for name in kernels.split(",")]
-    if len(names) == 1:
-        return []
-    for name in names:
-        args[f"kernel_{name}"] = {"kernel": name}
-    return [f"kernel_{name}" for name in dict.fromkeys(names)]
+                    f"of sections, such as one [Arg::{word}] with the line {setting} = {word}", key)
 
 
 def _restrict_one(

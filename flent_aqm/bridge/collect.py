@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What comes after the measurement: runners of ours give several series
+(measure/runners/part.py), and learn from the capture when their load ran
+(measure/load_window.py), when all are parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+
+def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Replace what runs a test's runners and collects their series."""
+    @wraps(stock)
+    def collect(self: Any) -> Any:
+        for instance in self.instances.values():
+            if names := instance.get("run_after_all"):
+                instance["start_event"] = _EndOfAll(
+                    [self.instances[name]["finish_event"] for name in names])
+        measurements, metadata, raw_values = stock(self)
+        if any(about["RUNNER"].startswith("Aqm") for about in metadata["series"].values()):
+            # Late: a stock test in the lab's guest needs none of it.
+            from flent_aqm.measure.load_window import settle
+            from flent_aqm.measure.runners.part import take_parts
+
+            self.failed_runners += take_parts(measurements, metadata["series"], raw_values)
+            settle(measurements, metadata["series"], raw_values)
+        return measurements, metadata, raw_values
+
+    return collect
+
+
+class _EndOfAll:
+    """Stands in for an event: that of the end of several runners."""
+
+    def __init__(self, ends: Sequence[Any]) -> None:
+        self._ends = ends
+
+    def wait(self) -> None:
+        """Return when all have ended."""
+        for end in self._ends:
+            end.wait()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of our plots, and what a plot's name is told that the test doesn't have."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.bridge.exit_status import tell
+from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, drop_untouched, inches
+
+GROUP_BY_HELP = (
+    "Group runs by. Settings that groups are made of, in plots over many files: names with "
+    "commas between, such as aqm,rate_mbps. The first stands along the axis, the second side by "
+    "side. In Flent's own combination plots, the name of a combiner.")
+
+
+def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace the look-up of a plot: Flent ends with 0 and leaves an empty picture."""
+    @wraps(stock)
+    def get_plotconfig(settings: Any, plot: str | None = None) -> Any:
+        name = plot or settings.PLOT
+        if name not in settings.PLOTS and not settings.GUI:
+            drop_untouched(settings.OUTPUT)
+            sys.exit(tell(ConfigError(
+                f"the test {settings.NAME} has no plot {name!r}"
+                f"{did_you_mean(str(name), settings.PLOTS)}; --list-plots lists all")))
+        return stock(settings, plot)
+
+    return get_plotconfig
+
+
+class _Width(argparse.Action):
+    """Sets the figure's size in inches."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        try:
+            width = inches(str(values))
+        except ConfigError as fault:
+            parser.error(str(fault))
+        namespace.FIG_WIDTH = width
+        if getattr(namespace, "FIG_HEIGHT", FLENTS_HEIGHT) == FLENTS_HEIGHT:
+            namespace.FIG_HEIGHT = width * HEIGHT_BY_WIDTH
+
+
+def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Replace what adds options for plots to the command line and to flent-gui."""
+    @wraps(stock)
+    def add_plotting_args(parser: Any) -> Any:
+        return with_ours(stock(parser))
+
+    return add_plotting_args
+
+
+def with_ours(parser: Any) -> Any:
+    """Add our options to those for plots.
+
+    flent-gui makes a field's label of the help's first sentence, and of the rest what it
+    shows when one points at the field.
+    """
+    parser.add_argument(
+        "--metric", action="store", type=str, dest="METRIC", metavar="NAME", default=None,
+        help="Heat map's metric. What the cells of the plot heat_map show, by its name in "
+             "flent-aqm score --list (default: latency_loaded_p99_ms).")
+    parser.add_argument(
+        "--width", action=_Width, dest="FIG_WIDTH", metavar="WIDTH", default=6.4,
+        help="Width of a picture for a paper. With its unit, such as 3.33in, 8.5cm or 240pt; "
+             "letters become as small as a column's. Its height is three quarters of it "
+             "unless --figure-height says another.").hide_gui = True
+    parser.add_argument(
+        "--caption-apart", action="store_true", dest="CAPTION_APART",
+        help="Caption apart. Write what stands below the plot into a file beside the "
+             "picture, NAME.txt.").hide_gui = True
+    for action in parser._actions:
+        if action.dest == "OVERRIDE_GROUP_BY":
+            action.gui_help = GROUP_BY_HELP
+    return parser

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Test definitions of ours by plain name: on the command line, in lists of tests and where others
+include their parts; plots of ours in every test that measures latency."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flent_aqm.asked.test_files import is_only_ours, locate, our_tests, refuse_path
+from flent_aqm.base import environment
+from flent_aqm.base.paths import resource_dir
+
+Function = Callable[..., Any]
+
+
+def _finds_ours(stock: Function) -> bool:
+    """Whether this Flent has a search list (docs/upstream), on which our folder is."""
+    return hasattr(sys.modules[stock.__module__], "find_test")
+
+
+def load_test_or_host(stock: Function) -> Function | None:
+    """Replace what is made of a word of the command line that is no file: a test, or a host."""
+    @wraps(stock)
+    def load_test_or_host(self: Any, test_name: str) -> None:
+        if not is_only_ours(test_name, _stock_dir()):
+            stock(self, test_name)
+        elif self.NAME not in (None, test_name):
+            raise RuntimeError(f"Multiple test names specified: {self.NAME} and {test_name}.")
+        else:
+            self.NAME = test_name
+
+    return None if _finds_ours(stock) else load_test_or_host
+
+
+def get_tests(stock: Function) -> Any:
+    """Replace the list of tests, of --list-tests and of the GUI's dialog for a new one."""
+    @wraps(stock)
+    def get_tests(cls: Any, settings: Any) -> list[tuple[str, str]]:
+        from flent.loggers import get_logger
+
+        tests: list[tuple[str, str]] = stock(settings)
+        for name in our_tests():
+            if is_only_ours(name, _stock_dir()):
+                loaded = settings.copy()
+                try:
+                    loaded.load_test(name, informational=True)
+                except Exception as error:  # as Flent does: the others are still listed
+                    get_logger(__name__).exception(str(error))
+                else:
+                    tests.append((name, loaded.DESCRIPTION))
+        return sorted(tests)
+
+    return None if _finds_ours(stock) else classmethod(get_tests)
+
+
+def load_test(stock: Function) -> Function:
+    """Replace every way to a test's plots: the command line, a data file, flent-gui."""
+    from flent_aqm.bridge.unknown_test import define, is_unknown
+    from flent_aqm.show.plots.catalogue import plots_for
+
+    @wraps(stock)
+    def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
+        if informational and test_name is None and is_unknown(self, _stock_dir()):
+            define(self)
+            return
+        if not informational:
+            _check_parameters(self, test_name or self.NAME)
+        stock(self, test_name, informational)
+        if hasattr(self, "PLOTS") and hasattr(self, "DATA_SETS"):
+            for name, plot in plots_for(self.DATA_SETS).items():
+                self.PLOTS.setdefault(name, plot)
+
+    return load_test
+
+
+def _check_parameters(settings: Any, test_name: str | None) -> None:
+    """Before a test of ours runs. For a run on a testbed the batch was checked."""
+    if test_name and is_only_ours(test_name, _stock_dir()) \
+            and not os.environ.get(environment.CELL):
+        from flent_aqm.asked.keys import refuse_unknown_parameters
+
+        refuse_unknown_parameters("--test-parameter", settings.TEST_PARAMETERS)
+
+
+def execute(stock: Function) -> Function:
+    """Replace the only function that opens a definition."""
+    module: Any = sys.modules[stock.__module__]
+    has_list = hasattr(module, "test_paths")
+    if has_list:  # of a Flent of docs/upstream: our folder has its place there
+        listed = os.environ.get(module.TEST_PATH_VAR, "").split(os.pathsep)
+        ours = str(resource_dir("tests_defs"))
+        if ours not in listed:
+            os.environ[module.TEST_PATH_VAR] = os.pathsep.join([*filter(None, listed), ours])
+
+    @wraps(stock)
+    def execute(self: Any, filename: str) -> Any:
+        if has_list:
+            refuse_path(filename, module.test_paths())
+            return stock(self, filename)
+        return stock(self, locate(filename, module.TEST_PATH))
+
+    return execute
+
+
+def _stock_dir() -> str:
+    """Flent's own folder of tests. A Flent with a search list names it in flent.testenv alone."""
+    from flent import testenv
+
+    return str(testenv.TEST_PATH)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flent's result sets, read for plots of ours: once each, and its samples as plain dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from flent_aqm.results.data_file import DataFile
+
+Made = TypeVar("Made")
+_MADE = "_flent_aqm_made"
+
+
+def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
+    """Return what make() gives, made for this result set when it is first asked for by this
+    name."""
+    made = results.__dict__.setdefault(_MADE, {})
+    if name not in made:
+        made[name] = make()
+    return cast(Made, made[name])
+
+
+def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return the raw samples by series; of Flent's class, parts of them would be found by paths."""
+    return {name: list(map(dict, samples)) for name, samples in results.raw_values.items()}
+
+
+def data_file_of(results: Any) -> DataFile:
+    """Return a result set as our metrics want it. Raises BadResult."""
+    # Here, as it needs numpy, which a run in the guest lacks.
+    from flent_aqm.results.data_file import as_data_file
+
+    path = Path(results._loaded_from or results.meta("DATA_FILENAME"))
+    return as_data_file({"version": 4, "metadata": dict(results.meta()),
+                         "raw_values": samples_of(results)}, path)

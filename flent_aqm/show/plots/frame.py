@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What stands around the axes of a plot of ours: title, legend and caption, for which matplotlib
+makes room, in a file as in a window whose size changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flent_aqm.base.flent_plotting import Plotter
+from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
+from flent_aqm.show.plots.paper import letters, write_caption
+
+EMPTY = "Nothing was measured that this plot could show."
+
+
+class Framed(Plotter):
+    """Mixin, before one of Flent's plotters, whose options for titles, legends, sizes and notes
+    hold."""
+
+    metadata: Any
+    description: str
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.heading = ""  # in place of the plot's description
+        self.notes: list[str] = []
+        self.handles: list[Any] = []
+        self._given: Any = None
+
+    def note(self, text: str) -> None:
+        """Add to what stands below the plot."""
+        if text and text not in self.notes:
+            self.notes.append(text)
+
+    def settle(self) -> str:
+        """Fit what is drawn to its room, when all that is around it is there; give what is to be
+        said of that below the plot."""
+        return ""
+
+    # Below: what Flent calls.
+
+    def init(self, config: Any = None, axis: Any = None) -> None:
+        self._given = axis
+        with self._letters():
+            if axis is None:
+                self.figure.set_layout_engine("constrained")
+            super().init(*filter(None, (config, axis)))
+
+    def size_legends(self, event: Any = None) -> None:
+        """Leave the layout to matplotlib, which does it when a window changes."""
+
+    def save(self, results: Sequence[Any]) -> None:
+        with self._letters():  # ticks get their letters when they are drawn
+            self._save(results)
+
+    def _save(self, results: Sequence[Any]) -> None:
+        from matplotlib import pyplot
+
+        if self._given is None:
+            self._annotate_plot(skip_title=len(results) > 1)
+            if not self._make_legend() and self.title:
+                self.figure.suptitle(self.title, fontsize="medium", x=0.02, ha="left")
+            self._caption()
+            if more := self.settle():
+                self.note(more)
+                self._caption()
+        if self.output != "-":
+            try:
+                if pyplot.get_backend() == "pdf":
+                    self.figure.set_dpi(72)
+                    self.save_pdf(self.output, results[0].meta("DATA_FILENAME"), {})
+                else:
+                    self.figure.savefig(self.output, dpi=self.fig_dpi)
+            except OSError as fault:
+                raise RuntimeError(f"Unable to save output plot: {fault}") from None
+        elif not self.gui and not self.in_worker:
+            pyplot.show()
+
+    # Below: ours.
+
+    def _letters(self) -> Any:
+        from matplotlib import rc_context
+
+        return rc_context(letters(self.figure.get_figwidth()))
+
+    def _caption(self) -> None:
+        if self.caption_apart and self.output != "-":
+            write_caption(self.output, [self.heading or self.config.get("description", ""),
+                                        *self.notes])
+        else:
+            caption(self.figure, self.notes)
+
+    def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
+        lines = []
+        if self.override_title:
+            lines = [self.override_title]
+        elif self.print_title:
+            lines = [self.heading or self.config.get("description", ""), self.description]
+            if self.metadata.get("TITLE") and not skip_title:
+                lines[1:] = [": ".join(filter(None, (self.description, self.metadata["TITLE"])))]
+        self.title = wrapped("\n".join(filter(None, lines)), self.figure.get_figwidth())
+        if self.annotate:
+            self.note(f"{self.metadata['LOCAL_HOST']} to {self.metadata['HOST']}, "
+                      f"{self.metadata['TIME']:%Y-%m-%d %H:%M}")
+        self.note(self.fig_note)
+        return []
+
+    def _make_legend(self) -> bool:
+        """Return whether the plot's title is that of the legend, as both are above the axes."""
+        handles = self.handles
+        if not self.print_legend or not handles:
+            return False
+        labels = self._filter_labels([handle.get_label() for handle in handles])
+        for number, label in enumerate(self.override_labels[:len(labels)]):
+            labels[number] = labels[number] if label is None else label
+        options: dict[str, Any] = {"fontsize": "small", "handlelength": 3.2}
+        above = False
+        if self.legend_placement and self.axes:
+            legend = self.axes[0].legend(handles, labels, loc=self.legend_placement,
+                                         ncols=self.legend_columns or 1,
+                                         title=self.legend_title, **options)
+        else:
+            above = across = self.horizontal_legend or not self._is_long(labels)
+            legend = self.figure.legend(
+                handles, labels, loc="outside upper center" if across else "outside right center",
+                ncols=self.legend_columns or (
+                    min(4, legend_columns(labels, self.figure.get_figwidth())) if across else 1),
+                frameon=False, **options, title="\n".join(filter(None, (
+                    self.title if above else "", self.legend_title))),
+                title_fontsize="medium" if above else "small")
+        self.legends = [legend]
+        return bool(above)
+
+    def _is_long(self, labels: Sequence[str]) -> bool:
+        return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)
+
+
+class FlentDrawn(Framed):
+    """The same for a plot whose axes Flent fills, several of them if they are panels."""
+
+    def init(self, config: Any = None, axis: Any = None) -> None:
+        super().init(config, axis)
+        first, *others = (config or self.config).get("axes") or [None]
+        for other in others:
+            # A second value axis has the first one's place in the layout, or it would not move
+            # with it, and its curves be shifted in time.
+            other.set_subplotspec(first.get_subplotspec())
+
+    def plot(self, results: Sequence[Any], *args: Any, **kwargs: Any) -> None:
+        with self._letters():
+            super().plot(results, *args, **kwargs)
+
+    def _save(self, results: Sequence[Any]) -> None:
+        axes = self.figure.axes
+        if not self.legends:  # those of panels stand beside them
+            self.axes = [axis for axis in axes if axis.axison]
+            self.handles = [handle for axis in self.axes
+                            for handle in axis.get_legend_handles_labels()[0]]
+        if axes and not any(axis.has_data() or axis.texts for axis in axes):
+            for axis in axes:
+                axis.set_axis_off()
+            axes[0].text(0.5, 0.5, EMPTY, ha="center", va="center", wrap=True, color=QUIET,
+                         transform=axes[0].transAxes)
+        super()._save(results)

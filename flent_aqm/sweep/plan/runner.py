@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A batch with the key `testbed`, from its files to a sweep's runs.
+
+In place of Flent's runner of batches, of which it is one: Flent's own methods inherit, expand
+values, and find commands and names of files. All runs are checked before the first one starts.
+"""
+
+from __future__ import annotations
+
+import configparser
+import itertools
+import random
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flent.batch import BatchRunner
+from flent.loggers import get_logger
+from flent.settings import parser as settings_parser
+from flent.util import clean_path, format_date, utcnow
+
+from flent_aqm.asked.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
+from flent_aqm.asked.kernel import STOCK
+from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.sweep.plan.arguments import argument_lists, restore_zeros
+from flent_aqm.sweep.plan.cells import give_cross_traffic, make_cell
+from flent_aqm.sweep.plan.definitions import Definitions
+from flent_aqm.sweep.plan.places import placed, placed_sections
+from flent_aqm.sweep.plan.unread_keys import refuse_unread_keys
+from flent_aqm.sweep.resumed import Resumed
+from flent_aqm.sweep.sweep import Stopped, Sweep
+
+_KINDS = {"arg": "args", "batch": "batches", "command": "commands"}
+_logger = get_logger(__name__)
+
+
+class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
+    """Runs the batches of files; those without the key `testbed` as Flent does."""
+
+    def __init__(self, settings: Any) -> None:
+        self._base: Path | None = None
+        self._definitions = Definitions()
+        self._sweep = Sweep()
+        with _mistakes():
+            super().__init__(settings)
+
+    def read(self, filename: str) -> None:
+        """Read a file, and before it the base.batch beside it, which has what its neighbours share;
+        an argument for each queue stands there by itself, and the command that sets the router."""
+        self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
+        base = Path(filename).with_name("base.batch")
+        # Once, as a second reading would undo what a file before this one changed.
+        if base.is_file() and base not in (Path(filename), self._base):
+            self._base = base
+            for name in QUEUES:
+                self.args.setdefault(name, {"aqm": name})
+            self._read(str(base))
+        self._read(filename)
+
+    def _read(self, filename: str) -> None:
+        for section, values in placed_sections(filename):
+            kind, mark, name = section.partition("::")
+            if not mark:
+                raise ConfigError(f"Missing '::' delimiter in section name {section!r}")
+            if kind.lower() not in _KINDS:
+                raise ConfigError(f"Unknown section type: {kind!r}.")
+            getattr(self, _KINDS[kind.lower()])[name.lower()] = values
+        self.expand_groups()
+
+    def run(self) -> bool:
+        """Plan and run all batches that are named, or else those that files are named for. Raises
+        an AqmError."""
+        with _mistakes():
+            names = self._named()
+            restore_zeros(self.settings.BATCH_OVERRIDE)
+            resumed = self._resumed()
+            self.settings.BATCH_UUID = resumed.uuid if resumed else str(uuid.uuid4())
+            self.settings.LOG_FILE = None
+            planned = {name: list(self._plan(name)) for name in names if self._is_ours(name)}
+            if resumed:
+                resumed.refuse_to_leave(self._sweep.planned)
+            with self._sweep:
+                try:
+                    if planned and not self.settings.BATCH_DRY:
+                        with self._placed(*map(self._keys, planned)):
+                            self._sweep.start(resume=resumed is not None)
+                    for name in names:
+                        _logger.info("Running batch '%s'.", name)
+                        if name in planned:
+                            self._run_cells(name, planned[name], resume=resumed is not None)
+                        else:
+                            self.run_batch(name)
+                except Stopped:
+                    pass  # report() says why
+            self._sweep.report()
+            _logger.info("%s %d tests.", "Would have run" if self.settings.BATCH_DRY else "Ran",
+                         self.tests_run)
+            return True
+
+    def _named(self) -> Sequence[str]:
+        settings = self.settings
+        files = ", ".join(settings.BATCH_FILES)
+        known = ", ".join(self.batches) or "none"
+        if settings.BATCH_NAMES == ["ALL"]:
+            return list(self.batches)
+        if settings.BATCH_NAMES:
+            if unknown := [name for name in settings.BATCH_NAMES if name not in self.batches]:
+                raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches: {known}")
+            return list(settings.BATCH_NAMES)
+        runnable = [name for name in self.batches if not _why_not(self._keys(name))]
+        if not runnable:
+            raise ConfigError(f"{files}: no batch to run: all are abstract or disabled; batches: "
+                              f"{known}")
+        # Flent keeps batch names in lower case.
+        stems = {Path(file).stem.lower() for file in settings.BATCH_FILES}
+        found = [name for name in runnable if name in stems] or runnable
+        _logger.info("No -b given, running: %s.", ", ".join(found))
+        return found
+
+    def _keys(self, name: str) -> dict[str, Any]:
+        return {**self.batches[name], **self.settings.BATCH_OVERRIDE}
+
+    def _is_ours(self, name: str) -> bool:
+        keys = self._keys(name)
+        return "testbed" in keys and not _why_not(keys)
+
+    def _resumed(self) -> Resumed | None:
+        if self.settings.BATCH_RESUME is None:
+            return None
+        resumed = Resumed(self.settings.BATCH_RESUME)
+        self.settings.TIME = resumed.time or self.settings.TIME
+        return resumed
+
+    def _plan(self, name: str) -> Iterator[Cell]:
+        """Check and yield the batch's runs, in the order of its lists."""
+        batch = self._keys(name)
+        for *chosen, repetition in itertools.product(*argument_lists(self, batch)):
+            settings = self.settings.copy()
+            settings.BATCH_NAME, settings.BATCH_TIME = name, self.settings.TIME
+            settings.TIME = utcnow()
+            values = {**batch, "repetition": f"{repetition:02d}", "batch_time": format_date(
+                settings.BATCH_TIME, fmt="%Y-%m-%dT%H%M%S")}
+            for one in chosen:
+                values |= self.args[one]
+            section = self.apply_args(values, {}, settings)
+            if "test_name" not in section:
+                raise ConfigError("Missing test name.")
+            give_cross_traffic(section)
+            settings.load_rcvalues(section.items(), override=True)
+            settings.NAME = section["test_name"]
+            self._definitions.load(settings)
+            settings.DATA_FILENAME = self._file_name(settings, section, values, chosen, repetition)
+            folder = (clean_path(section["output_path"], allow_dirs=True)
+                      if "output_path" in section else settings.DATA_DIR)
+            with self._placed(*self.commands.values(), values):
+                refuse_unread_keys(self, section, f"batch {name}", settings_parser)
+                cell = make_cell(section, settings, self.commands_for(section, settings),
+                                 Path(folder), settings_parser)
+                self._sweep.plan(cell, section)
+            yield cell
+
+    def _placed(self, *sections: Mapping[str, object]) -> Any:
+        given: dict[str, object] = {}
+        for values in sections:
+            given |= values
+        return placed(given, self.settings.BATCH_OVERRIDE)
+
+    def _file_name(self, settings: Any, section: Mapping[str, Any], values: Mapping[str, Any],
+                   chosen: Sequence[str], repetition: int) -> str:
+        """A run on a kernel of the user's has its name at the end of its file's, where the batch
+        doesn't put it there: batches needn't know of kernels."""
+        name: str = self.gen_filename(settings, section, tuple(chosen), repetition)
+        kernel = str(section.get("kernel") or STOCK)
+        if kernel == STOCK or "${kernel}" in str(values.get("filename_extra", "")):
+            return name
+        return str(clean_path(f"{name}-{kernel}"))
+
+    def _run_cells(self, name: str, cells: list[Cell], *, resume: bool) -> None:
+        if self.settings.BATCH_DRY:
+            for cell in cells:
+                _logger.info(" %s (dry run)", cell.name)
+            self.tests_run += len(cells)
+            return
+        if self.settings.BATCH_SHUFFLE:
+            random.shuffle(cells)
+        pause_s = int(self._keys(name).get("pause", 0))
+        for cell in cells:
+            if not (resume and cell.data_file.exists()):
+                self._sweep.submit(cell)
+                time.sleep(pause_s)
+        self._sweep.drain()
+        self.tests_run += self._sweep.take_count()
+
+
+def _why_not(keys: Mapping[str, object]) -> bool:
+    """Whether a batch isn't to be run, for which Flent has words."""
+    return bool(keys.get("abstract") or keys.get("disabled") or not keys.get("enabled", True))
+
+
+@contextmanager
+def _mistakes() -> Iterator[None]:
+    """What is wrong with a batch is the user's to mend, whoever finds it."""
+    try:
+        yield
+    except (RuntimeError, configparser.Error, UnicodeDecodeError) as error:
+        raise ConfigError(str(error)) from error
