@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.tools.report import Report
 
@@ -88,7 +89,7 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
         with delayed(signal.SIGTERM):
             process = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                text=True, errors="replace", cwd=folder, env={**os.environ, "TZ": "UTC"})
+                text=True, errors="replace", cwd=folder, env=_environment())
         assert process.stdout is not None
         for text in process.stdout:
             last = text.strip() or last
@@ -103,6 +104,12 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
     if process.returncode:
         raise BadResult(f"{name} ended with status {process.returncode}: "
                         f"{last[:300] or 'it printed nothing'}")
+
+
+def _environment() -> dict[str, str]:
+    """Return a program's. What keeps this package from loading numpy isn't for others."""
+    return {**{name: value for name, value in os.environ.items()
+               if name != environment.WITHOUT_PLOTS}, "TZ": "UTC"}
 
 
 @contextmanager

@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cloudflare's method, by this package's client."""
+"""Cloudflare's method, by this package's client; and its own engine in Chromium."""
 
 from __future__ import annotations
 
-from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, UNSENT, http_server
-from flent_aqm.tools.tool import HIGHER, LOWER, Form, Number, Shown, Tool, both
+from dataclasses import replace
+
+from flent_aqm.base import defaults
+from flent_aqm.tools.shared import CHROMIUM, HTTP, HTTP_PARAMETERS, HTTPS, UNSENT, http_server
+from flent_aqm.tools.tool import (
+    HIGHER,
+    LOWER,
+    NPM,
+    Form,
+    Number,
+    Package,
+    Program,
+    Shown,
+    Tool,
+    both,
+)
 
 TOOL = Tool(
     "cloudflare", HTTP,
@@ -32,3 +46,12 @@ TOOL = Tool(
                 (("aim_streaming", "video {}"), ("aim_gaming", "games {}"),
                  ("aim_rtc", "calls {}"))),
 )
+BROWSER = replace(
+    TOOL, name="cloudflare_browser", module="flent_aqm.measure.speedtests.cloudflare_browser",
+    method="Cloudflare's own engine in headless Chromium, without packet loss.",
+    source="npm's @cloudflare/speedtest, which runs", parameters=HTTP_PARAMETERS,
+    programs=(CHROMIUM, Program(
+        defaults.CLOUDFLARE_JS, "cloudflare_browser needs npm's @cloudflare/speedtest",
+        Package("cloudflare-speedtest", NPM, "@cloudflare/speedtest", "1.14.1", "Cloudflare",
+                "MIT", "node_modules/@cloudflare/speedtest/dist/speedtest.js"))),
+    encrypted=True, shown=None)

@@ -1,9 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""iperf 2's bounceback beside a load."""
+"""iperf 2's bounceback, small messages there and back, beside a TCP connection down, then up.
+
+The load is a second iperf. iperf's own for it (--bounceback-congest) writes pieces as long as the
+messages, 100 bytes, and so loads a processor more than the line. Of `iperf -e -f m`:
+
+    [ *1] 0.0000-1.0000 sec  5.34 MBytes  44.8 Mbits/sec  57970=0:0:0:3855:0:0:0:5
+    [  1] 0.0000-1.0000 sec  0.004 MBytes  0.03 Mbits/sec    20=43.5/20.2/70.2/15.1 ms ... 23 rps
+
+The line of the whole comes last in either, and begins at 0 as well. --trip-times adds one of the
+messages' delay each way, as mean/least/most/deviation of the whole:
+
+    [  1] 0.0000-10.0270 sec  OWD Delays (ms) Cnt=30 To=0.09/0.01/2.1/0.4 From=0.14/0.02/3.5/0.6 ...
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+
+from flent_aqm.base import environment
 from flent_aqm.base.defaults import IPERF2_PORT as PORT
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.switch import switch
+from flent_aqm.tools.client import Call, delayed, lines_of, main
+from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import (
     DEBIAN,
     FLAG,
@@ -17,6 +43,103 @@ from flent_aqm.tools.tool import (
     both,
 )
 
+# A message that isn't back after half an interval ends iperf 2.1.8's bounceback with "read
+# failed", and iperf then goes on for ever. With its usual 1 s that is a queue of 0.5 s.
+INTERVAL_S, LOAD_INTERVAL_S = 5, 1
+OLDEST = (2, 1)
+# For what a full queue still holds after the load's time.
+PATIENCE_S = 30
+_LINE = re.compile(
+    r"\[ *\*?\d+\] +(?P<start>[\d.]+)-(?P<end>[\d.]+) sec +[\d.]+ [KMG]?Bytes +"
+    r"(?P<mbps>[\d.]+) Mbits/sec(?P<rest>.*)")
+_BOUNCES = re.compile(
+    r" +\d+=(?P<mean>[\d.]+)/[\d.]+/(?P<most>[\d.]+)/[\d.]+ ms .* (?P<rps>[\d.]+) rps")
+_ONE_WAY = re.compile(
+    r"\[ *\d+\] .* OWD Delays \(ms\) .* To=(?P<to>-?[\d.]+)/\S+ From=(?P<back>-?[\d.]+)/")
+
+
+def measure(call: Call, report: Report) -> None:
+    """Run both for each direction, and fill the report. Raises BadResult."""
+    refuse_old(call.program)
+    # Delays of one way need a common clock, which namespaces of one machine have.
+    trip_times = switch(call.options.get("trip_times", environment.SCENARIO in os.environ))
+    common = [call.program, "-c", call.host, "-p", str(call.port), "-e", "-f", "m", "-t",
+              call.options["length"], *(["-V"] if ":" in call.host else [])]
+    for direction, more in (("download", ["-R"]), ("upload", [])):
+        report.way(direction).begin(time.monotonic())
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+            with delayed(signal.SIGTERM):
+                load = subprocess.Popen([*common, "-i", f"{LOAD_INTERVAL_S}", *more], text=True,
+                                        stdin=subprocess.DEVNULL, stdout=output,
+                                        stderr=subprocess.STDOUT)
+            try:
+                messages = "\n".join(line.text for line in lines_of("iperf", [
+                    *common, "-i", f"{INTERVAL_S}", "--bounceback",
+                    *(["--trip-times"] if trip_times else [])]))
+                load.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                raise BadResult(f"iperf's load still ran {PATIENCE_S} s after its end") from None
+            finally:
+                load.kill()
+                load.wait()
+            output.seek(0)
+            read_load(output.read(), direction, report)
+        read_messages(messages, direction, report)
+
+
+def refuse_old(program: str) -> None:
+    """Raise BadResult for a program without --bounceback."""
+    said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False).stdout
+    version = re.search(r"iperf version (\d+)\.(\d+)", said)
+    if version is None or tuple(map(int, version.groups())) < OLDEST:
+        raise BadResult(f"{program}: version {version[0] if version else 'unknown'}; "
+                        "--bounceback needs iperf 2.1 or newer")
+
+
+def read_load(text: str, direction: str, report: Report) -> None:
+    """Read what the load of a direction printed. Raises BadResult."""
+    found = _lines(text)
+    if len(found) < 2 or float(found[-1]["start"]):
+        raise _fault(text, "no throughput")
+    way = report.way(direction)
+    way.own_clock = True
+    start_s = way.end_s
+    for one in found[:-1]:
+        way.show(start_s + float(one["end"]), float(one["mbps"]))
+    way.mbps = report.numbers[f"{direction}_mbps"] = float(found[-1]["mbps"])
+
+
+def read_messages(text: str, direction: str, report: Report) -> None:
+    """Read what the bounceback of a direction printed. Raises BadResult."""
+    found = [(line, told) for line in _lines(text) if (told := _BOUNCES.match(line["rest"]))]
+    if len(found) < 2 or float(found[-1][0]["start"]):
+        raise _fault(text, "no bounceback")
+    way, numbers = report.way(direction), report.numbers
+    for line, told in found[:-1]:
+        at_s = (way.start_s or 0.0) + float(line["end"])
+        way.probe("bounceback_ms", at_s, float(told["mean"]))
+        way.probe("bounceback_max_ms", at_s, float(told["most"]))
+    whole = found[-1][1]
+    numbers |= {f"rps_{direction}": float(whole["rps"]),
+                f"bounceback_{direction}_ms": float(whole["mean"]),
+                f"bounceback_max_{direction}_ms": float(whole["most"])}
+    if delays := next((one for line in text.splitlines() if (one := _ONE_WAY.match(line))), None):
+        numbers |= {f"owd_to_server_{direction}_ms": float(delays["to"]),
+                    f"owd_from_server_{direction}_ms": float(delays["back"])}
+
+
+def _lines(text: str) -> list[re.Match[str]]:
+    return [found for line in text.splitlines() if (found := _LINE.match(line))]
+
+
+def _fault(text: str, what: str) -> BadResult:
+    said = next((line for line in text.splitlines() if " failed" in line), "")
+    return BadResult(f"iperf 2: {said[:100]}" if said else
+                     f"iperf 2 printed {what}; its output starts with {text[:60]!r}")
+
+
 SERVER = Server("iperf2", {"IPERF2_PORT": (PORT,)}, f"iperf -s -e -p {PORT}", program="iperf",
                 parameter="iperf2_port")
 TOOL = Tool(
@@ -27,7 +150,9 @@ TOOL = Tool(
             "half of that."),
     source="iperf 2.1.8, iperf(1), --bounceback-congest",
     prefix="iperf2",
-    longest_s=30,
+    longest_s=10,
+    takes_length=True,
+    module=__name__,
     numbers=(
         *both("{}_mbps", "Mbit/s", HIGHER, "its {}, the working load"),
         *both("rps_{}", "1/s", HIGHER, "its responses a second under {}"),
@@ -41,7 +166,10 @@ TOOL = Tool(
     programs=(Program(
         "iperf", "the test iperf2_bounceback needs iperf, version 2.1 or newer",
         Package("iperf2", DEBIAN, "iperf", "", "iperf2's authors", "BSD-3-Clause")),),
-    parameters={"trip_times": FLAG},
+    parameters={"trip_times": replace(FLAG, for_client=True)},
     shown=Shown("iperf 2\nbounceback", ("bounceback_download_ms", "bounceback_upload_ms"),
                 (("rps_download", "{:.1f} rps down"), ("rps_upload", "{:.1f} rps up"))),
 )
+
+if __name__ == "__main__":
+    sys.exit(main("iperf2_bounceback", measure))

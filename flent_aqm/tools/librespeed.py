@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LibreSpeed's method, by this package's client."""
+"""LibreSpeed's method, by this package's client; and its script in Chromium, of the user's copy."""
 
 from __future__ import annotations
 
-from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
-from flent_aqm.tools.tool import HIGHER, LOWER, Number, Shown, Tool, both
+from dataclasses import replace
+
+from flent_aqm.base import defaults, environment
+from flent_aqm.tools.shared import CHROMIUM, HTTP, HTTP_PARAMETERS, HTTPS, http_server
+from flent_aqm.tools.tool import HIGHER, LOWER, Number, Program, Shown, Tool, both
 
 TOOL = Tool(
     "librespeed", HTTP,
@@ -25,3 +28,12 @@ TOOL = Tool(
     shown=Shown("LibreSpeed\n(its method)", ("ping_ms",),
                 (("ping_ms", "ping {:.0f} ms"), ("jitter_ms", "jitter {:.1f} ms"))),
 )
+BROWSER = replace(
+    TOOL, name="librespeed_browser", module="flent_aqm.measure.speedtests.librespeed_browser",
+    method="LibreSpeed's own script, of your copy, in headless Chromium.",
+    source="librespeed/speedtest, speedtest_worker.js, which runs", longest_s=60,
+    programs=(CHROMIUM, Program(
+        defaults.LIBRESPEED_WORKER,
+        f"librespeed_browser needs {defaults.LIBRESPEED_WORKER} of librespeed/speedtest, whose "
+        f"folder {environment.LIBRESPEED} names", variable=environment.LIBRESPEED)),
+    encrypted=True, shown=None)

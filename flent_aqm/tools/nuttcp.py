@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""nuttcp: a TCP connection each way."""
+"""nuttcp: a TCP connection down, then one up.
+
+`nuttcp -fparse -i` prints a line for each interval, and one for the whole.
+"""
 
 from __future__ import annotations
 
+import re
+import sys
+import time
+from collections.abc import Iterable
+
 from flent_aqm.base.defaults import NUTTCP_PORT as PORT
+from flent_aqm.base.errors import BadResult
+from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import (
     DEBIAN,
     HIGHER,
@@ -17,14 +28,51 @@ from flent_aqm.tools.tool import (
     both,
 )
 
+INTERVAL_S = 0.5
+_PAIR = re.compile(r"(\w+)=([0-9.]+)")
+_NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_ms"}
+
+
+def measure(call: Call, report: Report) -> None:
+    """Run it for each direction, and fill the report. Raises BadResult."""
+    for direction, word in (("download", "-r"), ("upload", "-t")):
+        report.way(direction).begin(time.monotonic())
+        read(lines_of("nuttcp", [
+            call.program, *(["-6"] if ":" in call.host else []), "-fparse", "-i",
+            f"{INTERVAL_S:g}", "-T", call.options["length"], "-P", str(call.port), "-p",
+            str(call.port + 1), word, call.host]), direction, report)
+
+
+def read(lines: Iterable[Line], direction: str, report: Report) -> None:
+    """Read what it printed of a direction. Raises BadResult."""
+    way, complaint = report.way(direction), ""
+    way.own_clock = True
+    for line in lines:
+        told = {name: float(value) for name, value in _PAIR.findall(line.text)}
+        if "real_sec" in told:
+            way.show(way.end_s + told["real_sec"], told["rate_Mbps"])
+        elif "real_seconds" in told:
+            report.numbers |= {number.format(direction): told[name]
+                               for name, number in _NUMBERS.items() if name in told}
+            way.mbps = told["rate_Mbps"]
+        else:
+            complaint = complaint or line.text
+    if way.mbps is None or not way.rates:
+        raise BadResult(f"nuttcp reported no {direction}: {complaint or 'its output has none'}")
+
+
 SERVER = Server("nuttcp", {"NUTTCP_PORT": (PORT,)}, f"nuttcp -S --nofork -P {PORT}",
                 program="nuttcp", parameter="nuttcp_port")
+# Its data goes by the port after that of its control connection.
 TOOL = Tool(
     "nuttcp", SERVER,
     method=("Downloads over one TCP connection, then uploads. Its round trip is that of "
             "connecting."),
     source="nuttcp 6.1.2, nuttcp(8)",
-    longest_s=22,
+    longest_s=10,
+    takes_length=True,
+    data_port=1,
+    module=__name__,
     numbers=(
         *both("{}_mbps", "Mbit/s", HIGHER, "its {} at the receiver"),
         *both("retransmits_{}", "packets", LOWER, "what its sender of the {} sent again"),
@@ -34,3 +82,6 @@ TOOL = Tool(
         "nuttcp", DEBIAN, "nuttcp", "", "Bill Fink, Rob Scott", "GPL-2.0")),),
     shown=Shown("nuttcp", ("rtt_ms",), (("rtt_ms", "RTT {:.0f} ms"),)),
 )
+
+if __name__ == "__main__":
+    sys.exit(main("nuttcp", measure))

@@ -12,6 +12,8 @@ from typing import Any
 from flent_aqm.base.errors import ParseError
 from flent_aqm.tools.tool import Tool
 
+# Of the metadata, until the runner takes it out; None where no capture tells when the load was.
+OWN_CLOCK = "OWN_CLOCK"
 # What Flent keeps of a direction: series, raw samples, metadata.
 Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 
@@ -19,12 +21,16 @@ Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 @dataclass
 class Way:
     """One direction. Times are monotonic. rates: end, length in s, and bytes of each step;
-    probes: time, what was timed, and ms. mbps: the throughput that the client tells."""
+    probes: time, what was timed, and ms. mbps: the throughput that the client tells; own_clock: it
+    counts times from a moment of its own, which the capture may tell better; warms_up: its
+    connection has data before the load begins, so that no capture tells when that is."""
 
     start_s: float | None = None
     end_s: float = 0.0
     mbps: float | None = None
     total_bytes: int = 0
+    own_clock: bool = False
+    warms_up: bool = False
     rates: list[tuple[float, float, int]] = field(default_factory=list)
     probes: list[tuple[float, str, float]] = field(default_factory=list)
 
@@ -77,6 +83,7 @@ class Report:
             "ways": {name: {
                 "start_s": round((way.start_s or 0.0) + epoch_s, 6),
                 "end_s": round(way.end_s + epoch_s, 6), "mbps": way.mbps,
+                "own_clock": way.own_clock, "warms_up": way.warms_up,
                 "rates": [{"t": round(end_s + epoch_s, 6), "dur": round(length_s, 6),
                            "val": 8e-6 * size / length_s}
                           for end_s, length_s, size in way.rates if length_s > 0],
@@ -109,6 +116,7 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                 sorted(samples, key=lambda one: one["t"]), {
                     "MEAN_VALUE": float(way["mbps"]), "LOAD_START": float(way["start_s"]),
                     "LOAD_END": float(way["end_s"]),
+                    OWN_CLOCK: None if way.get("warms_up") else bool(way.get("own_clock")),
                     "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         raise ParseError(f"{tool.name}: its report can't be read ({fault!r}); it starts with "

@@ -38,9 +38,3 @@ UNSENT = Form("draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or 
 def http_server(parameters: Mapping[str, object]) -> Server:
     """Return the server of a run over HTTP."""
     return HTTPS if switch(parameters.get("speedtest_tls", "no")) else HTTP
-
-
-# Fetched from by cross traffic.
-FETCH = Server("fetch", {"FETCH_PORT": (defaults.FETCH_PORT,)},
-               f"serve http --no-tls --http-port {defaults.FETCH_PORT}",
-               words=("video", "web", str(defaults.FETCH_PORT)))

@@ -158,7 +158,9 @@ class Tool:
     name: the names of its tests begin with it, where it has_test; module: which is its client, run
     by `python -m` as client.py says; method, source: sentences, and where they are from; numbers:
     that it tells; prefix: of their metrics, its name where it is empty; longest_s: no test of it
-    takes longer on a line of 10 Mbit/s or more; programs: of client and server, the client's first,
+    takes longer on a line of 10 Mbit/s or more, but for the time of each direction where it
+    takes_length, as its option length; data_port: so many ports after the server's its data goes;
+    programs: of client and server, the client's first,
     by name alone those that every set-up has; sometimes: what some runs need besides; server: its
     usual one; servers: its others; choose: gives that of a run with these test parameters;
     parameters: its own, by name, besides the port; together: says why some of them can't be;
@@ -173,6 +175,8 @@ class Tool:
     numbers: tuple[Number, ...] = ()
     prefix: str = ""
     longest_s: float = 0.0
+    takes_length: bool = False
+    data_port: int = 0
     programs: tuple[Program | str, ...] = ()
     sometimes: tuple[Program, ...] = ()
     servers: tuple[Server, ...] = ()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.grouping import collect
@@ -24,18 +24,19 @@ def tests() -> Iterator[str]:
 
 def methods() -> Iterator[str]:
     """Yield a paragraph for each client that reports numbers of its own."""
+    told: set[tuple[Number, ...]] = set()
     for name, client in SPEED_TESTS.items():
         numbers = ", ".join(dict.fromkeys(map(_number, client.numbers)))
         yield (f"**{name}**: {client.method} Source: {client.source}. "
-               f"`{client.metric('…')}`: {numbers}.")
+               f"`{client.metric('…')}`: {'as there' if client.numbers in told else numbers}.")
+        told.add(client.numbers)
         yield ""
 
 
 def servers() -> Iterator[str]:
     """Yield one line: each program with its ports."""
     programs = collect(SERVERS.values(), lambda one: one.program or one.module or "this package's")
-    yield "; ".join(f"{program} {', '.join(dict.fromkeys(map(_ports, group)))}"
-                    for program, group in programs.items()) + "."
+    yield "; ".join(f"{program} {_ports(group)}" for program, group in programs.items()) + "."
 
 
 def optional() -> Iterator[str]:
@@ -57,7 +58,14 @@ def _number(number: Number) -> str:
     return f"`{name}`"
 
 
-def _ports(server: Server) -> str:
-    every = server.every_port
-    told = (f"{every[0]}{DASH}{every[-1]}" if len(every) > 2 else ", ".join(map(str, every)))
-    return f"{told}/{server.protocol}"
+def _ports(servers: Sequence[Server]) -> str:
+    """Return each port once, by protocol."""
+    by_protocol = collect(servers, lambda one: one.protocol)
+    return ", ".join(
+        f"{', '.join(dict.fromkeys(port for one in group for port in _told(one)))}/{protocol}"
+        for protocol, group in by_protocol.items())
+
+
+def _told(server: Server) -> list[str]:
+    every = list(map(str, server.every_port))
+    return [f"{every[0]}{DASH}{every[-1]}"] if len(every) > 2 else every

@@ -11,12 +11,10 @@ from flent_aqm.measure.runners.cross import (
     AqmVideoRunner,
     AqmWebRunner,
 )
-from flent_aqm.measure.runners.iperf2 import AqmIperf2Runner
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.irtt import AqmIrttRunner
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.measure.runners.netperf import AqmNetperfRunner
-from flent_aqm.measure.runners.nuttcp import AqmNuttcpRunner
 from flent_aqm.measure.runners.part import AqmPartRunner
 from flent_aqm.measure.runners.ping import AqmPingRunner
 from flent_aqm.measure.runners.qdisc import AqmQdiscRunner
@@ -31,8 +29,6 @@ RUNNERS: dict[str, type] = {
     "aqm_irtt": AqmIrttRunner,
     "aqm_ndt7": AqmNdt7Runner,
     "aqm_netperf": AqmNetperfRunner,
-    "aqm_iperf2": AqmIperf2Runner,
-    "aqm_nuttcp": AqmNuttcpRunner,
     "aqm_part": AqmPartRunner,
     "aqm_ping": AqmPingRunner,
     "aqm_qdisc": AqmQdiscRunner,

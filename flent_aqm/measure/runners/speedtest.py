@@ -13,7 +13,7 @@ from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_ho
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import read_report
+from flent_aqm.tools.report import OWN_CLOCK, read_report
 from flent_aqm.tools.table import SPEED_TESTS
 from flent_aqm.tools.tool import Program
 
@@ -24,17 +24,17 @@ class AqmSpeedtestRunner(SupervisedRunner):
     """One client, in a process of its own. Gives the series of its first direction; the other
     is its part of that direction's name.
 
-    Keys of the data set: client (of SPEED_TESTS), direction, host, port, tls (True: with
+    Keys of the data set: client (of SPEED_TESTS), direction, host, port, longest_s, tls (True: with
     whatever certificate the server has), options (the client's, by their test parameters). Series:
     throughput, Mbit/s. Raw samples have 'val' and 'dur' (s); or a time in ms that it measured:
     ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, foreign_ms, self_http_ms, rtt_ms, with
     "idle_" in front where the line was idle.
     """
 
-    def __init__(self, *, client: str, direction: str, host: str, port: int, tls: bool = False,
-                 options: dict[str, str] | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, client: str, direction: str, host: str, port: int, longest_s: float,
+                 tls: bool = False, options: dict[str, str] | None = None, **kwargs: Any) -> None:
         self.client = SPEED_TESTS[client]
-        kwargs.setdefault("watchdog_timer", self.client.longest_s + WATCHDOG_MARGIN_S)
+        kwargs.setdefault("watchdog_timer", longest_s + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
         self.title = client
         self.direction = direction
@@ -44,9 +44,9 @@ class AqmSpeedtestRunner(SupervisedRunner):
         self.options = options or {}
 
     def check(self) -> None:
-        programs = tuple(self._programs())
-        call = Call(self._address() if programs else str(normalise_host(self.host)), self.port,
-                    self.tls, self.settings.IP_VERSION or 0, programs, self.options)
+        call = Call(self._address() if self.client.programs else str(normalise_host(self.host)),
+                    self.port, self.tls, self.settings.IP_VERSION or 0, tuple(self._programs()),
+                    self.options)
         self.command = shlex.join([sys.executable, "-P", "-m", self.client.module, *call.words()])
         super().check()
 
@@ -73,6 +73,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
         if self.direction not in parsed:
             raise BadResult(f"{self.client.name} gave no {self.direction}")
         for way, (_, _, metadata) in parsed.items():
-            metadata |= self.load(self.port, way)
+            if (own_clock := metadata.pop(OWN_CLOCK)) is not None:
+                metadata |= self.load(self.port + self.client.data_port, way, own_clock=own_clock,
+                                      zero_s=metadata["LOAD_START"])
         first = parsed.pop(self.direction)
         return first[0], first[1], {**first[2], PARTS: parsed}

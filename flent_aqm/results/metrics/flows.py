@@ -14,8 +14,8 @@ from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import Numbers, a_number, numbers
 from flent_aqm.results.metrics.window import Window
 
-# Runners whose series are a speed test's own throughput, or cross traffic; those with Reverse and
-# Part in their names are of older files.
+# Runners whose series are a speed test's own throughput, or cross traffic; those with Reverse
+# and Part in their names, of nuttcp and of iperf 2 are of older files.
 SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "AqmNetperfRunner",
                "AqmSpeedtestRunner", "AqmSpeedtestPartRunner", "AqmNuttcpRunner",
                "AqmIperf2Runner")

@@ -3,60 +3,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ParseError
-from flent_aqm.measure.parsers.iperf2 import parse_bounceback, parse_load
-from flent_aqm.measure.parsers.nuttcp import parse_nuttcp
+from flent_aqm.base.errors import BadResult
+from flent_aqm.tools import iperf2_bounceback, nuttcp
+from flent_aqm.tools.client import Line
+from flent_aqm.tools.report import Report
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
 
+def lines(name: str) -> Iterator[Line]:
+    """What nuttcp printed, all at once, as it may."""
+    return (Line(9.0, text) for text in (GOLDEN / "nuttcp" / name).read_text().splitlines())
+
+
+def begun(direction: str) -> Report:
+    """A report whose direction began a second ago."""
+    report = Report("")
+    report.way(direction).begin(8.0)
+    return report
+
+
 @pytest.mark.parametrize("way", ["download", "upload"])
 def test_nuttcp_tells_rates_and_the_whole(way: str) -> None:
-    """At 20 Mbit/s TCP carries 19.1; only an upload tells its round trip."""
-    found = parse_nuttcp((GOLDEN / "nuttcp" / f"{way}-6.1.2.txt").read_text())
-    assert found.mbps == pytest.approx(19, abs=0.5)
-    assert len(found.intervals) >= 3
-    assert found.retransmits == 0
-    assert found.rtt_ms == (None if way == "download" else pytest.approx(20, abs=0.5))
+    """At 20 Mbit/s TCP carries 19.1; only an upload tells its round trip. Its intervals are as long
+    as it says, by its own clock."""
+    report = begun(way)
+    nuttcp.read(lines(f"{way}-6.1.2.txt"), way, report)
+    found = report.way(way)
+    assert found.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19, abs=0.5)
+    assert [(end_s, length_s) for end_s, length_s, _ in found.rates[:2]] == [(8.5, 0.5), (9, 0.5)]
+    assert len(found.rates) >= 3
+    assert found.own_clock
+    assert report.numbers[f"retransmits_{way}"] == 0
+    assert report.numbers.get("rtt_ms") == (
+        None if way == "download" else pytest.approx(20, abs=0.5))
+
+
+def iperf2(way: str) -> Report:
+    """A report of what both iperfs printed."""
+    report = begun(way)
+    iperf2_bounceback.read_load(
+        (GOLDEN / "iperf2" / f"load-{way}-2.1.8.txt").read_text(), way, report)
+    iperf2_bounceback.read_messages(
+        (GOLDEN / "iperf2" / f"bounceback-{way}-2.1.8.txt").read_text(), way, report)
+    return report
 
 
 @pytest.mark.parametrize("way", ["download", "upload"])
 def test_iperf2_tells_load_and_bounces(way: str) -> None:
     """The whole comes last; messages take longer in the second half than in the first."""
-    load = parse_load((GOLDEN / "iperf2" / f"load-{way}-2.1.8.txt").read_text())
-    assert load.whole.mbps == pytest.approx(19.1, abs=0.3)
-    assert load.whole.end_s > 10
-    assert len(load.intervals) >= 10
-    found = parse_bounceback((GOLDEN / "iperf2" / f"bounceback-{way}-2.1.8.txt").read_text())
-    first, second, *_ = found.intervals
-    assert first.mean_ms < second.mean_ms
-    assert found.whole.count >= first.count + second.count
-    assert found.whole.rps == pytest.approx(1000 / found.whole.mean_ms, rel=0.05)
+    report = iperf2(way)
+    found = report.way(way)
+    assert found.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19.1, abs=0.3)
+    assert found.end_s - 8 > 10
+    assert len(found.rates) >= 10
+    means_ms = [ms for _, what, ms in found.probes if what == "bounceback_ms"]
+    assert means_ms[0] < means_ms[1]
+    assert [at_s for at_s, *_ in found.probes[::2]][:2] == pytest.approx([13, 18])
+    assert report.numbers[f"rps_{way}"] == pytest.approx(
+        1000 / report.numbers[f"bounceback_{way}_ms"], rel=0.05)
+    assert report.numbers[f"bounceback_max_{way}_ms"] >= max(
+        ms for _, what, ms in found.probes if what == "bounceback_max_ms")
 
 
 def test_iperf2_tells_each_way_with_trip_times_alone() -> None:
     """Through a full queue of the upload: the way back is as short as on an idle line, and both
     make the bounce."""
-    found = parse_bounceback((GOLDEN / "iperf2" / "bounceback-upload-2.1.8.txt").read_text())
-    assert found.one_way is not None
-    assert found.one_way.from_server_ms == pytest.approx(10, abs=0.1)
-    assert found.one_way.to_server_ms + found.one_way.from_server_ms == pytest.approx(
-        found.whole.mean_ms, abs=0.1)
-    without = parse_bounceback((GOLDEN / "iperf2" / "bounceback-download-2.1.8.txt").read_text())
-    assert without.one_way is None
+    numbers = iperf2("upload").numbers
+    assert numbers["owd_from_server_upload_ms"] == pytest.approx(10, abs=0.1)
+    assert numbers["owd_to_server_upload_ms"] + numbers["owd_from_server_upload_ms"] == \
+        pytest.approx(numbers["bounceback_upload_ms"], abs=0.1)
+    assert "owd_to_server_download_ms" not in iperf2("download").numbers
 
 
 def test_refusals_are_told_in_one_line() -> None:
-    """iperf 2 says on its output what went wrong; nuttcp has no result."""
-    with pytest.raises(ParseError, match=r"^iperf 2: tcp connect failed: Connection refused$"):
-        parse_bounceback((GOLDEN / "iperf2" / "bounceback-refused-2.1.8.txt").read_text())
-    with pytest.raises(ParseError, match="nuttcp printed no result"):
-        parse_nuttcp((GOLDEN / "nuttcp" / "refused-6.1.2.txt").read_text())
-    with pytest.raises(ParseError, match="iperf 2 printed no bounceback"):
-        parse_bounceback("nonsense")
-    with pytest.raises(ParseError, match="iperf 2 printed no throughput"):
-        parse_load((GOLDEN / "iperf2" / "bounceback-upload-2.1.8.txt").read_text()[:500])
+    """iperf 2 says on its output what went wrong; so does nuttcp."""
+    report = begun("upload")
+    with pytest.raises(BadResult, match=r"^iperf 2: tcp connect failed: Connection refused$"):
+        iperf2_bounceback.read_messages(
+            (GOLDEN / "iperf2" / "bounceback-refused-2.1.8.txt").read_text(), "upload", report)
+    with pytest.raises(BadResult, match=r"nuttcp reported no upload: .*Connection refused"):
+        nuttcp.read(lines("refused-6.1.2.txt"), "upload", report)
+    with pytest.raises(BadResult, match="iperf 2 printed no bounceback"):
+        iperf2_bounceback.read_messages("nonsense", "upload", report)
+    with pytest.raises(BadResult, match="iperf 2 printed no throughput"):
+        iperf2_bounceback.read_load(
+            (GOLDEN / "iperf2" / "bounceback-upload-2.1.8.txt").read_text()[:500], "upload", report)

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import ParseError
-from flent_aqm.measure.parsers import iperf2, iperf3, ndt7
+from flent_aqm.base.errors import BadResult, ParseError
+from flent_aqm.measure.parsers import iperf3, ndt7
 from flent_aqm.measure.parsers.proc_stat import Ticks, parse_cpus
+from flent_aqm.tools.iperf2_bounceback import read_load, read_messages
+from flent_aqm.tools.report import Report
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -54,15 +56,19 @@ def test_iperf2_needs_an_interval_and_the_whole() -> None:
     """No less; the last line is of the whole, and no interval."""
     lines = [LINE.format(start="0.0000", end="1.0000", mbps="22.0"),
              LINE.format(start="0.0000", end="1.2000", mbps="19.0")]
-    assert iperf2.parse_load("\n".join(lines)) == iperf2.Load(
-        (iperf2.Interval(0, 1, 22),), iperf2.Interval(0, 1.2, 19))
+    report = Report("")
+    way = report.way("upload")
+    way.begin(5.0)
+    read_load("\n".join(lines), "upload", report)
+    assert (way.rates, way.mbps) == ([(6.0, 1.0, 2_750_000)], 19)
     bounces = [BOUNCE.format(start="0.0000", end=end) for end in ("5.0000", "5.5000")]
-    found = iperf2.parse_bounceback("\n".join(bounces))
-    assert (found.intervals, found.whole) == (
-        (iperf2.Bounces(5, 34, 105.6, 255, 9.5),), iperf2.Bounces(5.5, 34, 105.6, 255, 9.5))
-    for parse, one in ((iperf2.parse_load, lines[1]), (iperf2.parse_bounceback, bounces[1])):
-        with pytest.raises(ParseError, match="iperf 2 printed no"):
-            parse(one)
+    read_messages("\n".join(bounces), "upload", report)
+    assert way.probes == [(10.0, "bounceback_ms", 105.6), (10.0, "bounceback_max_ms", 255)]
+    assert report.numbers == {"upload_mbps": 19, "rps_upload": 9.5, "bounceback_upload_ms": 105.6,
+                              "bounceback_max_upload_ms": 255}
+    for read, one in ((read_load, lines[1]), (read_messages, bounces[1])):
+        with pytest.raises(BadResult, match="iperf 2 printed no"):
+            read(one, "upload", report)
 
 
 def message(test: str, **more: Any) -> str:

@@ -18,7 +18,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.speedtests.cloudflare_browser import fill, measurements
 from flent_aqm.setup.optional import find
-from flent_aqm.tools.cloudflare_browser import TOOL
+from flent_aqm.tools.cloudflare import BROWSER
 from flent_aqm.tools.report import Report, read_report
 from flent_aqm.tools.table import PROGRAMS
 
@@ -58,12 +58,12 @@ def test_page_of_another_origin_measures_our_server(
     script = tmp_path / "speedtest.js"
     script.write_text(STAND_IN)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", TOOL.module, "host=127.0.0.1", f"port={ports[tls]}",
+        [sys.executable, "-P", "-m", BROWSER.module, "host=127.0.0.1", f"port={ports[tls]}",
          *(["tls=yes"] if tls else []), f"program={find_program('chromium')}",
          f"program={script}"],
         capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 0, done.stderr
-    found = read_report(done.stdout, TOOL)
+    found = read_report(done.stdout, BROWSER)
     assert found["download"][2]["MEAN_VALUE"] == 8
     assert found["upload"][2]["MEAN_VALUE"] == 2
     for way in ("download", "upload"):

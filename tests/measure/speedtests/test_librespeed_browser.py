@@ -18,7 +18,7 @@ from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.speedtests.librespeed_browser import PageReport
 from flent_aqm.setup.optional import find, optional_path
-from flent_aqm.tools.librespeed_browser import TOOL
+from flent_aqm.tools.librespeed import BROWSER
 from flent_aqm.tools.report import Report, read_report
 from flent_aqm.tools.table import PROGRAMS
 
@@ -57,11 +57,11 @@ def test_page_tells_what_its_script_shows(port: int, tmp_path: Path) -> None:
         worker = tmp_path / "speedtest_worker.js"
         worker.write_text(STAND_IN)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", TOOL.module, "host=127.0.0.1", f"port={port}",
+        [sys.executable, "-P", "-m", BROWSER.module, "host=127.0.0.1", f"port={port}",
          f"program={find_program('chromium')}", f"program={worker}"],
         capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 0, done.stderr
-    found = read_report(done.stdout, TOOL)
+    found = read_report(done.stdout, BROWSER)
     numbers = found["download"][2]["SPEEDTEST"]["numbers"]
     if find(WORKER) is None:
         assert numbers == {"download_mbps": 2.1, "upload_mbps": 7, "ping_ms": 1.5,

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Adaptive video and web pages as cross traffic, from one server."""
+
+from __future__ import annotations
+
+from flent_aqm.base.defaults import FETCH_PORT as PORT
+from flent_aqm.tools.tool import Cross, Server, Tool
+
+SERVER = Server("fetch", {"FETCH_PORT": (PORT,)}, f"serve http --no-tls --http-port {PORT}",
+                words=("video", "web", str(PORT)))
+VIDEO = Tool("video", SERVER, has_test=False, cross=Cross("video", ("download",), "aqm_video"))
+WEB = Tool("web", SERVER, has_test=False, cross=Cross("web", ("download",), "aqm_web"))
