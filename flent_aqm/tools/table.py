@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from flent_aqm.tools import (
+    bbperf,
     call,
     cloudflare,
     crusader,
@@ -49,6 +50,7 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (
     goresponsiveness.TOOL,
     responsiveness.TOOL,
     webrtc_call.TOOL,
+    bbperf.TOOL,
     netperf.TOOL,
     irtt.TOOL,
     call.TOOL,

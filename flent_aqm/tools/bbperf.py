@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cloudflare's bbperf: a TCP connection one way, whose own data times the queue it fills.
+
+A call of it tests one direction. All times in its file are the sender's.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from flent_aqm.base import environment
+from flent_aqm.base.errors import BadResult
+from flent_aqm.tools.client import Call, lines_of, main
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.tool import (
+    HIGHER,
+    LOWER,
+    PYPI,
+    Package,
+    Program,
+    Server,
+    Shown,
+    Tool,
+    both,
+)
+
+PORT = 5301
+LENGTH_S = 10
+
+
+def measure(call: Call, report: Report) -> None:
+    """Run it for each direction, and fill the report. Raises BadResult."""
+    if ":" in call.host:
+        raise BadResult(f"bbperf knows IPv4 alone, and the server is {call.host}; use -4")
+    for direction, more in (("download", ["-R"]), ("upload", [])):
+        with tempfile.TemporaryDirectory(prefix="flent-aqm-bbperf-") as folder:
+            file = Path(folder) / "run.json"
+            last = ""
+            for line in lines_of("bbperf", [
+                    sys.executable, "-P", "-m", "bbperf.bbperf", "-c", call.host, "-p",
+                    str(call.port), "-t", str(LENGTH_S), "-J", str(file), *more], folder):
+                last = line.text if line.text.startswith("ERROR") else last
+            read(file.read_text(encoding="utf-8"), direction, report, last)
+
+
+def read(text: str, direction: str, report: Report, complaint: str = "") -> None:
+    """Read the file that it has just written. Raises BadResult."""
+    now_s, epoch_s = time.monotonic(), time.time() - time.monotonic()
+    try:
+        data = json.loads(text)
+        entries, summary = data["entries"], data.get("summary")
+        if not summary:
+            raise BadResult(f"bbperf reported no {direction}: {complaint or 'it has no summary'}")
+        ended_s = entries[-1]["received_time_sec"] - epoch_s
+        # The sender's clock may be another one.
+        behind_s = 0.0 if abs(ended_s - now_s) < 3.0 else now_s - ended_s
+        way = report.way(direction)
+        # It sends 1 kB at a time until it knows the unloaded round trip.
+        way.warms_up = True
+        way.begin(entries[0]["sent_time_sec"] - epoch_s + behind_s)
+        for one in entries:
+            way.show(one["received_time_sec"] - epoch_s + behind_s,
+                     one["receiver_throughput_rate_mbps"])
+            way.probe("rtt_ms", one["sent_time_sec"] - epoch_s + behind_s, one["loaded_rtt_ms"])
+        way.mbps = float(summary["receiver_throughput_rate_mbps"]["p50"])
+        report.numbers |= {
+            f"{direction}_mbps": way.mbps,
+            f"unloaded_rtt_{direction}_ms": float(summary["unloaded_rtt_ms"]),
+            f"loaded_rtt_{direction}_ms": float(summary["loaded_rtt_ms"]["p50"]),
+            f"excess_{direction}_bytes": float(summary["excess_buffered_bytes"]["p50"])}
+    except (ValueError, LookupError, TypeError) as fault:
+        raise BadResult(f"bbperf's file can't be read ({fault!r}); it starts with "
+                        f"{text[:60]!r}") from None
+
+
+# It needs numpy, which runs keep Flent from loading.
+SERVER = Server(
+    "bbperf", {"BBPERF_PORT": (PORT,)},
+    f'env -u {environment.WITHOUT_PLOTS} "$PYTHON" -P -m bbperf.bbperf -s -p {PORT}',
+    module="bbperf", parameter="bbperf_port", behind_ssh=False, words=("bbperf",))
+TOOL = Tool(
+    "bbperf", SERVER,
+    module=__name__,
+    method=("One TCP connection down, then up, Cubic, 10 s each once the rate is steady. Latency "
+            "is that of the data itself, until the other end has told that it came. Medians."),
+    source="cloudflare/bbperf 0.0.34",
+    longest_s=130,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", HIGHER, "its {} at the receiver"),
+        *both("unloaded_rtt_{}_ms", "ms", LOWER, "its round trip before the {}, the shortest"),
+        *both("loaded_rtt_{}_ms", "ms", LOWER, "its round trip under {}"),
+        *both("excess_{}_bytes", "bytes", LOWER,
+              "what its {} had on the way beyond rate times unloaded round trip"),
+    ),
+    programs=(Program("bbperf", "the test bbperf needs the Python package bbperf", Package(
+        "bbperf", PYPI, "bbperf", "0.0.34", "Cloudflare", "Apache-2.0")),),
+    shown=Shown("bbperf", ("loaded_rtt_download_ms", "loaded_rtt_upload_ms"),
+                (("loaded_rtt_download_ms", "RTT down {:.0f} ms"),
+                 ("loaded_rtt_upload_ms", "up {:.0f} ms"))),
+)
+
+if __name__ == "__main__":
+    sys.exit(main("bbperf", measure))
