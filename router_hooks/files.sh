@@ -37,5 +37,10 @@ identify() {
 alive() {
     get "$1"
     known=${value}
-    [ -n "${known}" ] && identify "${known%% *}" && [ "${identity}" = "${known}" ]
+    [ -n "${known}" ] && is_process "${known}"
+}
+
+# is_process IDENTITY: true if it still runs.
+is_process() {
+    identify "${1%% *}" && [ "${identity}" = "$1" ]
 }

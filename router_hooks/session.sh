@@ -57,26 +57,61 @@ sqm_is_active() {
 
 # ---- begin -------------------------------------------------------------------
 
+# take_lock: lets one process at a time take or give back the router; until it ends. A hard link
+# is there at once, with the name of its process in it; that of a dead process is removed.
+take_lock() {
+    identify self
+    trap 'rm -f "${state_folder}.lock" "${state_folder}.$$"' EXIT
+    printf '%s\n' "${identity}" 2> /dev/null > "${state_folder}.$$"
+    [ -s "${state_folder}.$$" ] || die "no room for files in ${state_folder}; nothing was changed"
+    ln "${state_folder}.$$" "${state_folder}.lock" 2> /dev/null && return
+    known=
+    [ ! -r "${state_folder}.lock" ] || read -r known < "${state_folder}.lock"
+    if [ -n "${known}" ] && ! is_process "${known}"; then
+        rm -f "${state_folder}.lock"
+        ln "${state_folder}.$$" "${state_folder}.lock" 2> /dev/null && return
+    fi
+    trap - EXIT
+    rm -f "${state_folder}.$$"
+    die 'another sweep begins or restores at this moment; try again in some seconds'
+}
+
 refuse_held() {
-    held
-    if [ -e "${state_folder}/restoring" ]; then
+    if alive restoring/owner; then
         die "${told}; the router is being restored now; try again in ${watchdog_limit_s} s"
     elif alive watchdog || alive owner; then
         die "${told}; if that sweep is gone, its watchdog restores the router within ${watchdog_limit_s} s"
     fi
-    die "${told}, but its watchdog is gone; restore it with flent-aqm restore --testbed ADDRESS"
+}
+
+# take_over: restores what a sweep has left whose watchdog was killed, too.
+take_over() {
+    held
+    refuse_held
+    # A session that ended before it had a watchdog has changed nothing.
+    if [ -e "${state_folder}/watchdog" ] || [ -e "${state_folder}/restoring" ]; then
+        get token
+        beat=beat.${value}
+        get "${beat}"
+        last=${value}
+        [ -e "${state_folder}/gone" ] || sleep "${watchdog_patience_s}"
+        get "${beat}"
+        [ "${value}" = "${last}" ] || die "${told}; that sweep goes on, but its watchdog is gone"
+        wanted_devices=${devices}
+        trap '' HUP PIPE
+        finish
+        devices=${wanted_devices}
+        trap - HUP PIPE
+    fi
+    rm -rf "${state_folder}"
+    mkdir -m 700 "${state_folder}" || exit
 }
 
 begin() {
     check_devices
     if ! mkdir -m 700 "${state_folder}" 2> /dev/null; then
         [ -d "${state_folder}" ] || die "can't make ${state_folder}; is it full, or read-only?"
-        # A session that ended before it had a watchdog has changed nothing.
-        if [ -e "${state_folder}/watchdog" ] || [ -e "${state_folder}/restoring" ] || alive owner; then
-            refuse_held
-        fi
-        rm -rf "${state_folder}"
-        mkdir -m 700 "${state_folder}" || refuse_held
+        take_over
     fi
     trap 'rm -rf "${state_folder}"; exit 1' HUP INT TERM PIPE
     uptime_s
@@ -252,7 +287,10 @@ case ${command} in
         ;;
 esac
 case ${command} in
-    begin) begin ;;
+    begin)
+        take_lock
+        begin
+        ;;
     survey)
         need_session
         state=$(show_state)
@@ -281,7 +319,10 @@ case ${command} in
         trap '' HUP PIPE
         finish
         ;;
-    restore) restore ;;
+    restore)
+        take_lock
+        restore
+        ;;
     status)
         if [ -d "${state_folder}" ]; then
             held

@@ -102,22 +102,31 @@ def test_router_that_is_held_is_refused_with_holder_and_age(in_guest: InGuest) -
 
 
 def test_lock_when_left_behind_is_told_and_restored_by_hand(in_guest: InGuest) -> None:
-    """No watchdog any more: the next sweep says how to restore, and restore does it."""
+    """No watchdog any more, and no sweep follows: test_struck.py has one that does."""
     lines = in_guest("""
         someones_queues; found
         echo 'read -r dog _ </run/flent-aqm/watchdog; apply; kill -9 $dog $PPID; sleep 1' | hold
         sleep 60; is_changed
-        echo 'echo never' | hold
         flent-aqm restore --testbed $testbed; as_found
         echo 'echo again' | hold
         flent-aqm restore --testbed $testbed
     """)
     assert lines[0] == "changed"
-    assert lines[1].startswith(f"{ROUTER}: router: held by root@client (process ")
-    assert lines[1].endswith("but its watchdog is gone; restore it with flent-aqm restore "
-                             "--testbed ADDRESS")
-    assert lines[2].startswith("restored; was held by root@client")
-    assert lines[3:] == ["as found", "again", "nothing to restore: no sweep holds this router"]
+    assert lines[1].startswith("restored; was held by root@client")
+    assert lines[2:] == ["as found", "again", "nothing to restore: no sweep holds this router"]
+
+
+def test_sweep_whose_watchdog_is_killed_keeps_its_router(in_guest: InGuest) -> None:
+    """Another one waits for a sign of it, and is refused."""
+    lines = in_guest("""
+        found
+        echo 'read -r dog _ </run/flent-aqm/watchdog; kill -9 $dog
+              apply; echo "echo never" | hold; is_changed' | hold
+        as_found
+    """)
+    assert lines[0].startswith(f"{ROUTER}: router: held by root@client (process ")
+    assert lines[0].endswith("; that sweep goes on, but its watchdog is gone")
+    assert lines[1:] == ["changed", "as found"]
 
 
 def test_sweep_when_the_router_was_restored_may_not_go_on(in_guest: InGuest) -> None:
