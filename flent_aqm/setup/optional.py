@@ -9,10 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ToolMissing
+from flent_aqm.base.errors import AqmError, ToolMissing
 from flent_aqm.base.paths import find_cached
-from flent_aqm.base.shell import find_on_path
-from flent_aqm.setup.ndt7_makers import find_mlab_client
+from flent_aqm.base.shell import find_on_path, run
 from flent_aqm.setup.tools import SYSTEM_PATH, find_tool, tool_path
 from flent_aqm.tools.table import PROGRAMS
 from flent_aqm.tools.tool import PYPI, Package, Program
@@ -84,3 +83,31 @@ def _elsewhere(found: Mapping[str, Path]) -> dict[str, Path]:
     return {name: path for name, path in found.items()
             if not is_python(PROGRAMS[name])
             and (path.name != name or str(path.parent) not in SYSTEM_PATH)}
+
+
+def maker_of_client(help_text: str) -> str | None:
+    """Whose an ndt7-client is by what its --help prints: "crate", "mlab", None for neither."""
+    if "--no-locate" in help_text:
+        return "crate"
+    return "mlab" if "-service-url" in help_text else None
+
+
+def find_mlab_client() -> Path | None:
+    """M-Lab's client: the one that set-up keeps, else the first ndt7-client on PATH that is
+    M-Lab's, whichever others come before it."""
+    kept = find_tool(defaults.MLAB_NDT7_CLIENT)
+    if kept is not None:
+        return kept
+    for folder in os.get_exec_path():
+        program = Path(folder) / "ndt7-client"
+        if os.access(program, os.X_OK) and _maker_of(program) == "mlab":
+            return program
+    return None
+
+
+def _maker_of(program: Path) -> str | None:
+    try:
+        # M-Lab's has its help on standard error.
+        return maker_of_client(run(["sh", "-c", 'exec "$0" --help 2>&1', program], timeout_s=10))
+    except AqmError as error:  # and to some versions of Go's flags it is a mistake
+        return maker_of_client(str(getattr(error, "stdout", "")))

@@ -16,17 +16,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import (
-    HIGHER,
-    LOWER,
-    PYPI,
-    Package,
-    Program,
-    Server,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import PYPI, Package, Program, Server, Shown, Tool, both
 
 PORT = 5301
 LENGTH_S = 10
@@ -90,10 +80,10 @@ TOOL = Tool(
     source="cloudflare/bbperf 0.0.34",
     longest_s=130,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {} at the receiver"),
-        *both("unloaded_rtt_{}_ms", "ms", LOWER, "its round trip before the {}, the shortest"),
-        *both("loaded_rtt_{}_ms", "ms", LOWER, "its round trip under {}"),
-        *both("excess_{}_bytes", "bytes", LOWER,
+        *both("{}_mbps", "Mbit/s", "its {} at the receiver"),
+        *both("unloaded_rtt_{}_ms", "ms", "its round trip before the {}, the shortest"),
+        *both("loaded_rtt_{}_ms", "ms", "its round trip under {}"),
+        *both("excess_{}_bytes", "bytes",
               "what its {} had on the way beyond rate times unloaded round trip"),
     ),
     programs=(Program("bbperf", "the test bbperf needs the Python package bbperf", Package(

@@ -7,18 +7,7 @@ from dataclasses import replace
 
 from flent_aqm.base import defaults
 from flent_aqm.tools.shared import CHROMIUM, HTTP, HTTP_PARAMETERS, HTTPS, UNSENT, http_server
-from flent_aqm.tools.tool import (
-    HIGHER,
-    LOWER,
-    NPM,
-    Form,
-    Number,
-    Package,
-    Program,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import NPM, Form, Number, Package, Program, Shown, Tool, both
 
 TOOL = Tool(
     "cloudflare", HTTP,
@@ -30,12 +19,11 @@ TOOL = Tool(
     source="cloudflare/speedtest, defaultConfig.ts",
     longest_s=200,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}: the 90th percentile of requests"),
-        Number("latency_ms", "ms", LOWER, "its latency: median on the idle line"),
-        Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
-        *both("loaded_latency_{}_ms", "ms", LOWER,
-              "its latency under {}: median of the last 20"),
-        *both("loaded_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
+        *both("{}_mbps", "Mbit/s", "its {}: the 90th percentile of requests"),
+        Number("latency_ms", "ms", "its latency: median on the idle line"),
+        Number("jitter_ms", "ms", "its jitter of the idle line"),
+        *both("loaded_latency_{}_ms", "ms", "its latency under {}: median of the last 20"),
+        *both("loaded_jitter_{}_ms", "ms", "its jitter under {}"),
     ),
     module="flent_aqm.measure.speedtests.cloudflare",
     servers=(HTTPS,),

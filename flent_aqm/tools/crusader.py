@@ -17,17 +17,7 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import (
-    HIGHER,
-    LOWER,
-    STREAMS,
-    Number,
-    Program,
-    Server,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import STREAMS, Number, Program, Server, Shown, Tool, both
 
 PORT = 35481
 LENGTH_S = 10
@@ -135,10 +125,10 @@ TOOL = Tool(
     source="Zoxc/crusader, April 2025",
     longest_s=45,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
-        Number("idle_ms", "ms", LOWER, "its latency of the idle line"),
-        *both("latency_{}_ms", "ms", LOWER, "its latency under {}"),
-        *both("loss_{}_percent", "%", LOWER, "its UDP packets that were lost under {}"),
+        *both("{}_mbps", "Mbit/s", "its {}"),
+        Number("idle_ms", "ms", "its latency of the idle line"),
+        *both("latency_{}_ms", "ms", "its latency under {}"),
+        *both("loss_{}_percent", "%", "its UDP packets that were lost under {}"),
     ),
     module=__name__,
     programs=(Program("crusader", "the test crusader needs crusader"),),

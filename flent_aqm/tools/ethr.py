@@ -15,18 +15,7 @@ from statistics import fmean
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import (
-    GO,
-    HIGHER,
-    LOWER,
-    Number,
-    Package,
-    Program,
-    Server,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import GO, Number, Package, Program, Server, Shown, Tool, both
 
 PORT = 8888
 LATENCY_S, LENGTH_S = 2, 10
@@ -92,9 +81,9 @@ TOOL = Tool(
     source="microsoft/ethr, December 2025",
     longest_s=40,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}: the mean of its seconds"),
-        Number("latency_ms", "ms", LOWER, "its latency: the mean on the idle line"),
-        Number("latency_max_ms", "ms", LOWER, "its longest latency of the idle line"),
+        *both("{}_mbps", "Mbit/s", "its {}: the mean of its seconds"),
+        Number("latency_ms", "ms", "its latency: the mean on the idle line"),
+        Number("latency_max_ms", "ms", "its longest latency of the idle line"),
     ),
     module=__name__,
     programs=(Program("ethr", "the test ethr needs ethr", Package(

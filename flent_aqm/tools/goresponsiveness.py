@@ -20,19 +20,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTPS
-from flent_aqm.tools.tool import (
-    GO,
-    HIGHER,
-    NEITHER,
-    STREAMS,
-    Form,
-    Number,
-    Package,
-    Program,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Package, Program, Shown, Tool, both
 
 # Its -rpm.id, where nothing else is asked for.
 INTERVAL_S = 1.0
@@ -131,12 +119,12 @@ TOOL = Tool(
     source="network-quality/goresponsiveness, January 2024",
     longest_s=90,
     numbers=(
-        Number("rpm", "RPM", HIGHER, "its final RPM, by 90th percentiles"),
-        Number("trimmed_rpm", "RPM", HIGHER, "its final RPM, by trimmed means"),
-        *both("rpm_{}", "RPM", HIGHER, "its RPM under {}, by 90th percentiles"),
-        *both("trimmed_rpm_{}", "RPM", HIGHER, "its RPM under {}, by trimmed means"),
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
-        *both("connections_{}", "", NEITHER, "connections that loaded the {} at the end"),
+        Number("rpm", "RPM", "its final RPM, by 90th percentiles"),
+        Number("trimmed_rpm", "RPM", "its final RPM, by trimmed means"),
+        *both("rpm_{}", "RPM", "its RPM under {}, by 90th percentiles"),
+        *both("trimmed_rpm_{}", "RPM", "its RPM under {}, by trimmed means"),
+        *both("{}_mbps", "Mbit/s", "its {}"),
+        *both("connections_{}", "", "connections that loaded the {} at the end"),
     ),
     module=__name__,
     programs=(Program(

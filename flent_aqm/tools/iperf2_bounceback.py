@@ -30,18 +30,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.switch import switch
 from flent_aqm.tools.client import Call, delayed, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import (
-    DEBIAN,
-    FLAG,
-    HIGHER,
-    LOWER,
-    Package,
-    Program,
-    Server,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import DEBIAN, FLAG, Package, Program, Server, Shown, Tool, both
 
 # A message that isn't back after half an interval ends iperf 2.1.8's bounceback with "read
 # failed", and iperf then goes on for ever. With its usual 1 s that is a queue of 0.5 s.
@@ -154,13 +143,12 @@ TOOL = Tool(
     takes_length=True,
     module=__name__,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}, the working load"),
-        *both("rps_{}", "1/s", HIGHER, "its responses a second under {}"),
-        *both("bounceback_{}_ms", "ms", LOWER, "its mean bounceback under {}"),
-        *both("bounceback_max_{}_ms", "ms", LOWER, "its longest bounceback under {}"),
-        *both("owd_to_server_{}_ms", "ms", LOWER,
-              "its messages' mean delay to the server under {}"),
-        *both("owd_from_server_{}_ms", "ms", LOWER,
+        *both("{}_mbps", "Mbit/s", "its {}, the working load"),
+        *both("rps_{}", "1/s", "its responses a second under {}"),
+        *both("bounceback_{}_ms", "ms", "its mean bounceback under {}"),
+        *both("bounceback_max_{}_ms", "ms", "its longest bounceback under {}"),
+        *both("owd_to_server_{}_ms", "ms", "its messages' mean delay to the server under {}"),
+        *both("owd_from_server_{}_ms", "ms",
               "its messages' mean delay back from the server under {}"),
     ),
     programs=(Program(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.tools.shared import CHROMIUM, HTTP, HTTP_PARAMETERS, HTTPS, http_server
-from flent_aqm.tools.tool import HIGHER, LOWER, Number, Program, Shown, Tool, both
+from flent_aqm.tools.tool import Number, Program, Shown, Tool, both
 
 TOOL = Tool(
     "librespeed", HTTP,
@@ -17,9 +17,9 @@ TOOL = Tool(
     source="librespeed/speedtest, speedtest_worker.js",
     longest_s=50,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}, with 6 % for headers"),
-        Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
-        Number("jitter_ms", "ms", LOWER, "its jitter: of the idle line, smoothed"),
+        *both("{}_mbps", "Mbit/s", "its {}, with 6 % for headers"),
+        Number("ping_ms", "ms", "its ping: the shortest on the idle line"),
+        Number("jitter_ms", "ms", "its jitter: of the idle line, smoothed"),
     ),
     module="flent_aqm.measure.speedtests.librespeed",
     servers=(HTTPS,),

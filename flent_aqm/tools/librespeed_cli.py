@@ -16,18 +16,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
-from flent_aqm.tools.tool import (
-    GO,
-    HIGHER,
-    LOWER,
-    STREAMS,
-    Number,
-    Package,
-    Program,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import GO, STREAMS, Number, Package, Program, Shown, Tool, both
 
 _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "ping",
             "jitter_ms": "jitter"}
@@ -87,9 +76,9 @@ TOOL = Tool(
     source="librespeed/speedtest-cli, August 2026",
     longest_s=50,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}"),
-        Number("ping_ms", "ms", LOWER, "its ping: the mean on the idle line"),
-        Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
+        *both("{}_mbps", "Mbit/s", "its {}"),
+        Number("ping_ms", "ms", "its ping: the mean on the idle line"),
+        Number("jitter_ms", "ms", "its jitter of the idle line"),
     ),
     module=__name__,
     programs=(Program(

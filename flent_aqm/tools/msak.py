@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import HIGHER, LOWER, Form, Program, Server, Shown, Tool, both
+from flent_aqm.tools.tool import Form, Program, Server, Shown, Tool, both
 
 PORT = 8180
 LENGTH_S = 10
@@ -70,9 +70,9 @@ TOOL = Tool(
     source="m-lab/msak, throughput1, February 2026",
     longest_s=30,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}: the sum of its streams"),
-        *both("rtt_{}_ms", "ms", LOWER, "its round trip: TCP's at the end of the {}"),
-        *both("min_rtt_{}_ms", "ms", LOWER, "TCP's smallest round trip of the {}"),
+        *both("{}_mbps", "Mbit/s", "its {}: the sum of its streams"),
+        *both("rtt_{}_ms", "ms", "its round trip: TCP's at the end of the {}"),
+        *both("min_rtt_{}_ms", "ms", "TCP's smallest round trip of the {}"),
     ),
     module=__name__,
     programs=(Program("msak-client", "the test msak needs msak-client"),

@@ -15,18 +15,7 @@ from flent_aqm.base.defaults import NUTTCP_PORT as PORT
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import (
-    DEBIAN,
-    HIGHER,
-    LOWER,
-    Number,
-    Package,
-    Program,
-    Server,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import DEBIAN, Number, Package, Program, Server, Shown, Tool, both
 
 INTERVAL_S = 0.5
 _PAIR = re.compile(r"(\w+)=([0-9.]+)")
@@ -74,9 +63,9 @@ TOOL = Tool(
     data_port=1,
     module=__name__,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {} at the receiver"),
-        *both("retransmits_{}", "packets", LOWER, "what its sender of the {} sent again"),
-        Number("rtt_ms", "ms", LOWER, "its round trip: of connecting, before the upload"),
+        *both("{}_mbps", "Mbit/s", "its {} at the receiver"),
+        *both("retransmits_{}", "packets", "what its sender of the {} sent again"),
+        Number("rtt_ms", "ms", "its round trip: of connecting, before the upload"),
     ),
     programs=(Program("nuttcp", "the test nuttcp needs nuttcp", Package(
         "nuttcp", DEBIAN, "nuttcp", "", "Bill Fink, Rob Scott", "GPL-2.0")),),

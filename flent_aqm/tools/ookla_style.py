@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
-from flent_aqm.tools.tool import HIGHER, LOWER, Number, Shown, Tool, both
+from flent_aqm.tools.tool import Number, Shown, Tool, both
 
 TOOL = Tool(
     "ookla_style", HTTP,
@@ -15,14 +15,14 @@ TOOL = Tool(
     prefix="ookla_style_client",
     longest_s=35,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER,
+        *both("{}_mbps", "Mbit/s",
               "its {}: mean of 20 slices without the fastest 10 % and slowest 30 %"),
-        Number("ping_ms", "ms", LOWER, "its ping: the shortest on the idle line"),
-        Number("jitter_ms", "ms", LOWER, "its jitter of the idle line"),
-        *both("latency_iqm_{}_ms", "ms", LOWER, "its latency under {}, interquartile mean"),
-        *both("latency_low_{}_ms", "ms", LOWER, "its latency under {}, lowest"),
-        *both("latency_high_{}_ms", "ms", LOWER, "its latency under {}, highest"),
-        *both("latency_jitter_{}_ms", "ms", LOWER, "its jitter under {}"),
+        Number("ping_ms", "ms", "its ping: the shortest on the idle line"),
+        Number("jitter_ms", "ms", "its jitter of the idle line"),
+        *both("latency_iqm_{}_ms", "ms", "its latency under {}, interquartile mean"),
+        *both("latency_low_{}_ms", "ms", "its latency under {}, lowest"),
+        *both("latency_high_{}_ms", "ms", "its latency under {}, highest"),
+        *both("latency_jitter_{}_ms", "ms", "its jitter under {}"),
     ),
     module="flent_aqm.measure.speedtests.ookla_style",
     servers=(HTTPS,),

@@ -8,18 +8,7 @@ from collections.abc import Mapping
 from flent_aqm.base import defaults
 from flent_aqm.base.switch import switch
 from flent_aqm.tools.shared import AIOQUIC, HTTP, HTTP_PARAMETERS, HTTPS, UNSENT, http_server
-from flent_aqm.tools.tool import (
-    HIGHER,
-    LOWER,
-    NEITHER,
-    STREAMS,
-    Form,
-    Number,
-    Server,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import HIGHER, STREAMS, Form, Number, Server, Shown, Tool, both
 
 HTTP3 = Server(
     "speedtest-http3", {"SPEEDTEST_HTTP3_PORT": (defaults.SPEEDTEST_HTTP3_PORT,)},
@@ -54,22 +43,19 @@ TOOL = Tool(
     source="draft-ietf-ippm-responsiveness-09",
     longest_s=100,
     numbers=(
-        *both("rpm_{}", "RPM", HIGHER, "round trips per minute under {}"),
-        *both("foreign_rpm_{}", "RPM", HIGHER, "its part of new connections, {}"),
-        *both("loaded_rpm_{}", "RPM", HIGHER, "its part of the loading connections, {}"),
-        *both("go_rpm_{}", "RPM", HIGHER,
-              "goresponsiveness' formula of trimmed means, {}"),
-        *both("go_p90_rpm_{}", "RPM", HIGHER,
-              "goresponsiveness' formula of 90th percentiles, {}"),
-        Number("rpm", "RPM", HIGHER, "the worse direction's"),
-        Number("go_rpm", "RPM", HIGHER, "the worse direction's by goresponsiveness"),
-        Number("go_p90_rpm", "RPM", HIGHER,
-               "the worse direction's by goresponsiveness' 90th percentiles"),
-        *both("goodput_{}_mbps", "Mbit/s", HIGHER, "its goodput of the {}"),
-        *both("confidence_{}", "", HIGHER,
-              "its confidence in the {}'s result: 0 low, 1 medium, 2 high"),
-        *both("connections_{}", "", NEITHER, "connections that loaded the {} at the end"),
-        Number("idle_ms", "ms", LOWER, "its shortest request before the load"),
+        *both("rpm_{}", "RPM", "round trips per minute under {}"),
+        *both("foreign_rpm_{}", "RPM", "its part of new connections, {}"),
+        *both("loaded_rpm_{}", "RPM", "its part of the loading connections, {}"),
+        *both("go_rpm_{}", "RPM", "goresponsiveness' formula of trimmed means, {}"),
+        *both("go_p90_rpm_{}", "RPM", "goresponsiveness' formula of 90th percentiles, {}"),
+        Number("rpm", "RPM", "the worse direction's"),
+        Number("go_rpm", "RPM", "the worse direction's by goresponsiveness"),
+        Number("go_p90_rpm", "RPM", "the worse direction's by goresponsiveness' 90th percentiles"),
+        *both("goodput_{}_mbps", "Mbit/s", "its goodput of the {}"),
+        *both("confidence_{}", "",
+              "its confidence in the {}'s result: 0 low, 1 medium, 2 high", HIGHER),
+        *both("connections_{}", "", "connections that loaded the {} at the end"),
+        Number("idle_ms", "ms", "its shortest request before the load"),
     ),
     module="flent_aqm.measure.speedtests.responsiveness",
     servers=(HTTPS, HTTP3),

@@ -14,6 +14,8 @@ from flent_aqm.base.switch import OFF, ON
 
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
 WAYS = ("download", "upload")
+_BETTER = {"ms": LOWER, "%": LOWER, "packets": LOWER, "bytes": LOWER, "Mbit/s": HIGHER,
+           "RPM": HIGHER, "1/s": HIGHER, "": NEITHER}
 DEBIAN, GO, NPM, PYPI = "Debian", "Go", "npm", "PyPI"
 
 
@@ -21,19 +23,24 @@ DEBIAN, GO, NPM, PYPI = "Debian", "Go", "npm", "PyPI"
 class Number:
     """One that a tool tells its user, or that follows from it by its maker's formula.
 
-    name: in a data file's SPEEDTEST.numbers; unit, better and description: as a metric's.
+    name: in a data file's SPEEDTEST.numbers; unit and description: as a metric's; wanted: LOWER,
+    HIGHER or NEITHER, where it isn't what its unit says.
     """
 
     name: str
     unit: str
-    better: str
     description: str
+    wanted: str = ""
+
+    @property
+    def better(self) -> str:
+        """Which is better, as a metric's."""
+        return self.wanted or _BETTER[self.unit]
 
 
-def both(name: str, unit: str, better: str, description: str) -> tuple[Number, ...]:
+def both(name: str, unit: str, description: str, wanted: str = "") -> tuple[Number, ...]:
     """Return one for each direction; {} in name and description stands for it."""
-    return tuple(Number(name.format(way), unit, better, description.format(way))
-                 for way in WAYS)
+    return tuple(Number(name.format(way), unit, description.format(way), wanted) for way in WAYS)
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,7 @@ class Cross:
 
     word: str
     directions: tuple[str, ...] | None
-    runner: str
+    runner: str = "aqm_cross"
 
 
 @dataclass(frozen=True)

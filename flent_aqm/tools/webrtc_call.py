@@ -4,18 +4,7 @@
 from __future__ import annotations
 
 from flent_aqm.base.defaults import WEBRTC_PORT as PORT
-from flent_aqm.tools.tool import (
-    HIGHER,
-    LOWER,
-    PYPI,
-    Form,
-    Package,
-    Program,
-    Server,
-    Shown,
-    Tool,
-    both,
-)
+from flent_aqm.tools.tool import PYPI, Form, Package, Program, Server, Shown, Tool, both
 
 SERVER = Server("webrtc", {"WEBRTC_PORT": (PORT,)}, f"serve webrtc --webrtc-port {PORT}",
                 module="aiortc", parameter="webrtc_port", behind_ssh=False,
@@ -28,17 +17,16 @@ TOOL = Tool(
     prefix="webrtc",
     longest_s=160,
     numbers=(
-        *both("{}_mbps", "Mbit/s", HIGHER, "its {}: SRTP that came, with RTCP"),
-        *both("rtt_{}_ms", "ms", LOWER,
-              "its round trip, by the reports on its {}, mean"),
-        *both("jitter_{}_ms", "ms", LOWER, "its jitter (RFC 3550) of the {}, mean"),
-        *both("lost_{}_percent", "%", LOWER,
+        *both("{}_mbps", "Mbit/s", "its {}: SRTP that came, with RTCP"),
+        *both("rtt_{}_ms", "ms", "its round trip, by the reports on its {}, mean"),
+        *both("jitter_{}_ms", "ms", "its jitter (RFC 3550) of the {}, mean"),
+        *both("lost_{}_percent", "%",
               "its packets of the {} that were lost, before they were sent again"),
-        *both("frame_{}_ms", "ms", LOWER, "95th percentile of how much longer a frame of "
-              "the {} took than the fastest"),
-        *both("late_frames_{}_percent", "%", LOWER, "frames of the {} that came over 100 ms "
-              "behind the fastest"),
-        *both("lost_frames_{}_percent", "%", LOWER, "frames of the {} that never came"),
+        *both("frame_{}_ms", "ms",
+              "95th percentile of how much longer a frame of the {} took than the fastest"),
+        *both("late_frames_{}_percent", "%",
+              "frames of the {} that came over 100 ms behind the fastest"),
+        *both("lost_frames_{}_percent", "%", "frames of the {} that never came"),
     ),
     module="flent_aqm.measure.speedtests.webrtc_call",
     programs=(Program(

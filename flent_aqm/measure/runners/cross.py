@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs cross traffic as people have it: a video call, adaptive video, web pages.
 
-Keys of the data sets: host, port, length (s; it ends then, or before by kill_after).
+Keys of the data sets: client (of TOOLS), host, port, length (s; it ends then, or before by
+kill_after).
 Series: throughput, Mbit/s. Raw samples have 'val' and 'dur' (s), or what people notice:
 frame_ms and frame_lost, segment_mbps and stalled_ms, page_ms; see docs/reference/data-format.md.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
@@ -27,14 +28,16 @@ from flent_aqm.measure.parsers.cross import (
 )
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.tools.table import TOOLS
 
 
 class _CrossRunner(SupervisedRunner):
     endless = True
     args: list[str]
 
-    def __init__(self, *, host: str, port: int, length: float, **kwargs: Any) -> None:
+    def __init__(self, *, client: str, host: str, port: int, length: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.client = client
         self.host = host
         self.port = port
         self.run_for_s = length
@@ -84,32 +87,15 @@ class AqmCallRunner(_CrossRunner):
         return upload
 
 
-class _ClientRunner(_CrossRunner):
+class AqmCrossRunner(_CrossRunner):
+    """One of this package's clients."""
+
     title = "cross traffic"
-    module: ClassVar[str]
 
     def check(self) -> None:
-        self.command = shlex.join([sys.executable, "-P", "-m", self.module, self.address(),
-                                   str(self.port)])
+        self.command = shlex.join([sys.executable, "-P", "-m", TOOLS[self.client].module,
+                                   self.address(), str(self.port)])
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         return self.parsed(parse_lines(text_of(output)))
-
-
-class AqmVideoRunner(_ClientRunner):
-    """Adaptive video."""
-
-    module = "flent_aqm.measure.cross.video"
-
-
-class AqmQuicRunner(_ClientRunner):
-    """A bulk download over QUIC."""
-
-    module = "flent_aqm.measure.cross.quic"
-
-
-class AqmWebRunner(_ClientRunner):
-    """Web pages."""
-
-    module = "flent_aqm.measure.cross.web"

@@ -16,8 +16,7 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.measure.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
-from flent_aqm.setup.ndt7_makers import find_mlab_client, maker_of_client
-from flent_aqm.setup.optional import find
+from flent_aqm.setup.optional import find, find_mlab_client, maker_of_client
 from flent_aqm.tools.ndt7 import SCRIPT
 
 PROGRAM = "ndt7-client"

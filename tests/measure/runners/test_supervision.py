@@ -18,7 +18,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners import process
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
-from flent_aqm.measure.runners.irtt import AqmIrttRunner
+from flent_aqm.measure.runners.probes import AqmIrttRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.runners.speedtest import WATCHDOG_MARGIN_S
 

@@ -16,7 +16,7 @@ import pytest
 from flent_aqm.base import defaults
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import Run, load_run
-from flent_aqm.setup.ndt7_makers import find_mlab_client
+from flent_aqm.setup.optional import find_mlab_client
 
 from ...warm_flent import run_flent, run_flent_aqm
 from . import packets

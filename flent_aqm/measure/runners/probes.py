@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's irtt runner, watched, and with failures told as all our runners do.
+"""Flent's runners of irtt and of fping or ping, watched, and with failures told as all ours do.
 
-Flent's own gives nothing at all to its caller when irtt prints no JSON; that ends the
+Flent's own of irtt gives nothing at all to its caller when that prints no JSON; that ends the
 thread which collects results, and Flent then waits for ever.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-from flent_aqm.base.flent_api import IrttRunner
+from flent_aqm.base.flent_api import IrttRunner, PingRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
 
 WATCHDOG_MARGIN_S = 15
@@ -51,6 +51,20 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
         else:
             series = _until(series, end_s)
         return series, [one for one in samples if one["t"] <= end_s], metadata
+
+
+class AqmPingRunner(SupervisedRunner, PingRunner):
+    """ICMP round-trip times; the keys of the data set are those of Flent's `ping`."""
+
+    # fping and ping end with status 1 when some replies are missing: no failure here,
+    # as long as the output can be read.
+    success_return = (0, 1)
+
+    def check(self) -> None:
+        super().check()
+        # With a lost last packet fping waits for ever, and Flent's watchdog is how it
+        # ends normally; its output is whole by then.
+        self.run_for_s, self.watchdog_timer = self.watchdog_timer, None
 
 
 def _until(points: list[list[float]], end_s: float) -> list[list[float]]:
