@@ -14,13 +14,12 @@ from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import find_on_path, run
 from flent_aqm.setup.tools import SYSTEM_PATH, find_tool, tool_path
 from flent_aqm.tools.table import PROGRAMS
-from flent_aqm.tools.tool import PYPI, Package, Program
+from flent_aqm.tools.tool import PYPI, Program
 
 
 def find(program: Program) -> Path | None:
     """Return where it is: of a Python package the folder that has it, of a script the file, as the
     lab has it on PATH, the user names it, or set-up keeps it; None if it isn't there."""
-    package = program.package
     if is_python(program):
         spec = find_spec(program.name)
         return Path(spec.origin).parents[1] if spec and spec.origin else None
@@ -30,18 +29,18 @@ def find(program: Program) -> Path | None:
         chosen = os.environ.get(program.variable) if program.variable else None
         found = find_on_path(program.name, *([chosen] if chosen else []))
         return found or (
-            find_cached("tools", folder_of(package), package.file) if package else None)
+            find_cached("tools", folder_of(program), program.file) if program.file else None)
     return next((path for name in (program.name, *program.also) if (path := find_tool(name))), None)
 
 
 def is_python(program: Program) -> bool:
     """Return whether it is a package for this Python, which runs have where it is."""
-    return program.package is not None and program.package.source == PYPI
+    return program.source == PYPI
 
 
-def folder_of(package: Package) -> str:
+def folder_of(program: Program) -> str:
     """Return the name that set-up gives its folder, of CACHE/tools."""
-    return f"{package.name}-{package.version}"
+    return f"{program.setup_name}-{program.version}"
 
 
 def check_tools(names: Iterable[str]) -> None:
@@ -59,10 +58,11 @@ def optional_path(name: str) -> Path:
     path = find(program)
     if path is not None:
         return path
-    if program.package is not None:
-        how = f"run: flent-aqm setup --speedtests {program.package.name}; or leave that out"
-        raise ToolMissing(f"{program.why}, which is not there; {how}")
-    raise ToolMissing(f"{program.why}, and there is none on PATH (docs/reference/tools.md); or "
+    why = program.why or f"the test {name.partition('-')[0]} needs {name}"
+    if program.source:
+        raise ToolMissing(f"{why}; run: flent-aqm setup --speedtests {program.setup_name}; or "
+                          "leave that out")
+    raise ToolMissing(f"{why}, and there is none on PATH (docs/reference/tools.md); or "
                       "leave that out")
 
 

@@ -124,14 +124,13 @@ def _new_tc() -> Part:
 
 def _speedtest(name: str) -> Part:
     program = OPTIONAL[name]
-    path, package = find(program), program.package
-    assert package is not None
+    path = find(program)
     version = ""
     if path is not None and is_python(program):
         with suppress(metadata.PackageNotFoundError):
-            version = metadata.version(package.package)
-    elif path is not None and folder_of(package) in path.resolve().parts:
-        version = package.version  # programs of others may do anything when asked for theirs
+            version = metadata.version(program.package)
+    elif path is not None and folder_of(program) in path.resolve().parts:
+        version = program.version  # programs of others may do anything when asked for theirs
     return Part(name, "speedtest", path is not None, version, str(path or ""),
                 f"{GET_BUILT} --speedtests {name}")
 

@@ -20,7 +20,7 @@ from flent_aqm.setup.optional import find, folder_of
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
 from flent_aqm.tools.table import OPTIONAL
-from flent_aqm.tools.tool import DEBIAN, GO, NPM, PYPI, Package, Program
+from flent_aqm.tools.tool import DEBIAN, GO, NPM, PYPI, Program
 
 
 def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
@@ -34,15 +34,13 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
     for name in chosen:
         progress = Progress(name)
         program = OPTIONAL[name]
-        package = program.package
-        assert package is not None
         if find(program) is not None:
             progress.finish("is there")
             continue
         try:
-            FETCHERS[package.source](program, package, cache, progress)
+            FETCHERS[program.source](program, cache, progress)
             if find(program) is None:
-                raise SetupError(f"{package.package} brought no {program.name}")
+                raise SetupError(f"{program.package} brought no {program.name}")
             progress.finish("is there now")
         except AqmError as error:
             progress.finish(f"skipped: {error}")
@@ -60,50 +58,51 @@ def check_names(names: Iterable[str]) -> list[str]:
     return chosen
 
 
-def _go(program: Program, one: Package, cache: Path, progress: Progress) -> None:
+def _go(program: Program, cache: Path, progress: Progress) -> None:
     go = _client("go", "Go 1.22 or newer")
-    progress.step(f"building {one.version}")
+    progress.step(f"building {program.version}")
     with install.staging(cache) as work:
-        _run(one.name, [go, "install", f"{one.package}@{one.version}"], cache,
+        _run(program, [go, "install", f"{program.package}@{program.version}"], cache,
              env={**os.environ, "GOBIN": str(work / "bin")})
         built = [path for path in (work / "bin").iterdir() if path.is_file()]
         if len(built) != 1:
-            raise SetupError(f"{one.package} brought {len(built)} programs; expected one")
+            raise SetupError(f"{program.package} brought {len(built)} programs; expected one")
         built[0].rename(work / "bin" / program.name)
-        target = cache / "tools" / folder_of(one)
+        target = cache / "tools" / folder_of(program)
         install.publish(work / "bin", target)
     install.link(target / program.name, cache / "bin" / program.name)
 
 
-def _npm(program: Program, one: Package, cache: Path, progress: Progress) -> None:
+def _npm(program: Program, cache: Path, progress: Progress) -> None:
     npm = _client("npm", "npm")
-    progress.step(f"fetching {one.version}")
+    progress.step(f"fetching {program.version}")
     with install.staging(cache) as work:
         (work / "there").mkdir()
         # No script of a package runs, and nothing of the user's folder is read or changed.
-        _run(one.name, [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
-                    work / "there", f"{one.package}@{one.version}"], cache, cwd=work / "there")
-        install.publish(work / "there", cache / "tools" / folder_of(one))
+        _run(program, [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
+                       work / "there", f"{program.package}@{program.version}"], cache,
+             cwd=work / "there")
+        install.publish(work / "there", cache / "tools" / folder_of(program))
 
 
-def _pip(program: Program, one: Package, cache: Path, progress: Progress) -> None:
+def _pip(program: Program, cache: Path, progress: Progress) -> None:
     if sys.prefix == sys.base_prefix:
         raise SetupError("this Python is the system's; use a virtual environment (make setup)")
-    progress.step(f"fetching {one.version}")
-    _run(one.name, [Path(sys.executable), "-m", "pip", "install", "--quiet",
-                "--disable-pip-version-check", f"{one.package}=={one.version}"], cache)
+    progress.step(f"fetching {program.version}")
+    _run(program, [Path(sys.executable), "-m", "pip", "install", "--quiet",
+                "--disable-pip-version-check", f"{program.package}=={program.version}"], cache)
 
 
-def _apt(program: Program, one: Package, cache: Path, progress: Progress) -> None:
-    words = ["apt-get", "install", "--yes", "--no-install-recommends", one.package]
+def _apt(program: Program, cache: Path, progress: Progress) -> None:
+    words = ["apt-get", "install", "--yes", "--no-install-recommends", program.package]
     if os.geteuid() != 0:
         raise SetupError(f"needs root; run: sudo {' '.join(words)}")
     progress.step("installing")
-    _run(one.name, [_client("apt-get", "apt"), *words[1:]], cache,
+    _run(program, [_client("apt-get", "apt"), *words[1:]], cache,
          env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
 
 
-FETCHERS: dict[str, Callable[[Program, Package, Path, Progress], None]] = {
+FETCHERS: dict[str, Callable[[Program, Path, Progress], None]] = {
     DEBIAN: _apt, GO: _go, NPM: _npm, PYPI: _pip}
 
 
@@ -114,10 +113,10 @@ def _client(program: str, what: str) -> Path:
     return path
 
 
-def _run(name: str, words: list[str | Path], cache: Path, *, cwd: Path | None = None,
+def _run(program: Program, words: list[str | Path], cache: Path, *, cwd: Path | None = None,
          env: dict[str, str] | None = None) -> None:
     """Run a registry's client. Raises SetupError with the last that it said."""
-    log = cache / f"{name}-build.log"
+    log = cache / f"{program.setup_name}-build.log"
     try:
         run_watched(words, lambda line: None, cwd=cwd, env=env, log=log)
     except CommandFailed as error:

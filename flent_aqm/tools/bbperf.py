@@ -16,7 +16,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import PYPI, Package, Program, Server, Shown, Tool, both
+from flent_aqm.tools.tool import PYPI, Program, Server, Shown, Tool, both
 
 PORT = 5301
 LENGTH_S = 10
@@ -86,8 +86,7 @@ TOOL = Tool(
         *both("excess_{}_bytes", "bytes",
               "what its {} had on the way beyond rate times unloaded round trip"),
     ),
-    programs=(Program("bbperf", "the test bbperf needs the Python package bbperf", Package(
-        "bbperf", PYPI, "bbperf", "0.0.34", "Cloudflare", "Apache-2.0")),),
+    programs=(Program("bbperf", PYPI, "bbperf", "0.0.34", "Cloudflare", "Apache-2.0"),),
     shown=Shown("bbperf", ("loaded_rtt_download_ms", "loaded_rtt_upload_ms"),
                 (("loaded_rtt_download_ms", "RTT down {:.0f} ms"),
                  ("loaded_rtt_upload_ms", "up {:.0f} ms"))),

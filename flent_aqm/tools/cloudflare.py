@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from flent_aqm.base import defaults
 from flent_aqm.tools.shared import CHROMIUM, HTTP, HTTP_PARAMETERS, HTTPS, UNSENT, http_server
-from flent_aqm.tools.tool import NPM, Form, Number, Package, Program, Shown, Tool, both
+from flent_aqm.tools.tool import NPM, Form, Number, Program, Shown, Tool, both
 
 TOOL = Tool(
     "cloudflare", HTTP,
@@ -39,7 +39,7 @@ BROWSER = replace(
     method="Cloudflare's own engine in headless Chromium, without packet loss.",
     source="npm's @cloudflare/speedtest, which runs", parameters=HTTP_PARAMETERS,
     programs=(CHROMIUM, Program(
-        defaults.CLOUDFLARE_JS, "cloudflare_browser needs npm's @cloudflare/speedtest",
-        Package("cloudflare-speedtest", NPM, "@cloudflare/speedtest", "1.14.1", "Cloudflare",
-                "MIT", "node_modules/@cloudflare/speedtest/dist/speedtest.js"))),
+        defaults.CLOUDFLARE_JS, NPM, "@cloudflare/speedtest", "1.14.1", "Cloudflare", "MIT",
+        "cloudflare-speedtest", "node_modules/@cloudflare/speedtest/dist/speedtest.js",
+        "cloudflare_browser needs npm's @cloudflare/speedtest")),
     encrypted=True, shown=None)

@@ -131,7 +131,7 @@ TOOL = Tool(
         *both("loss_{}_percent", "%", "its UDP packets that were lost under {}"),
     ),
     module=__name__,
-    programs=(Program("crusader", "the test crusader needs crusader"),),
+    programs=(Program("crusader"),),
     parameters={"streams": STREAMS},
     shown=Shown("Crusader", ("latency_download_ms", "latency_upload_ms"),
                 (("latency_download_ms", "down {:.0f} ms"), ("latency_upload_ms", "up {:.0f} ms"))),

@@ -15,7 +15,7 @@ from statistics import fmean
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import GO, Number, Package, Program, Server, Shown, Tool, both
+from flent_aqm.tools.tool import GO, Number, Program, Server, Shown, Tool, both
 
 PORT = 8888
 LATENCY_S, LENGTH_S = 2, 10
@@ -86,8 +86,7 @@ TOOL = Tool(
         Number("latency_max_ms", "ms", "its longest latency of the idle line"),
     ),
     module=__name__,
-    programs=(Program("ethr", "the test ethr needs ethr", Package(
-        "ethr", GO, "github.com/microsoft/ethr", "v1.0.0", "Microsoft", "MIT")),),
+    programs=(Program("ethr", GO, "github.com/microsoft/ethr", "v1.0.0", "Microsoft", "MIT"),),
     shown=Shown("ethr", ("latency_ms",), (("latency_ms", "latency {:.0f} ms"),)),
 )
 

@@ -20,7 +20,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTPS
-from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Package, Program, Shown, Tool, both
+from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Program, Shown, Tool, both
 
 # Its -rpm.id, where nothing else is asked for.
 INTERVAL_S = 1.0
@@ -128,9 +128,8 @@ TOOL = Tool(
     ),
     module=__name__,
     programs=(Program(
-        "goresponsiveness", "the test goresponsiveness needs the program of that name",
-        Package("goresponsiveness", GO, "github.com/network-quality/goresponsiveness",
-                "v0.0.0-20240129151524-343954285090", "Network Quality", "GPL-2.0"),
+        "goresponsiveness", GO, "github.com/network-quality/goresponsiveness",
+        "v0.0.0-20240129151524-343954285090", "Network Quality", "GPL-2.0",
         # As its Makefile calls it; a program of Apple's has that name, too.
         also=("networkQuality",)),),
     parameters={

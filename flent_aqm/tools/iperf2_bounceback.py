@@ -30,7 +30,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.switch import switch
 from flent_aqm.tools.client import Call, delayed, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import DEBIAN, FLAG, Package, Program, Server, Shown, Tool, both
+from flent_aqm.tools.tool import DEBIAN, FLAG, Program, Server, Shown, Tool, both
 
 # A message that isn't back after half an interval ends iperf 2.1.8's bounceback with "read
 # failed", and iperf then goes on for ever. With its usual 1 s that is a queue of 0.5 s.
@@ -152,8 +152,8 @@ TOOL = Tool(
               "its messages' mean delay back from the server under {}"),
     ),
     programs=(Program(
-        "iperf", "the test iperf2_bounceback needs iperf, version 2.1 or newer",
-        Package("iperf2", DEBIAN, "iperf", "", "iperf2's authors", "BSD-3-Clause")),),
+        "iperf", DEBIAN, "iperf", "", "iperf2's authors", "BSD-3-Clause", "iperf2",
+        why="the test iperf2_bounceback needs iperf, version 2.1 or newer"),),
     parameters={"trip_times": replace(FLAG, for_client=True)},
     shown=Shown("iperf 2\nbounceback", ("bounceback_download_ms", "bounceback_upload_ms"),
                 (("rps_download", "{:.1f} rps down"), ("rps_upload", "{:.1f} rps up"))),

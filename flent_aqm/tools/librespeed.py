@@ -33,7 +33,7 @@ BROWSER = replace(
     method="LibreSpeed's own script, of your copy, in headless Chromium.",
     source="librespeed/speedtest, speedtest_worker.js, which runs", longest_s=60,
     programs=(CHROMIUM, Program(
-        defaults.LIBRESPEED_WORKER,
-        f"librespeed_browser needs {defaults.LIBRESPEED_WORKER} of librespeed/speedtest, whose "
-        f"folder {environment.LIBRESPEED} names", variable=environment.LIBRESPEED)),
+        defaults.LIBRESPEED_WORKER, variable=environment.LIBRESPEED,
+        why=(f"librespeed_browser needs {defaults.LIBRESPEED_WORKER} of librespeed/speedtest, "
+             f"whose folder {environment.LIBRESPEED} names"))),
     encrypted=True, shown=None)

@@ -16,7 +16,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
-from flent_aqm.tools.tool import GO, STREAMS, Number, Package, Program, Shown, Tool, both
+from flent_aqm.tools.tool import GO, STREAMS, Number, Program, Shown, Tool, both
 
 _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "ping",
             "jitter_ms": "jitter"}
@@ -82,9 +82,8 @@ TOOL = Tool(
     ),
     module=__name__,
     programs=(Program(
-        "librespeed-cli", "the test librespeed_cli needs librespeed-cli",
-        Package("librespeed-cli", GO, "github.com/librespeed/speedtest-cli", "v1.0.14",
-                "LibreSpeed", "LGPL-3.0"),
+        "librespeed-cli", GO, "github.com/librespeed/speedtest-cli", "v1.0.14", "LibreSpeed",
+        "LGPL-3.0", why="the test librespeed_cli needs librespeed-cli",
         # As its Go module is called; a program of others has that name, too.
         also=("speedtest-cli",)),),
     servers=(HTTPS,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from flent_aqm.base.defaults import MLAB_NDT7_CLIENT, NDT7_JS, NDT7_PORT, NDT7_TLS_PORT
 from flent_aqm.tools.shared import CHROMIUM
-from flent_aqm.tools.tool import FLAG, GO, NPM, Form, Package, Program, Server, Shown, Tool
+from flent_aqm.tools.tool import FLAG, GO, NPM, Form, Program, Server, Shown, Tool
 
 _PORTS = {"NDT7_PORT": (NDT7_PORT,)}
 _BOTH = {**_PORTS, "NDT7_TLS_PORT": (NDT7_TLS_PORT,)}
@@ -31,16 +31,14 @@ SERVERS = {("own", False): CLEARTEXT, ("own", True): TLS, ("mlab", False): MLAB_
            ("mlab", True): MLAB_TLS}
 
 MLAB_CLIENT = Program(
-    MLAB_NDT7_CLIENT, "ndt7_client=mlab needs M-Lab's ndt7-client",
-    Package("ndt7-client-go", GO, "github.com/m-lab/ndt7-client-go/cmd/ndt7-client", "v0.10.1",
-            "M-Lab", "Apache-2.0"))
+    MLAB_NDT7_CLIENT, GO, "github.com/m-lab/ndt7-client-go/cmd/ndt7-client", "v0.10.1", "M-Lab",
+    "Apache-2.0", "ndt7-client-go", why="ndt7_client=mlab needs M-Lab's ndt7-client")
 MLAB_SERVER = Program(
-    "ndt-server", "ndt7_server=mlab needs M-Lab's ndt-server",
-    Package("ndt-server", GO, "github.com/m-lab/ndt-server", "v0.25.0", "M-Lab", "Apache-2.0"))
+    "ndt-server", GO, "github.com/m-lab/ndt-server", "v0.25.0", "M-Lab", "Apache-2.0",
+    why="ndt7_server=mlab needs M-Lab's ndt-server")
 SCRIPT = Program(
-    NDT7_JS, "ndt7_browser needs M-Lab's ndt7.js",
-    Package("ndt7-js", NPM, "@m-lab/ndt7", "0.1.4", "M-Lab", "Apache-2.0",
-            "node_modules/@m-lab/ndt7/src/ndt7.js"))
+    NDT7_JS, NPM, "@m-lab/ndt7", "0.1.4", "M-Lab", "Apache-2.0",
+    file="node_modules/@m-lab/ndt7/src/ndt7.js", why="ndt7_browser needs M-Lab's ndt7.js")
 _PARAMETERS = {"ndt7_tls": FLAG, "ndt7_early_exit": FLAG,
                "ndt7_client": Form("crate|mlab", "crate or mlab")}
 TOOL = Tool(

@@ -15,7 +15,7 @@ from flent_aqm.base.defaults import NUTTCP_PORT as PORT
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
-from flent_aqm.tools.tool import DEBIAN, Number, Package, Program, Server, Shown, Tool, both
+from flent_aqm.tools.tool import DEBIAN, Number, Program, Server, Shown, Tool, both
 
 INTERVAL_S = 0.5
 _PAIR = re.compile(r"(\w+)=([0-9.]+)")
@@ -67,8 +67,7 @@ TOOL = Tool(
         *both("retransmits_{}", "packets", "what its sender of the {} sent again"),
         Number("rtt_ms", "ms", "its round trip: of connecting, before the upload"),
     ),
-    programs=(Program("nuttcp", "the test nuttcp needs nuttcp", Package(
-        "nuttcp", DEBIAN, "nuttcp", "", "Bill Fink, Rob Scott", "GPL-2.0")),),
+    programs=(Program("nuttcp", DEBIAN, "nuttcp", "", "Bill Fink, Rob Scott", "GPL-2.0"),),
     shown=Shown("nuttcp", ("rtt_ms",), (("rtt_ms", "RTT {:.0f} ms"),)),
 )
 

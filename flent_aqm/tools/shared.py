@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 from flent_aqm.base import defaults
 from flent_aqm.base.switch import switch
-from flent_aqm.tools.tool import DEBIAN, FLAG, PYPI, Form, Package, Program, Server
+from flent_aqm.tools.tool import DEBIAN, FLAG, PYPI, Form, Program, Server
 
 CHROMIUM = Program(
-    "chromium", "the tests in a browser need Chromium",
-    Package("browser", DEBIAN, "chromium", "", "the Chromium authors", "BSD-3-Clause"))
+    "chromium", DEBIAN, "chromium", "", "the Chromium authors", "BSD-3-Clause", "browser",
+    why="the tests in a browser need Chromium")
 AIOQUIC = Program(
-    "aioquic", ("QUIC (quic_download, cross_traffic=quic, http_version=3) needs the Python package "
-                "aioquic"),
-    Package("aioquic", PYPI, "aioquic", "1.7.2", "Jeremy Lainé", "BSD-3-Clause"))
+    "aioquic", PYPI, "aioquic", "1.7.2", "Jeremy Lainé", "BSD-3-Clause",
+    why=("QUIC (quic_download, cross_traffic=quic, http_version=3) needs the Python package "
+         "aioquic"))
 
 _PORTS = {"SPEEDTEST_PORT": (defaults.SPEEDTEST_PORT,)}
 # Starts faster than the one below, as it makes no certificate.

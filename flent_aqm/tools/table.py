@@ -69,7 +69,7 @@ PROGRAMS: Mapping[str, Program] = {
     for program in (*tool.programs, *tool.sometimes) if isinstance(program, Program)}
 # By what `flent-aqm setup --speedtests` calls them.
 OPTIONAL: Mapping[str, Program] = {
-    program.package.name: program for program in PROGRAMS.values() if program.package}
+    program.setup_name: program for program in PROGRAMS.values() if program.source}
 
 
 def tool_of(test_name: str) -> Tool | None:

@@ -44,38 +44,38 @@ def both(name: str, unit: str, description: str, wanted: str = "") -> tuple[Numb
 
 
 @dataclass(frozen=True)
-class Package:
-    """Where set-up gets a program. name: of `flent-aqm setup --speedtests`; source: DEBIAN, GO,
-    NPM or PYPI; package: its name there; version: the pinned one, "" where the system's release
-    decides; file: of NPM, what is used of it; maker, licence: for the documents."""
-
-    name: str
-    source: str
-    package: str
-    version: str
-    maker: str
-    licence: str
-    file: str = ""
-
-
-@dataclass(frozen=True)
 class Program:
     """What only some tests need: a program, a script for a browser, or, of PYPI, a module.
 
-    name: by which a run finds it; also: other names on PATH; why: who needs what, for messages;
-    package: None where no registry has it; variable: of the environment, that names its folder.
+    name: by which a run finds it; source: where set-up gets it, DEBIAN, GO, NPM or PYPI, "" where
+    nowhere; package: its name there; version: the pinned one, "" where the system's release
+    decides; maker, licence: for the documents; setup: of `flent-aqm setup --speedtests`, its name
+    where it is empty; file: of NPM, what is used of it; why: who needs what, for messages, where it
+    isn't the test of that name; also: other names on PATH; variable: of the environment, that names
+    its folder.
     """
 
     name: str
-    why: str
-    package: Package | None = None
+    source: str = ""
+    package: str = ""
+    version: str = ""
+    maker: str = ""
+    licence: str = ""
+    setup: str = ""
+    file: str = ""
+    why: str = ""
     also: tuple[str, ...] = ()
     variable: str = ""
 
     @property
+    def setup_name(self) -> str:
+        """What set-up calls it."""
+        return self.setup or self.name
+
+    @property
     def is_script(self) -> bool:
         """Whether it is no program that the system could start."""
-        return bool(self.variable or (self.package and self.package.file))
+        return bool(self.variable or self.file)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from flent_aqm.base.defaults import WEBRTC_PORT as PORT
-from flent_aqm.tools.tool import PYPI, Form, Package, Program, Server, Shown, Tool, both
+from flent_aqm.tools.tool import PYPI, Form, Program, Server, Shown, Tool, both
 
 SERVER = Server("webrtc", {"WEBRTC_PORT": (PORT,)}, f"serve webrtc --webrtc-port {PORT}",
                 module="aiortc", parameter="webrtc_port", behind_ssh=False,
@@ -30,8 +30,8 @@ TOOL = Tool(
     ),
     module="flent_aqm.measure.speedtests.webrtc_call",
     programs=(Program(
-        "aiortc", "the test webrtc_call needs the Python package aiortc",
-        Package("aiortc", PYPI, "aiortc", "1.16.0", "Jeremy Lainé", "BSD-3-Clause")),),
+        "aiortc", PYPI, "aiortc", "1.16.0", "Jeremy Lainé", "BSD-3-Clause",
+        why="the test webrtc_call needs the Python package aiortc"),),
     parameters={"call_length_s": Form("[1-9][0-9]|1[01][0-9]|120",
                                       "a whole number of seconds, 10 to 120")},
     encrypted=True,

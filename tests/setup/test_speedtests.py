@@ -17,7 +17,6 @@ from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import all_parts
 from flent_aqm.setup.speedtests import check_names, set_up_speedtests
 from flent_aqm.tools.table import OPTIONAL
-from flent_aqm.tools.tool import Package
 
 GO = """#!/bin/sh
 echo "$@" >>{calls}
@@ -41,12 +40,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def package(name: str) -> Package:
-    found = OPTIONAL[name].package
-    assert found is not None
-    return found
-
-
 def program(cache: Path, name: str, text: str) -> None:
     path = cache.parent / "bin" / name
     path.write_text(text)
@@ -62,7 +55,7 @@ def test_go_program_is_built_once_and_found(
     assert set_up_speedtests(["ndt7-client-go", "ndt-server"], cache) == []
     assert set_up_speedtests(["ndt7-client-go", "ndt-server"], cache) == []
     assert calls.read_text().splitlines() == [
-        f"install {package(name).package}@{package(name).version}"
+        f"install {OPTIONAL[name].package}@{OPTIONAL[name].version}"
         for name in ("ndt7-client-go", "ndt-server")]
     built = cache / "tools" / "ndt-server-v0.25.0" / "ndt-server"
     assert (cache / "bin" / "ndt-server").resolve() == built

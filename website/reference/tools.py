@@ -42,8 +42,8 @@ def servers() -> Iterator[str]:
 def optional() -> Iterator[str]:
     """Yield a row for each program that `flent-aqm setup --speedtests` gets."""
     yield from table(("name", "maker", "from", "package", "version", "licence"), (
-        (one.name, one.maker, one.source, f"`{one.package}`", one.version or "the system's",
-         one.licence) for one in (program.package for program in OPTIONAL.values()) if one))
+        (name, one.maker, one.source, f"`{one.package}`", one.version or "the system's",
+         one.licence) for name, one in OPTIONAL.items()))
 
 
 def _description(definition: str) -> str:
