@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The records of tools: what each must tell, and that they don't get in each other's way."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from flent_aqm.asked.flent_settings import TEST_PARAMETERS
+from flent_aqm.asked.needs import needs_of_run
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.test_files import our_tests
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.tools.table import SERVERS, SPEED_TESTS, TOOLS, start_script, tool_of
+from flent_aqm.tools.tool import Tool
+
+
+@pytest.mark.parametrize("tool", SPEED_TESTS.values(), ids=lambda tool: tool.name)
+def test_record_of_a_speed_test_is_all_that_it_takes(tool: Tool) -> None:
+    """Its test, needs, servers, parameters and metrics follow."""
+    assert tool.name in our_tests()
+    assert tool_of(tool.name) is tool
+    assert find_spec(tool.module)
+    assert tool.method.endswith(".")
+    assert tool.source
+    assert tool.longest_s > 0
+    needs = needs_of_run(tool.name, Scenario(), {})
+    assert needs.servers == ("irtt", tool.server.name)
+    assert {*tool.parameters, tool.server.parameter} <= set(TEST_PARAMETERS)
+    assert {tool.metric(number.name) for number in tool.numbers} <= set(METRICS)
+    for name, _ in tool.shown.verdict if tool.shown else ():
+        assert tool.metric(name) in METRICS
+
+
+def test_no_two_servers_have_a_port() -> None:
+    """But those of which a run has one: in cleartext or not, ours or M-Lab's."""
+    owners: dict[tuple[str, int], set[str]] = {}
+    for server in SERVERS.values():
+        for port in server.every_port:
+            owners.setdefault((server.protocol, port), set()).add(
+                server.name.removesuffix("-cleartext").replace("ndt-server", "ndt7"))
+    assert {port: names for port, names in owners.items() if len(names) > 1} == {}
+
+
+def test_servers_start_in_order_with_a_log_each() -> None:
+    """Of this package by its Python, of others by their names; with what comes before and after."""
+    assert start_script(["netserver", "speedtest-cleartext", "msak"]).splitlines() == [
+        "netserver -D -p 12865 >/dev/null 2>&1 &",
+        ('"$PYTHON" -P -m flent_aqm.measure.serve http --no-tls --http-port 8090 '
+         ">/run/speedtest-cleartext.log 2>&1 &"),
+        "mkdir -p /run/msak",
+        ("msak-server -ws_addr :8180 -datadir /run/msak -latency_addr 127.0.0.1:0 "
+         "-prometheusx.listen-address 127.0.0.1:0 >/run/msak.log 2>&1 &")]
+
+
+def test_value_of_another_form_is_refused_and_none_of_the_servers_reaches_the_client() -> None:
+    """One line, with what is expected."""
+    refused: list[str] = []
+    given = {"streams": "5", "speedtest_tls": "yes"}
+    assert TOOLS["librespeed_cli"].options(given, refused.append) == {"streams": "5"}
+    assert TOOLS["msak"].options(given, refused.append) == {}
+    assert refused == ["streams: '5' is not known; expected 1 to 4"]
+
+
+def test_value_that_any_tool_takes_may_come_from_a_data_file() -> None:
+    """responsiveness takes halves of seconds, goresponsiveness doesn't."""
+    accepts = TEST_PARAMETERS["interval_s"]
+    assert accepts("0.5")
+    assert accepts("7")
+    assert not accepts("7; reboot")
+    assert not accepts("11")
