@@ -27,6 +27,12 @@ class Framed(Plotter):
         self.notes: list[str] = []
         self.handles: list[Any] = []
         self._given: Any = None
+        self._title_of_legend = False
+
+    @property
+    def in_window(self) -> bool:
+        """Whether flent-gui shows it, in a size that is its own."""
+        return bool(self.gui and self.output == "-")
 
     def note(self, text: str) -> None:
         """Add to what stands below the plot."""
@@ -48,7 +54,12 @@ class Framed(Plotter):
             super().init(*filter(None, (config, axis)))
 
     def size_legends(self, event: Any = None) -> None:
-        """Leave the layout to matplotlib, which does it when a window changes."""
+        """Break title and caption anew; called when a window has another size, whose layout is
+        matplotlib's."""
+        if self._given is None and self.title is not None:
+            with self._letters():
+                self._fit_title()
+                self._caption()
 
     def save(self, results: Sequence[Any]) -> None:
         with self._letters():  # ticks get their letters when they are drawn
@@ -59,8 +70,8 @@ class Framed(Plotter):
 
         if self._given is None:
             self._annotate_plot(skip_title=len(results) > 1)
-            if not self._make_legend() and self.title:
-                self.figure.suptitle(self.title, fontsize="medium", x=0.02, ha="left")
+            self._title_of_legend = self._make_legend()
+            self._fit_title()
             self._caption()
             if more := self.settle():
                 self.note(more)
@@ -84,6 +95,15 @@ class Framed(Plotter):
 
         return rc_context(letters(self.figure.get_figwidth()))
 
+    def _fit_title(self) -> None:
+        """As the legend's, where both are above the axes."""
+        text = wrapped(self.title or "", self.figure.get_figwidth())
+        if self._title_of_legend:
+            legend, = self.legends
+            legend.set_title("\n".join(filter(None, (text, self.legend_title))))
+        elif text:
+            self.figure.suptitle(text, fontsize="medium", x=0.02, ha="left")
+
     def _caption(self) -> None:
         if self.caption_apart and self.output != "-":
             write_caption(self.output, [self.heading or self.config.get("description", ""),
@@ -99,7 +119,7 @@ class Framed(Plotter):
             lines = [self.heading or self.config.get("description", ""), self.description]
             if self.metadata.get("TITLE") and not skip_title:
                 lines[1:] = [": ".join(filter(None, (self.description, self.metadata["TITLE"])))]
-        self.title = wrapped("\n".join(filter(None, lines)), self.figure.get_figwidth())
+        self.title = "\n".join(filter(None, lines))
         if self.annotate:
             self.note(f"{self.metadata['LOCAL_HOST']} to {self.metadata['HOST']}, "
                       f"{self.metadata['TIME']:%Y-%m-%d %H:%M}")
@@ -126,8 +146,7 @@ class Framed(Plotter):
                 handles, labels, loc="outside upper center" if across else "outside right center",
                 ncols=self.legend_columns or (
                     min(4, legend_columns(labels, self.figure.get_figwidth())) if across else 1),
-                frameon=False, **options, title="\n".join(filter(None, (
-                    self.title if above else "", self.legend_title))),
+                frameon=False, **options, title=self.legend_title,
                 title_fontsize="medium" if above else "small")
         self.legends = [legend]
         return bool(above)

@@ -71,7 +71,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
     def _panels(self, rows: int) -> list[Any]:
         """Make two axes for each row, one after the other."""
         narrow = self.figure.get_figwidth() < PAPER_INCHES
-        if is_height_open(self.fig_width, self.fig_height):
+        if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
             if self.fig_height == FLENTS_HEIGHT:
                 self.figure.set_figwidth(WIDTH_INCHES)
             self.figure.set_figheight(
@@ -131,8 +131,8 @@ def _link(runs: Sequence[Run]) -> str:
     down, up = next(iter(rates))
     if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
         return "the link"
-    return (f"a link of {down:g} Mbit/s" + ("" if up == down else f" down, {up:g} Mbit/s up")
-            + _base_rtt(runs))
+    return (f"a {down:g} Mbit/s link" if up == down else
+            f"a link of {down:g} Mbit/s down, {up:g} Mbit/s up") + _base_rtt(runs)
 
 
 def _base_rtt(runs: Sequence[Run]) -> str:
@@ -143,7 +143,7 @@ def _base_rtt(runs: Sequence[Run]) -> str:
         return ""
     delay = delays.pop()
     return f", base RTT {delay:g} ms" if isinstance(delay, (int, float)) and delay else (
-        ", base RTT below 1 ms")
+        ", base RTT < 1 ms")
 
 
 def _latencies(runs: Sequence[Run]) -> Numbers:

@@ -28,6 +28,9 @@ class AqmMetaPlotter(FlentDrawn, MetaPlotter):
         axes = [axis for _, axis in self.subplots]
         for axis in axes[:-1]:
             axis.tick_params(axis="x", labelbottom=False)
+        if self.in_window:  # which is low at first
+            for axis in axes:
+                axis.set_ylabel(axis.get_ylabel().replace(" (", "\n("), fontsize="x-small")
         self.figure.align_ylabels(axes)
 
     def plot(self, results: Sequence[Any], *args: Any, **kwargs: Any) -> None:

@@ -150,3 +150,42 @@ def test_settings_of_ours_are_labelled_and_explained(tmp_path: Path) -> None:
     assert "What the cells of the plot heat_map show" in fields["Heat map's metric"]
     assert "such as aqm,rate_mbps" in fields["Group runs by"]
     assert not [label for label in fields if len(label) > 40]
+
+
+VIEW = WINDOW + """
+import json
+from pathlib import Path
+folder, file, *more = sys.argv[1:]
+sys.path.insert(0, folder)
+from pictures import drawn_texts, misplaced
+window.resize(1142, 775)  # as it is at first
+load([file])
+tab = window.viewArea.widget(0)
+told = {}
+for plot in (tab.settings.PLOT, *more):
+    if plot in told:
+        continue
+    tab.change_plot(plot)
+    tab.dirty = True
+    tab.redraw()
+    until(lambda: tab.async_fig is None)
+    with drawn_texts() as texts:
+        tab.canvas.draw()
+    told[plot] = [misplaced(tab.canvas.figure, texts), [text.get_text() for text in texts]]
+print(json.dumps([list(tab.settings.PLOTS)[0], told]))
+sys.stdout.flush()
+window.worker_pool.terminate()
+os._exit(0)
+"""
+
+
+def test_first_view_answers_and_can_be_read(tmp_path: Path) -> None:
+    """Latency beside throughput, at the window's first size; nor are words of Flent's plots cut or
+    on each other in tests of ours."""
+    first, told = driven(VIEW, tmp_path, Path(__file__).parent,
+                         RUNS.parent / "batches" / "quick" / "ndt7-no_aqm.flent.gz",
+                         "all", "totals", "box_totals", "ping")
+    assert first == next(iter(told)) == "latency_and_throughput"
+    assert {plot: faults for plot, (faults, _) in told.items() if faults} == {}
+    title = next(text for text in told[first][1] if text.startswith("Latency while"))
+    assert "a 100 Mbit/s link, base RTT < 1 ms" in " ".join(title.split())

@@ -58,6 +58,9 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     ("command", "esential = 1", "mine.batch:7:12: command hook: unknown key 'esential'"),
     ("batch", "lenght = 6", "mine.batch:18:10: batch mine: unknown key 'lenght'"),
     ("batch", "hosts = sever", "mine.batch:18:9: batch mine: hosts: there is no host 'sever'"),
+    # two keys that can't be had together, and one of the sweep
+    ("batch", "shaper = cake\naqm = codel", "mine.batch:18:10: shaper: cake is AQM and shaper"),
+    ("batch", "jobs = many", "mine.batch:18:8: jobs: 'many'"),
     # found when all runs are known
     ("batch", "modem_mbps = 5\nlink_outages_s = 1-1000",
      "mine.batch:19:18: link_outages_s: nothing passes for 999 s"),
