@@ -153,15 +153,26 @@ def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[Expected
     if scenario.router.shaper == "tbf":
         rate, burst = rate_bit_s_ // 8, tbf_burst_bytes(rate_bit_s_)
         # tc sends TBF's burst in bytes, too, and then the kernel reckons the ticks, rounded
-        # down (sch_tbf.c: tbf_change, psched_l2t_ns).
-        by_kernel = math.floor(burst / rate * 1_000_000 * clock.ticks_per_us)
-        sizes = frozenset[Scalar](f"{size_text(burst_bytes(each, rate, clock))}{cell}"
-                                  for each in ticks(burst, rate, clock) | {by_kernel}
-                                  for cell in ("/1", ""))
+        # down (sch_tbf.c: tbf_change). Versions of tc show them in whole microseconds.
+        by_kernel = int(_kernel_ns(burst, rate) / 1000 * clock.ticks_per_us)
+        whole_us = rate * int(by_kernel / clock.ticks_per_us) // 1_000_000
+        sizes = frozenset[Scalar](f"{size_text(each)}{cell}" for cell in ("/1", "")
+                                  for each in {whole_us, *(
+                                      burst_bytes(one, rate, clock)
+                                      for one in ticks(burst, rate, clock) | {by_kernel})})
         return [ExpectedQdisc("tbf", ROOT_HANDLE, "root",
                               {"rate": rate, "burst": sizes, "linklayer": "ethernet"},
                               _TBF_IGNORED)]
     return []
+
+
+def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
+    """Return the time that the kernel reckons by a multiplication (sch_generic.c:
+    psched_ratecfg_precompute__)."""
+    factor, shift = 10**9, 0
+    while not (factor // rate_bytes_per_s & 1 << 31 or factor & 1 << 63):
+        factor, shift = factor * 2, shift + 1
+    return size_bytes * (factor // rate_bytes_per_s) >> shift
 
 
 def _expected_class(asked: HtbClass, clock: Clock) -> ExpectedClass:

@@ -78,6 +78,8 @@ def test_default_burst_is_what_a_timer_interrupts_time_lets_through() -> None:
     # 18,925 ticks by new ones or the kernel, or one more where that is rounded up.
     (20, {"3027b/1", "3027b", "3028b/1", "3028b"}),
     (1000, {"122Kb/1", "122Kb", "125000b/1", "125000b"}),
+    # The kernel's multiplication gives 999,999 ns, of which tc shows 999 us or 15,624 ticks.
+    (900, {"112500b/1", "112500b", "112492b/1", "112492b", "112387b/1", "112387b"}),
 ])
 def test_tbf_has_a_millisecond_of_burst_and_two_frames_at_least(
         rate: int, sizes: set[str]) -> None:
