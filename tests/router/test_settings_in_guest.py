@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from flent_aqm.asked.cell import derive_seed
+from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.router.hook import apply_command, read_back_command
@@ -17,59 +19,14 @@ from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 
 from ..on_router import UNDO
+from . import test_tc_words as words
 
 InGuest = Callable[..., str]
 
-# Values that the kernel or tc rounds, bounds or derives others from.
-SETTINGS: list[dict[str, object]] = [
-    {"aqm": "no_aqm", "aqm_limit": 3, "txqueuelen": 1},
-    {"aqm": "bfifo", "aqm_limit": "15KB"},
-    {"aqm": "codel", "aqm_target": "10ms", "aqm_interval": "33ms", "aqm_ecn": "yes",
-     "aqm_ce_threshold": "1ms"},
-    {"aqm": "fq_codel", "aqm_target": "7ms", "aqm_quantum": 100, "aqm_flows": 32,
-     "aqm_memory_limit": "4MB", "aqm_drop_batch": 3, "aqm_ecn": "no", "aqm_limit": 99},
-    {"aqm": "sfq", "aqm_limit": 3},
-    {"aqm": "sfq", "aqm_depth": 20, "aqm_divisor": 64, "aqm_quantum": 3000, "aqm_perturb": 10,
-     "aqm_flows": 500, "aqm_limit": 5000},
-    {"aqm": "cake", "aqm_rtt": "30ms", "aqm_diffserv": "diffserv4", "aqm_nat": 1, "aqm_wash": 1,
-     "aqm_isolation": "dual-srchost", "aqm_split_gso": "no", "aqm_ack_filter": 1,
-     "aqm_overhead": 18, "aqm_mpu": 64, "aqm_memlimit": "3MB"},
-    {"aqm": "cake", "shaper": "cake", "aqm_diffserv": "besteffort", "aqm_isolation": "flows"},
-    {"aqm": "pie", "aqm_target": "7ms", "aqm_tupdate": "30ms", "aqm_alpha": 3, "aqm_ecn": 1,
-     "aqm_bytemode": 1, "aqm_dq_rate_estimator": 1},
-    {"aqm": "fq_pie", "aqm_tupdate": "33ms", "aqm_flows": 77, "aqm_quantum": 300,
-     "aqm_memory_limit": "3MB", "aqm_ecn_prob": 20},
-    {"aqm": "red", "aqm_min": "30KB", "aqm_probability": "0.1", "aqm_ecn": 1},
-    {"aqm": "red", "aqm_min": 30000, "aqm_max": 60000, "aqm_limit": 200000, "aqm_avpkt": 1500,
-     "aqm_burst": 40, "aqm_harddrop": 1, "aqm_adaptive": 1},
-    {"aqm": "sfb", "aqm_increment": "0.001", "aqm_decrement": "0.0002", "aqm_db": 7777},
-    {"aqm": "sfb", "aqm_target": 10},
-    {"aqm": "sfb", "aqm_max": 33, "aqm_target": 0},
-    {"aqm": "sfb", "aqm_max": 12, "aqm_target": 11},
-    {"aqm": "sfb", "aqm_limit": 0, "aqm_increment": 0, "aqm_decrement": 0, "aqm_penalty_rate": 0,
-     "aqm_penalty_burst": 0, "aqm_rehash": 0, "aqm_db": 0},
-    {"aqm": "sfb", "aqm_limit": 0, "txqueuelen": 77, "ingress": "ifb", "aqm_rehash": 7_200_000},
-    {"aqm": "sfb", "aqm_limit": 0, "txqueuelen": 55},
-    {"aqm": "fq_pie", "aqm_quantum": 100, "aqm_target": "5s"},
-    {"aqm": "drr", "aqm_flows": 20, "aqm_quantum": 3000, "shaper": "none"},
-    {"aqm": "drr", "aqm_flows": 2, "aqm_quantum": "3KB"},
-    {"aqm": "drr", "aqm_flows": 2, "aqm_quantum": 100},
-    {"aqm": "fq_codel", "shaper": "tbf"},
-    {"aqm": "codel", "aqm_ce_threshold": 0},
-    {"aqm": "codel", "tiers": 3},
-    {"aqm": "drr", "aqm_flows": 3, "tiers": 3, "ingress": "ifb"},
-    {"aqm": "fq_codel", "ingress": "ifb", "txqueuelen": 50},
-]
-
-
-# With the newer tc.
-SETTINGS_OF_DUALPI2: list[dict[str, object]] = [
-    {"aqm": "dualpi2"},
-    {"aqm": "dualpi2", "aqm_limit": 500, "aqm_memlimit": "2MB", "aqm_target": "10ms",
-     "aqm_tupdate": "20ms", "aqm_step_thresh": "2ms", "aqm_min_qlen_step": 3,
-     "aqm_coupling_factor": 3, "aqm_classic_protection": 20},
-    {"aqm": "dualpi2", "tiers": 3, "ingress": "ifb"},
-]
+# Values that the kernel or tc rounds, bounds or derives others from. Of one set of hosts, and of
+# the stock kernel.
+SETTINGS = [asked for asked in map(json.loads, words.SETTINGS)
+            if not {"topology", "kernel", "tx_queues"} & asked.keys()]
 
 
 def scenario(settings: dict[str, object]) -> Scenario:
@@ -79,12 +36,13 @@ def scenario(settings: dict[str, object]) -> Scenario:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("more", ["", " tc_json=no"], ids=["json", "text"])
-@pytest.mark.parametrize("settings", [SETTINGS, SETTINGS_OF_DUALPI2], ids=["all", "dualpi2"])
+@pytest.mark.parametrize("new_tc", [False, True], ids=["all", "dualpi2"])
 def test_settings_when_applied_are_proved_and_undone(
-        in_guest: InGuest, settings: list[dict[str, object]], more: str) -> None:
+        in_guest: InGuest, new_tc: bool, more: str) -> None:
     """Each reads back as computed, differs from the one before it, and the last one leaves
     neither queues nor an IFB behind when it is undone."""
-    asked = [scenario(each) for each in settings]
+    asked = [each for each in map(Scenario.from_settings, SETTINGS)
+             if new_tc == any(QUEUES[aqm].needs_new_tc for aqm in each.router.queues)]
     code = "on_router tc qdisc >/tmp/qdiscs; on_router ip -o link | cut -c-40 >/tmp/links\n"
     for each in asked:
         code += shlex.join(apply_command(each)) + " || exit\n"

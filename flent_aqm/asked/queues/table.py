@@ -235,6 +235,16 @@ QUEUES: Mapping[str, Queue] = {
         }, Look("#777777", ">", _LONG, "--"),
         "sch_drr and cls_flow (CONFIG_NET_SCH_DRR, CONFIG_NET_CLS_FLOW)", _of_classes, classes=True,
         parts=("flow",)),
+    "hhf": Queue(
+        "hhf", {
+            "limit": Parameter(whole, "packets", 1000),
+            "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, at_least(256)),
+            "hh_limit": Parameter(whole, "", 2048),
+            "reset_timeout": Parameter(time_us, "us", 40_000, jiffies_us),
+            "admit_bytes": Parameter(size_bytes, "bytes", 2**17),
+            "evict_timeout": Parameter(time_us, "us", 1_000_000, jiffies_us),
+            "non_hh_weight": Parameter(whole, "", 2),
+        }, Look("#AA3377", "8", _SHORT, "o."), "sch_hhf (Linux 3.14, CONFIG_NET_SCH_HHF)"),
     "fq_codel": Queue(
         "fq_codel", {
             **_CODEL,
