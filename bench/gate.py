@@ -4,7 +4,7 @@ those that are there?
 
     python -m bench.gate false-alarms -o results/false-alarms    21 sets of 5 seeds, 945 runs
     python -m bench.gate false-alarms -o results/false-alarms --draws 1000    of the same runs, too
-    python -m bench.gate power -o results/power                  4 kernels with a planted defect
+    python -m bench.gate power -o results/power                  21 kernels: bench/defects.py
 
 Both write their table to bench/results/gate-WHAT-DATE.json. The exit status is 1 if there was a
 false alarm, or a defect that was not found.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import difflib
 import json
 import random
 import re
@@ -26,8 +25,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench.defects import DEFECTS
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.commands.verdict import scored
+from flent_aqm.results import status
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.results.verdict.decide import SAME, UNTOLD, USUAL, judge
@@ -42,46 +43,15 @@ _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Defect:
-    """A change to a file of the kernel that a gate has to see. old is there once; overrides
-    choose the queue, for both sides."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    overrides: tuple[str, ...]
-
-
-DEFECTS = (
-    Defect("CoDel with a target of 6 ms", "include/net/codel_impl.h",
-           "codel_time_before(vars->ldelay, params->target) ||",
-           "codel_time_before(vars->ldelay, params->target + MS2TIME(1)) ||", ("aqm=codel",)),
-    Defect("FQ-CoDel that uses four of its queues", "net/sched/sch_fq_codel.c",
-           "return reciprocal_scale(skb_get_hash(skb), q->flows_cnt);",
-           "return reciprocal_scale(skb_get_hash(skb), 4);", ("aqm=fq_codel",)),
-    Defect("PIE without its burst allowance", "include/net/pie.h",
-           "vars->burst_time = PSCHED_NS2TICKS(150 * NSEC_PER_MSEC);", "vars->burst_time = 0;",
-           ("aqm=pie",)),
-    Defect("CAKE that forgets its overhead", "net/sched/sch_cake.c",
-           "len = max((s32)len + q->rate_overhead, (s32)q->rate_mpu);",
-           "len = max((s32)len, (s32)q->rate_mpu);",
-           # Without the cell whose rate falls, which HTB makes.
-           ("aqm=cake", "shaper=cake", "aqm_overhead=44",
-            ("for_check=one_flow,fair,many_flows,round_trips,overload,bursts,comes_and_goes,"
-             "ecn"))),
-)
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What one verdict said. seen: the metrics that weren't the same, with their verdicts; wall_s:
-    of a side's runs, None where they were there already."""
+    of a side's runs, None where they were there already; right: whether it said what it should."""
 
     name: str
     seen: dict[str, str]
     said: str
     wall_s: float | None = None
+    right: bool = True
 
 
 def main() -> int:
@@ -96,7 +66,7 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=0,
                         help="of false-alarms: compare so many pairs of sets more, of seeds that "
                              "are drawn from all runs (default: %(default)s)")
-    parser.add_argument("--only", default="", help="of power: defects with this in their names")
+    parser.add_argument("--only", default="", help="of power: changes with this in their names")
     parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
     args = parser.parse_args()
     output = args.output.resolve()
@@ -105,12 +75,13 @@ def main() -> int:
         found, runs = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
         if args.draws:
             results["drawn"] = drawn(runs, args.draws)
-        good = sum(not one.seen for one in found)
+        found = [replace(one, right=not one.seen) for one in found]
+        good = sum(one.right for one in found)
         print(f"{good} of {len(found)} comparisons of a kernel with itself: not different")
     else:
         found = power(output, args.only)
-        good = sum(bool(one.seen) for one in found)
-        print(f"{good} of {len(found)} defects were found")
+        good = sum(one.right for one in found)
+        print(f"{good} of {len(found)} changes: as it should be")
     RESULTS.mkdir(exist_ok=True)
     now = datetime.datetime.now(datetime.UTC)
     (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
@@ -175,42 +146,35 @@ def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
 
 
 def power(output: Path, only: str) -> list[Comparison]:
-    """Build a kernel for each defect, and compare it with set-up's."""
+    """Build a kernel for each change, and compare it with set-up's, whose runs serve all changes
+    to one queue."""
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate: no kernel is set up: make setup")
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    batch = resource_dir("batches") / "gate.batch"
     found = []
-    for number, defect in enumerate(DEFECTS):
-        if only not in defect.name:
+    for number, planted in enumerate(DEFECTS):
+        if only not in planted.name:
             continue
-        folder = output / f"defect{number}"
-        folder.mkdir(parents=True, exist_ok=True)
-        patch = folder / "defect.patch"
-        patch.write_text(_patch(tree, defect))
-        name = f"gate-defect{number}"
-        subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch], check=True)
-        base_s, test_s = (
-            _sweep(resource_dir("batches") / "gate.batch", folder / side,
-                   [*defect.overrides, f"kernel={which}"])
-            for side, which in (("base", "stock"), ("test", name)))
-        took_s = None if base_s is None or test_s is None else (base_s + test_s) / 2
-        found.append(_compared(defect.name, scored(find_files([folder / "base"])),
-                               scored(find_files([folder / "test"])),
-                               took_s))
-        subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
+        folder = output / f"change{number}"
+        base = output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20]
+                                            for one in planted.overrides))
+        patch = output / f"change{number}.patch"
+        output.mkdir(parents=True, exist_ok=True)
+        patch.write_text(planted.patch(tree))
+        name = f"gate-change{number}"
+        _sweep(batch, base, planted.overrides)
+        took_s = None
+        if not _is_there(folder):
+            subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
+                           check=True)
+            took_s = _sweep(batch, folder, [*planted.overrides, f"kernel={name}"])
+            subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
+        one = _compared(planted.name, scored(find_files([base])), scored(find_files([folder])),
+                        took_s)
+        found.append(replace(one, right=bool(one.seen) == planted.has_effect))
     return found
-
-
-def _patch(tree: Path, defect: Defect) -> str:
-    saved = tree / ".flent-aqm" / "before" / defect.file
-    old = (saved if saved.is_file() else tree / defect.file).read_text()
-    if old.count(defect.old) != 1:
-        raise SystemExit(f"bench.gate: {defect.file}: expected {defect.old!r} once, found it "
-                         f"{old.count(defect.old)} times; mend DEFECTS")
-    new = old.replace(defect.old, defect.new)
-    return "".join(difflib.unified_diff(old.splitlines(True), new.splitlines(True),
-                                        f"a/{defect.file}", f"b/{defect.file}"))
 
 
 def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
@@ -228,13 +192,18 @@ def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
 def _sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
     """Run the batch; return the wall seconds that it took, None where its runs are there already,
     of a comparison before that was stopped."""
-    if folder.is_dir() and any(folder.glob("*.flent.gz")):
+    if _is_there(folder):
         return None
     begun_s = time.monotonic()
     subprocess.run([BIN / "flent", "-B", batch, f"--batch-override=output_path={folder}",
                     *(f"--batch-override={each}" for each in overrides)],
                    check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - begun_s
+
+
+def _is_there(folder: Path) -> bool:
+    told = status.read(folder)
+    return told is not None and told.ended_s is not None
 
 
 if __name__ == "__main__":
