@@ -67,6 +67,8 @@ def main() -> int:
                         help="of false-alarms: compare so many pairs of sets more, of seeds that "
                              "are drawn from all runs (default: %(default)s)")
     parser.add_argument("--only", default="", help="of power: changes with this in their names")
+    parser.add_argument("--cells", default="", metavar="NAME,...",
+                        help="of power: these cells alone, such as one_flow,fair")
     parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
     args = parser.parse_args()
     output = args.output.resolve()
@@ -79,7 +81,8 @@ def main() -> int:
         good = sum(one.right for one in found)
         print(f"{good} of {len(found)} comparisons of a kernel with itself: not different")
     else:
-        found = power(output, args.only)
+        found = power(output, args.only, args.cells)
+        results["cells"] = args.cells or "all"
         good = sum(one.right for one in found)
         print(f"{good} of {len(found)} changes: as it should be")
     RESULTS.mkdir(exist_ok=True)
@@ -145,7 +148,7 @@ def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
     return replace(run, settings={**run.settings, SEED: seed})
 
 
-def power(output: Path, only: str) -> list[Comparison]:
+def power(output: Path, only: str, cells: str) -> list[Comparison]:
     """Build a kernel for each change, and compare it with set-up's, whose runs serve all changes
     to one queue."""
     source = stock_source()
@@ -164,12 +167,13 @@ def power(output: Path, only: str) -> list[Comparison]:
         output.mkdir(parents=True, exist_ok=True)
         patch.write_text(planted.patch(tree))
         name = f"gate-change{number}"
-        _sweep(batch, base, planted.overrides)
+        overrides = [*planted.overrides, *([f"for_check={cells}"] if cells else [])]
+        _sweep(batch, base, overrides)
         took_s = None
         if not _is_there(folder):
             subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
                            check=True)
-            took_s = _sweep(batch, folder, [*planted.overrides, f"kernel={name}"])
+            took_s = _sweep(batch, folder, [*overrides, f"kernel={name}"])
             subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
         one = _compared(planted.name, scored(find_files([base])), scored(find_files([folder])),
                         took_s)
