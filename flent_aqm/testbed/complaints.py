@@ -16,6 +16,8 @@ from flent_aqm.base.shell import run
 _MARKS = ("BUG:", "WARNING:", "INFO: possible", "INFO: rcu", "INFO: task", "UBSAN:", "refcount_t:",
           "Kernel mode fault", "Kernel panic")
 _STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[[^\]]*\])? ")
+# Where the processor was at a fault, which UML tells before it panics.
+_REGISTER = re.compile(r"\bRIP: [0-9a-f]+:(\w+)\+0x([0-9a-f]+)/0x[0-9a-f]+")
 # foo_enqueue+0x10/0x20 of a trace, and "ip 0x601234" of UML's panic.
 _PLACE = re.compile(r"\b(\w+)\+0x([0-9a-f]+)/0x[0-9a-f]+")
 _ADDRESS = re.compile(r"\bip (?:0x)?([0-9a-f]{6,16})\b")
@@ -37,7 +39,9 @@ def first_complaint(log: str, program: Path) -> str:
     lines = [_STAMP.sub("", line).strip() for line in log.splitlines()]
     for number, line in enumerate(lines):
         if any(mark in line for mark in _MARKS):
-            place = _place_of(lines[number:number + _MOST_LINES], program)
+            # What follows a panic is its own stack, and warnings of how the kernel ends.
+            place = (_place_of_fault(lines[:number], program) if "Kernel panic" in line else "") \
+                or _place_of(lines[number:number + _MOST_LINES], program)
             text = f"{line} ({place})" if place else line
             return text[:LONGEST]
     return ""
@@ -63,6 +67,13 @@ def leak(held: str) -> str:
         return ""
     return ("the router's queues were not empty when all traffic had long ended, so that packets "
             f"or counts of them are lost: {'; '.join(queues)}"[:LONGEST])
+
+
+def _place_of_fault(lines: Sequence[str], program: Path) -> str:
+    """Return function, file and line of the last fault before a panic, "" where none is told."""
+    told = [found for line in lines if (found := _REGISTER.search(line))]
+    start = _addresses(program).get(told[-1][1]) if told else None
+    return "" if start is None else _source_line(start + int(told[-1][2], 16), program)
 
 
 def _place_of(lines: Iterable[str], program: Path) -> str:

@@ -5,13 +5,15 @@
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/sched.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <net/pkt_sched.h>
 
-/* The last three are found by kernels that check their own code: --config debug. */
-enum { WARNS = 1001, LEAKS, CRASHES, HANGS, USES_FREED, SLEEPS, LOCKS_BOTH_WAYS };
+/* USES_FREED to LOCKS_BOTH_WAYS are found by kernels that check their own code: --config debug. */
+enum { WARNS = 1001, LEAKS, CRASHES, HANGS, USES_FREED, SLEEPS, LOCKS_BOTH_WAYS,
+       CRASHES_LATE, HANGS_LATE };
 
 struct faulty {
 	unsigned int packets;
@@ -79,11 +81,30 @@ static int faulty_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	return qdisc_enqueue_tail(skb, sch);
 }
 
+/* With the mistake where a timer of the shaper above calls it, in a softirq of no process. */
+static struct sk_buff *faulty_dequeue(struct Qdisc *sch)
+{
+	struct faulty *q = qdisc_priv(sch);
+
+	if (q->packets >= 100 && is_idle_task(current)) {
+		switch (qdisc_dev(sch)->tx_queue_len) {
+		case CRASHES_LATE:
+			((struct sk_buff *)q->nowhere)->prev = NULL;
+			break;
+		case HANGS_LATE:
+			while (READ_ONCE(q->packets))
+				cpu_relax();
+			break;
+		}
+	}
+	return qdisc_dequeue_head(sch);
+}
+
 static struct Qdisc_ops faulty_qdisc_ops __read_mostly = {
 	.id		= "faulty",
 	.priv_size	= sizeof(struct faulty),
 	.enqueue	= faulty_enqueue,
-	.dequeue	= qdisc_dequeue_head,
+	.dequeue	= faulty_dequeue,
 	.peek		= qdisc_peek_head,
 	.reset		= qdisc_reset_queue,
 	.owner		= THIS_MODULE,

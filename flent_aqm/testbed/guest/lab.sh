@@ -13,6 +13,8 @@ fail() {
 # shellcheck source=/dev/null
 . /run/lab/settings.sh || fail "can't read settings.sh"
 . "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
+# Of a user's kernel the console gets all, as of one that crashes nothing else is left.
+[ -z "${OWN_KERNEL:-}" ] || echo 7 >/proc/sys/kernel/printk
 set_up_network
 
 # Until the first tick of virtual time, /proc/net/psched says 100 Hz, and tc would compute

@@ -124,11 +124,13 @@ txqueuelen = 1001
 txqueuelen = 1002
 [Arg::crashes]
 txqueuelen = 1003
+[Arg::crashes_late]
+txqueuelen = 1008
 [Batch::faults]
 inherits = common
 aqm = faulty
 kernel = {kernel}
-for_fault = warns, leaks, crashes
+for_fault = warns, leaks, crashes, crashes_late
 filename_extra = ${{txqueuelen}}
 """)
     words = [word for name in ("both", "unknown", "tins", "faults") for word in ("-b", name)]
@@ -173,6 +175,7 @@ def test_empty_tins_of_cake_hold_nothing(runs: Runs) -> None:
     (1001, "WARNING: .*sch_faulty.c"),
     (1002, "faulty on up 102b 1p"),
     (1003, "faulty_enqueue, sch_faulty.c line "),
+    (1008, "faulty_dequeue, sch_faulty.c line "),
 ])
 def test_a_mistake_of_the_queue_is_the_cause_of_the_failed_run(
     runs: Runs, txqueuelen: int, said: str
@@ -185,17 +188,22 @@ def test_a_mistake_of_the_queue_is_the_cause_of_the_failed_run(
     assert re.search(said, cause), cause
 
 
-def test_a_queue_that_never_ends_is_told_with_its_place(kernel: str) -> None:
-    """At the limit of wall time, which begins with wait()."""
-    scenario = Scenario().but(kernel=kernel, aqm="faulty", txqueuelen=1004, rate_up_mbps=20,
-                        rate_down_mbps=20)
+@pytest.mark.parametrize(("txqueuelen", "function"), [
+    (1004, "faulty_enqueue"), (1009, "faulty_dequeue")])
+def test_a_queue_that_never_ends_is_told_with_its_place(
+    kernel: str, txqueuelen: int, function: str
+) -> None:
+    """At the limit of wall time, which begins with wait(): in a process, and in a softirq of a
+    shaper's timer."""
+    scenario = Scenario().but(kernel=kernel, aqm="faulty", txqueuelen=txqueuelen,
+                              rate_up_mbps=0.064, rate_down_mbps=0.064)
     with Lab(scenario, ["sh", "-c", "echo begun; ping -q -i 0.01 -c 1000 server"], servers=(),
              prelude=[apply_command(scenario)], wall_limit_s=1) as lab:
         lab.start()
         while not lab.stdout.exists() or "begun" not in lab.stdout.read_text():
             time.sleep(0.1)
         time.sleep(2)
-        with pytest.raises(LabError, match=rf"the kernel {kernel}: it hangs, in faulty_enqueue, "
+        with pytest.raises(LabError, match=rf"the kernel {kernel}: it hangs, in {function}, "
                                            r"sch_faulty.c line \d+: stopped after 1 s"):
             lab.wait()
 
