@@ -79,7 +79,7 @@ report() {
     [ -n "${qdiscs}" ] || [ "${tc_json}" = no ] || qdiscs=$(tc -s -d -j qdisc show dev "$2" 2> /dev/null) || qdiscs=
     [ -n "${qdiscs}" ] || qdiscs=$(tc -s -d qdisc show dev "$2") || die "tc could not show the qdiscs" 1
     todo=
-    if has_qdisc htb 1:; then
+    if has_qdisc htb 1: || has_qdisc hfsc 1:; then
         do_tc "class show dev $2 parent 1:"
         do_tc "filter show dev $2 parent 1:"
     fi

@@ -51,7 +51,7 @@ show_filters() {
             esac
         done
         tc class show dev "$1" | while read -r _ kind handle _; do
-            [ "${kind}" != htb ] || printf 'parent %s\n' "${handle}"
+            [ "${kind}" != htb ] && [ "${kind}" != hfsc ] || printf 'parent %s\n' "${handle}"
         done
     } | while read -r where handle; do
         printf '@filter %s\n' "${where}${handle:+ }${handle}"

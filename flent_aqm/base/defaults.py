@@ -5,7 +5,7 @@ from __future__ import annotations
 
 # What limits the rate; `none` for an AQM in front of a slower link. And where the download
 # is shaped: on what leaves towards the client, or on what arrives from the server.
-SHAPERS = ("htb", "tbf", "cake", "none")
+SHAPERS = ("htb", "hfsc", "tbf", "cake", "none")
 INGRESSES = ("lan", "ifb")
 
 # A router that is this late is of no use at any rate that matters: a thousand full-sized

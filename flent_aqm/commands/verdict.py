@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
@@ -22,11 +23,13 @@ from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.results.verdict.decide import USUAL, can_tell, is_worse, judge
-from flent_aqm.results.verdict.pairs import Comparison, pair
+from flent_aqm.results.verdict.pairs import pair
 from flent_aqm.show import verdict_page
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 NOT_WORSE, WORSE, NO_VERDICT, CAN_NOT_TELL = 0, 1, 2, 3
+# Causes of failed runs that are the doing of a user's kernel begin so: testbed/virtual.py.
+OF_A_KERNEL = "the kernel "
 PAGES = {".md": lambda text: text, ".html": verdict_page.html}
 
 
@@ -43,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print or write the page. Exit status 0 if all is the same or better, 1 if a metric got worse,
-    3 if these runs can't tell, 2 without a verdict."""
+    """Print or write the page. Exit status 0 if all is the same or better, 1 if a metric got worse
+    or the kernel under test failed, 3 if these runs can't tell, 2 without a verdict."""
     try:
         return _judge(args)
     except AqmError as error:
@@ -57,17 +60,26 @@ def _judge(args: argparse.Namespace) -> int:
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
-    files = [find_files(side) for side in (args.base, args.test)]
+    failed = [*_failed("base", args.base), *_failed("test", args.test)]
+    for run in failed:
+        print(f"flent-aqm: {run.name} of the {run.side} side failed: {run.cause}", file=sys.stderr)
+    # A kernel that doesn't get through the runs is worse than any that does.
+    broken = any(run.side == "test" and run.cause.startswith(OF_A_KERNEL) for run in failed)
+    try:
+        files = [find_files(side) for side in (args.base, args.test)]
+    except ConfigError:
+        if broken:
+            return WORSE
+        raise
     if both := {path.resolve() for path in files[0]} & {path.resolve() for path in files[1]}:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
                           "expected runs before the change and runs after it")
     comparison = pair(*map(scored, files))
     judged = judge(comparison, names)
     text = verdict_page.markdown(comparison, judged)
-    missing = [*_without_partner(comparison), *_failed("base", args.base),
-               *_failed("test", args.test)]
-    for line in missing:
-        print(f"flent-aqm: {line}", file=sys.stderr)
+    for (side, cell), count in sorted(comparison.alone.items()):
+        print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side without a partner of "
+              "the same seed: what they would say isn't known", file=sys.stderr)
     if args.output:
         try:
             write_text(args.output, form(text))
@@ -76,24 +88,25 @@ def _judge(args: argparse.Namespace) -> int:
         print(verdict_page.sentence(comparison, judged))
     else:
         print(text, end="")
-    if is_worse(judged):
+    if broken or is_worse(judged):
         return WORSE
-    return CAN_NOT_TELL if missing or not can_tell(judged) else NOT_WORSE
+    known = not failed and not comparison.alone and can_tell(judged)
+    return NOT_WORSE if known else CAN_NOT_TELL
 
 
-def _without_partner(comparison: Comparison) -> Iterator[str]:
-    for (side, cell), count in sorted(comparison.alone.items()):
-        yield (f"{cell}: {counted(count, 'run')} of the {side} side without a partner of the same "
-               "seed: what they would say isn't known")
+class _Failed(NamedTuple):
+    side: str
+    name: str
+    cause: str
 
 
-def _failed(side: str, paths: Sequence[Path]) -> Iterator[str]:
+def _failed(side: str, paths: Sequence[Path]) -> Iterator[_Failed]:
     """Yield runs of a side that a sweep could not make, and that nobody made later."""
     for folder in paths:
         told = status.read(folder)
         for name, cause in sorted(told.failed.items()) if told else ():
             if not (folder / Path(name).name).exists():
-                yield f"{plain(name)} of the {side} side failed: {plain(cause)}"
+                yield _Failed(side, plain(name), plain(cause))
 
 
 def scored(files: Sequence[Path]) -> list[ScoredFile]:

@@ -136,7 +136,9 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
         filters.append(describe_filter("all", "u32", "00000000/00000000 at 0",
                                        f"egress redirect {IFB_DEVICE}"))
     found = ExpectedDirection(
-        tuple(qdiscs), tuple(_expected_class(each, clock) for each in htb_classes(scenario, role)),
+        tuple(qdiscs), tuple((_hfsc_class(each) if scenario.router.shaper == "hfsc" else
+                              _expected_class(each, clock))
+                             for each in htb_classes(scenario, role)),
         drr, quantum, tuple(filters))
     if not subscribers_of(scenario):
         return found
@@ -147,9 +149,13 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
 
 def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[ExpectedQdisc]:
     """Return the root qdisc, if it isn't the AQM."""
+    default = "0x12" if scenario.router.tiers == 3 else "0x1"
     if scenario.router.shaper == "htb":
-        default = "0x12" if scenario.router.tiers == 3 else "0x1"
         return [ExpectedQdisc("htb", ROOT_HANDLE, "root", {"default": default}, _HTB_IGNORED)]
+    if scenario.router.shaper == "hfsc":
+        # tc's text has no 0x.
+        return [ExpectedQdisc("hfsc", ROOT_HANDLE, "root",
+                              {"default": frozenset[Scalar]({default, default[2:]})})]
     if scenario.router.shaper == "tbf":
         rate, burst = rate_bit_s_ // 8, tbf_burst_bytes(rate_bit_s_)
         # tc sends TBF's burst in bytes, too, and then the kernel reckons the ticks, rounded
@@ -183,6 +189,12 @@ def _expected_class(asked: HtbClass, clock: Clock) -> ExpectedClass:
                                     ceil // clock.hz + TC_MTU_BYTES)
     return ExpectedClass(asked.handle, asked.parent, asked.leaf, asked.prio, rate, ceil,
                          ticks(burst, rate, clock), ticks(cburst, ceil, clock))
+
+
+def _hfsc_class(asked: HtbClass) -> ExpectedClass:
+    """It has no priority, and no bursts: its curves have one slope."""
+    return ExpectedClass(asked.handle, asked.parent, asked.leaf, None, asked.rate_bit_s // 8,
+                         asked.ceil_bit_s // 8, frozenset({0}), frozenset({0}))
 
 
 def _tier_filters() -> list[str]:

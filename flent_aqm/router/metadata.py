@@ -11,7 +11,7 @@ from flent_aqm.router.tc.read_back import Direction, HtbClass, Qdisc, ReadBack, 
 # The class of the first of many subscribers: asked/topology/subscribers.py.
 _FIRST_SUBSCRIBER = "1:1001"
 # Root qdiscs that stand for the link's rate and not for the queue.
-SHAPER_KINDS = ("htb", "tbf")
+SHAPER_KINDS = ("htb", "hfsc", "tbf")
 
 
 def as_metadata(report: ReadBack) -> dict[str, object]:

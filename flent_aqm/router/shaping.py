@@ -18,8 +18,9 @@ EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS = "1:11", "1:12", "1:13"
 
 @dataclass(frozen=True)
 class HtbClass:
-    """leaf: the handle of the queue below it, "" for a class with others below it; prio: None for
-    such a one; sizes: burst and cburst in bytes, None for tc's defaults."""
+    """Of HTB, or of HFSC, which has no prio and sizes. leaf: the handle of the queue below it, ""
+    for a class with others below it; prio: None for such a one; sizes: burst and cburst in bytes,
+    None for tc's defaults."""
 
     handle: str
     parent: str
@@ -55,12 +56,13 @@ def leaves(scenario: Scenario) -> dict[str, str]:
     if scenario.router.tiers == 3:
         return {f"{parent.removeprefix(ROOT_HANDLE)}:": parent
                 for parent in (EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS)}
-    return {LEAF_HANDLE: CLASS_HANDLE if scenario.router.shaper in ("htb", "tbf") else "root"}
+    shaped = scenario.router.shaper in ("htb", "hfsc", "tbf")
+    return {LEAF_HANDLE: CLASS_HANDLE if shaped else "root"}
 
 
 def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
-    """Return HTB's classes, those with others below them first."""
-    if scenario.router.shaper != "htb":
+    """Return HTB's or HFSC's classes, those with others below them first."""
+    if scenario.router.shaper not in ("htb", "hfsc"):
         return ()
     rate = rate_bit_s(scenario, role)
     if scenario.router.burst_shaping:

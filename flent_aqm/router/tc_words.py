@@ -7,6 +7,7 @@ then reports.
     three tiers:     htb 1: ── 1:1 rate ─┬─ 1:11 EF ── AQM 11:
                                          ├─ 1:12 the rest ── AQM 12:
                                          └─ 1:13 background ── AQM 13:
+    shaper=hfsc:     hfsc for htb in both
     subscribers:     htb 1: ── 1:1 rate ─┬─ 1:1001 the client ── AQM 1001:
                                          └─ 1:1002 and on     ── AQM 1002: and on
 
@@ -96,9 +97,10 @@ def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
     subscribers = subscribers_of(scenario)
     if classes:
         default = 12 if scenario.router.tiers == 3 else 1001 if subscribers else 1
-        yield f"qdisc replace dev {device} root handle 1: htb default {default}"
+        shaper = scenario.router.shaper
+        yield f"qdisc replace dev {device} root handle 1: {shaper} default {default}"
     for each in classes:
-        yield _htb_class(device, each)
+        yield (_hfsc_class if shaper == "hfsc" else _htb_class)(device, each)
         if subscribers and each.leaf:
             yield from leaf(each.leaf, each.handle)
     if subscribers:
@@ -119,6 +121,13 @@ def _htb_class(device: str, one: HtbClass) -> str:
     return (f"class add dev {device} parent {parent} classid {one.handle} htb "
             f"rate {one.rate_bit_s}bit ceil {one.ceil_bit_s}bit{sizes}{prio} "
             f"quantum {FRAME_BYTES}")
+
+
+def _hfsc_class(device: str, one: HtbClass) -> str:
+    """Its share of the link, and the most that it gets."""
+    parent = "1:" if one.parent == "root" else one.parent
+    return (f"class add dev {device} parent {parent} classid {one.handle} hfsc "
+            f"ls m2 {one.rate_bit_s}bit ul m2 {one.ceil_bit_s}bit")
 
 
 def _tier_filters(device: str) -> Iterator[str]:

@@ -65,8 +65,8 @@ def leak(held: str) -> str:
     queues = [line.strip() for line in held.splitlines() if line.strip()]
     if not queues:
         return ""
-    return ("the router's queues were not empty when all traffic had long ended, so that packets "
-            f"or counts of them are lost: {'; '.join(queues)}"[:LONGEST])
+    return ("the router's queues were not empty when all traffic had long ended: they have "
+            f"stalled, or lost packets or counts of them: {'; '.join(queues)}"[:LONGEST])
 
 
 def _place_of_fault(lines: Sequence[str], program: Path) -> str:

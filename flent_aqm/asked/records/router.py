@@ -113,9 +113,9 @@ class Router(Record):
         shown="up_aqm_NAME", usual="as `aqm_NAME`")
     rate_down_mbps: float = _each_rate()
     rate_up_mbps: float = _each_rate()
-    shaper: str = key("htb", "`htb`, `tbf`, `cake`, `none`", "what limits the rate",
+    shaper: str = key("htb", "`htb`, `hfsc`, `tbf`, `cake`, `none`", "what limits the rate",
                       partial(one_of, known=defaults.SHAPERS))
-    tiers: int = key(1, "1, 3", "with 3, HTB has three classes by DSCP",
+    tiers: int = key(1, "1, 3", "with 3, HTB or HFSC has three classes by DSCP",
                      lambda name, value: int(one_of(name, str(value), ("1", "3"))))
     ingress: str = key("lan", "`lan`, `ifb`", "shape the download as it leaves, or as it arrives",
                        partial(one_of, known=defaults.INGRESSES))
@@ -172,9 +172,11 @@ class Router(Record):
         if self.tx_queues is not None and behind_ssh:
             raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
                               "cards have; leave it out", "tx_queues")
-        if self.shaper != "htb" and (self.burst_shaping or self.tiers != 1):
-            key_ = "burst_shaping" if self.burst_shaping else "tiers"
-            raise ConfigError(f"{key_}: needs shaper = htb, not {self.shaper}", key_)
+        if self.burst_shaping and self.shaper != "htb":
+            raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}",
+                              "burst_shaping")
+        if self.tiers != 1 and self.shaper not in ("htb", "hfsc"):
+            raise ConfigError(f"tiers: needs shaper = htb or hfsc, not {self.shaper}", "tiers")
         if self.burst_shaping and self.tiers != 1:
             raise ConfigError("tiers: 3 can't be combined with burst_shaping; switch one of them "
                               "off", "tiers")

@@ -20,7 +20,7 @@ def kinds_of(scenario: Scenario) -> set[str]:
     queues = [QUEUES[scenario.router.queue(role)[0]] for role in ("down", "up")]
     kinds = {"pfifo", *(queue.kind for queue in queues),
              *(part for queue in queues for part in queue.parts)}
-    if scenario.router.shaper in ("htb", "tbf"):
+    if scenario.router.shaper in ("htb", "hfsc", "tbf"):
         kinds.add(scenario.router.shaper)
     if scenario.router.tiers == 3:
         kinds.add("u32")

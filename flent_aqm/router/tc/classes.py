@@ -22,6 +22,11 @@ _HTB = re.compile(
     r"burst \S+?\s?mpu \S+ (?:overhead 0b )?cburst \S+?\s?mpu \S+ (?:overhead 0b )?"
     r"level (?P<level>\d+) "
     r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
+_HFSC = re.compile(
+    r"class hfsc (?P<handle>\S+) parent (?P<parent>\S+) (?:leaf (?P<leaf>\S+) )?"
+    r"ls m1 0bit d 0us m2 (?P<rate>\d+[KMGT]?bit) ul m1 0bit d 0us m2 (?P<ceil>\d+[KMGT]?bit)")
+_HFSC_LEVEL = re.compile(r"^ period \d+ (?:work \d+ bytes )?(?:rtwork \d+ bytes )?level (\d+)",
+                         re.MULTILINE)
 _DRR = re.compile(r"class drr (?P<handle>\S+) (?:root|parent \S+) (?:leaf \S+ )?"
                   r"quantum (?P<quantum>\d+)(?P<unit>[KM]?)b")
 # Of sizes in the text of tc.
@@ -45,7 +50,8 @@ _REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
 
 @dataclass(frozen=True)
 class HtbClass:
-    """One class of HTB.
+    """One class of HTB, or of HFSC, whose shares and limits are rates and ceils, and which has no
+    bursts.
 
     parent: "root" or a class; leaf: handle of the qdisc below, "" for none; rate and
     ceil as tc prints them, which for more than six digits of bit/s leaves out the last.
@@ -94,12 +100,14 @@ def parse_classes(text: str) -> ClassesAndFilters:
     for block in blocks[1:]:
         if block.startswith("class htb "):
             htb.append(_htb(block))
+        elif block.startswith("class hfsc "):
+            htb += _hfsc(block)
         elif block.startswith("class drr "):
             drr.append(_drr(block))
         elif block.startswith("filter "):
             filters += _filter(block)
         else:
-            raise ParseError(f"tc class: not a class of HTB or DRR: {_first_line(block)!r}")
+            raise ParseError(f"tc class: not a class of HTB, HFSC or DRR: {_first_line(block)!r}")
     return ClassesAndFilters(tuple(htb), tuple(drr), tuple(filters))
 
 
@@ -122,6 +130,20 @@ def _htb(block: str) -> HtbClass:
         cburst_ticks=int(found["cbuffer"], 16),
         counters=_counters(block, found["handle"], _HTB_COUNTERS),
     )
+
+
+def _hfsc(block: str) -> list[HtbClass]:
+    """Return none for the class that stands for HFSC as a whole."""
+    if re.match(r"class hfsc [0-9a-f]+: root\b", block):
+        return []
+    found, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
+    if not found or not level:
+        raise ParseError(f"tc class: not a class of HFSC with ls and ul of one slope: "
+                         f"{_first_line(block)!r}")
+    parent = "root" if found["parent"].endswith(":") else found["parent"]
+    return [HtbClass(found["handle"], parent, found["leaf"] or "", 0, 0, found["rate"],
+                     found["ceil"], 0, "ethernet", int(level[1]), 0, 0,
+                     _counters(block, found["handle"], _COUNTERS))]
 
 
 def _drr(block: str) -> DrrClass:

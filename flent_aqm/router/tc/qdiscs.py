@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from flent_aqm.base.errors import ParseError
 
 # Of HTB's options this one counts packets, so it changes during a run.
 _COUNTERS_AMONG_OPTIONS = {"direct_packets_stat"}
+# What iproute2 writes between braces as the options of HFSC.
+_HFSC_OPTIONS = re.compile(r"\{default ([0-9a-f]+) \}")
 _NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}
 
 
@@ -34,7 +37,7 @@ class Qdisc:
 def parse_json(text: str, place: str) -> tuple[Qdisc, ...]:
     """Return the qdiscs of one device. place: what to call it in an error. Raises ParseError."""
     try:
-        whole = json.loads(text)
+        whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
     except ValueError as fault:
         raise ParseError(f"{place}: tc's qdiscs are not JSON: {fault}; got "
                          f"{text.strip()[:80]!r}") from None

@@ -333,11 +333,10 @@ def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["verdict", "--base", str(base), "--test", str(tmp_path / "test/../base")]) == 2
     assert "1.flent.gz is on both sides" in capsys.readouterr().err
     status.write(test, status.Status(["flent"], 6, 0, 1.0, 2.0, {
-        "6.flent.gz": "the kernel mine: WARNING: sch_foo.c line 7", "5.flent.gz": "made later"}))
+        "6.flent.gz": "iperf3 ended early", "5.flent.gz": "made later"}))
     assert main(words) == 3
     assert capsys.readouterr().err == (
-        "flent-aqm: 6.flent.gz of the test side failed: the kernel mine: WARNING: sch_foo.c line "
-        "7\n")
+        "flent-aqm: 6.flent.gz of the test side failed: iperf3 ended early\n")
     (test / "sweep.json").unlink()
     assert main(words) == 0
     (test / "3.flent.gz").unlink()
@@ -346,6 +345,27 @@ def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err == (
         "flent-aqm: all runs: 1 run of the base side without a partner of the same seed: what they "
         "would say isn't known\n")
+
+
+@pytest.mark.parametrize("all_of_them", [False, True])
+def test_a_kernel_that_fails_under_test_is_worse(
+    all_of_them: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether it gets through some of the runs or none; one that fails before the change tells
+    nothing."""
+    base, test = write(tmp_path / "base", "5ms", 0), write(tmp_path / "test", "6ms", 0)
+    cause = "the kernel mine: WARNING: sch_foo.c line 7"
+    failed = status.Status(["flent"], 6, 0, 1.0, 2.0, {"6.flent.gz": cause})
+    for file in test.glob("*.gz") if all_of_them else ():
+        file.unlink()
+    status.write(test, failed)
+    words = ["verdict", "--base", str(base), "--test", str(test)]
+    assert main(words) == 1
+    assert capsys.readouterr().err == (
+        f"flent-aqm: 6.flent.gz of the test side failed: {cause}\n")
+    if not all_of_them:
+        (test / "sweep.json").rename(base / "sweep.json")
+        assert main(words) == 3
 
 
 @pytest.mark.parametrize("name", [
