@@ -69,7 +69,7 @@ VARIABLES: dict[str, Variable] = {
     APPLY: Variable(("flent_aqm/testbed/guest_files.py",), ("flent_aqm/asked/cell.py",)),
     WITHOUT_PLOTS: Variable(
         ("flent_aqm/testbed/protocol.py", "flent_aqm/sweep/speedtest/measure.py"),
-        ("flent_aqm/bridge/hook.py",)),
+        ("flent_aqm/bridge/hook.py", "flent_aqm/tools/client.py")),
     SSH_CONTROL: Variable(
         ("flent_aqm/parts/ssh/connection.py",), ("router_hooks/on_router.sh",)),
     SSH_TOKEN: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),

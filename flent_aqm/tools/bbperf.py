@@ -12,9 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
-from flent_aqm.tools.client import Call, lines_of, main
+from flent_aqm.tools.client import MODULE_OF_OTHERS, Call, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import PYPI, Program, Server, Shown, Tool, both
 
@@ -67,10 +66,8 @@ def read(text: str, direction: str, report: Report, complaint: str = "") -> None
                         f"{text[:60]!r}") from None
 
 
-# It needs numpy, which runs keep Flent from loading.
 SERVER = Server(
-    "bbperf", {"BBPERF_PORT": (PORT,)},
-    f'env -u {environment.WITHOUT_PLOTS} "$PYTHON" -P -m bbperf.bbperf -s -p {PORT}',
+    "bbperf", {"BBPERF_PORT": (PORT,)}, f"{MODULE_OF_OTHERS} bbperf.bbperf -s -p {PORT}",
     module="bbperf", parameter="bbperf_port", behind_ssh=False, words=("bbperf",))
 TOOL = Tool(
     "bbperf", SERVER,

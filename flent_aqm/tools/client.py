@@ -22,6 +22,10 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.tools.report import Report
 
+# Starts a server that is a Python module of others, which may need numpy: what keeps this package
+# from loading it isn't for them.
+MODULE_OF_OTHERS = f'env -u {environment.WITHOUT_PLOTS} "$PYTHON" -P -m'
+
 
 @dataclass(frozen=True)
 class Call:
@@ -107,7 +111,7 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
 
 
 def _environment() -> dict[str, str]:
-    """Return a program's. What keeps this package from loading numpy isn't for others."""
+    """Return a program's, as MODULE_OF_OTHERS has it."""
     return {**{name: value for name, value in os.environ.items()
                if name != environment.WITHOUT_PLOTS}, "TZ": "UTC"}
 

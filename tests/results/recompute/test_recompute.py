@@ -20,6 +20,7 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.tools.table import SPEED_TESTS
 
 from ...warm_flent import run_flent, run_flent_aqm
 
@@ -51,9 +52,7 @@ CELLS = {
 }
 # Metrics that are what a client or cross traffic of these tests wrote into the file. No run here
 # has any, so there is none of them.
-TOLD = ("responsiveness_", "librespeed_", "cloudflare_", "ookla_style_client_", "nuttcp_",
-        "iperf2_", "goresponsiveness_", "msak_", "ethr_", "crusader_", "webrtc_", "call_",
-        "page_time_", "video_")
+TOLD = (*(tool.metric("") for tool in SPEED_TESTS.values()), "call_", "page_time_", "video_")
 # By so much what a tool says and what was acknowledged may differ: intervals don't begin with
 # a packet, and of stopped cross traffic only the sender tells.
 TOLERANCE = 0.02
