@@ -65,7 +65,8 @@ def queues(raw: Mapping[str, Samples]) -> dict[str, Queue]:
                      # Early files have none.
                      column(samples, QUEUES, sent) if sent in samples[0] else numpy.empty(0))
 
-    return {way: of(device) for way, device in DEVICES.items()}
+    # A file may have the samples of some of the fields only.
+    return {way: of(device) for way, device in DEVICES.items() if f"{device}_drops" in samples[0]}
 
 
 def column(samples: Samples, series: str, name: str) -> Numbers:

@@ -4,6 +4,7 @@ makes room, in a file as in a window whose size changes."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,6 +77,8 @@ class Framed(Plotter):
             if more := self.settle():
                 self.note(more)
                 self._caption()
+        # A picture without room for its axes says so itself.
+        warnings.filterwarnings("ignore", "constrained_layout not applied")
         if self.output != "-":
             try:
                 if pyplot.get_backend() == "pdf":
