@@ -8,6 +8,7 @@ import argparse
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,9 +23,10 @@ from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.decide import USUAL, can_tell, is_worse, judge
-from flent_aqm.results.verdict.pairs import pair
+from flent_aqm.results.verdict.decide import USUAL, JudgedMetric, can_tell, is_worse, judge
+from flent_aqm.results.verdict.pairs import Cell, Comparison, pair
 from flent_aqm.show import verdict_page
+from flent_aqm.sweep.more_seeds import FOLDER, add_seeds
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 NOT_WORSE, WORSE, NO_VERDICT, CAN_NOT_TELL = 0, 1, 2, 3
@@ -41,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="data files, or folders of them, after the change, with the same "
                              "settings and seeds")
     parser.add_argument("--metrics", metavar="NAME,...", help="compare these metrics")
+    parser.add_argument("--until-decided", type=float, metavar="MINUTES", dest="minutes",
+                        help="where the runs can't tell, make more, of folders that the lab has "
+                             "made, with further seeds, for so long at most")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
                         help="write the page to NAME.md or NAME.html (default: print it)")
 
@@ -74,8 +79,13 @@ def _judge(args: argparse.Namespace) -> int:
     if both := {path.resolve() for path in files[0]} & {path.resolve() for path in files[1]}:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
                           "expected runs before the change and runs after it")
-    comparison = pair(*map(scored, files))
-    judged = judge(comparison, names)
+    comparison, judged = _compared(files, names)
+    until_s = time.monotonic() + 60 * (args.minutes or 0)
+    while args.minutes and (cells := _undecided(comparison, judged)) and add_seeds(
+            cells, _folders(args), _seeds_to_have(cells, judged), until_s):
+        files = [find_files(side) for side in (args.base, args.test)]
+        comparison, judged = _compared(files, names)
+        print(verdict_page.sentence(comparison, judged), file=sys.stderr)
     text = verdict_page.markdown(comparison, judged)
     for (side, cell), count in sorted(comparison.alone.items()):
         print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side without a partner of "
@@ -94,6 +104,34 @@ def _judge(args: argparse.Namespace) -> int:
     return NOT_WORSE if known else CAN_NOT_TELL
 
 
+def _compared(files: Sequence[Sequence[Path]], names: Sequence[str]
+              ) -> tuple[Comparison, list[JudgedMetric]]:
+    comparison = pair(*map(scored, files))
+    return comparison, judge(comparison, names)
+
+
+def _folders(args: argparse.Namespace) -> list[Path]:
+    if len(args.base) != 1 or len(args.test) != 1 or not (
+            args.base[0].is_dir() and args.test[0].is_dir()):
+        raise ConfigError("--until-decided: new runs go into the folders of --base and --test; "
+                          "give one folder for each")
+    return [args.base[0], args.test[0]]
+
+
+def _undecided(comparison: Comparison, judged: Sequence[JudgedMetric]) -> list[Cell]:
+    """Return the cells that more seeds may decide; none once a metric got worse."""
+    names = {effect.cell for one in judged for effect in one.effects if effect.seeds_needed}
+    return [] if is_worse(judged) else [cell for cell in comparison.cells if cell.name in names]
+
+
+def _seeds_to_have(cells: Sequence[Cell], judged: Sequence[JudgedMetric]) -> int:
+    """Return what a verdict is likely with, but no more than twice as many as there are, as few
+    seeds tell little of the scatter."""
+    there = max(len(cell.pairs) for cell in cells)
+    needed = max(effect.seeds_needed or 0 for one in judged for effect in one.effects)
+    return min(needed, 2 * there)
+
+
 class _Failed(NamedTuple):
     side: str
     name: str
@@ -102,7 +140,7 @@ class _Failed(NamedTuple):
 
 def _failed(side: str, paths: Sequence[Path]) -> Iterator[_Failed]:
     """Yield runs of a side that a sweep could not make, and that nobody made later."""
-    for folder in paths:
+    for folder in (place for path in paths for place in (path, path / FOLDER)):
         told = status.read(folder)
         for name, cause in sorted(told.failed.items()) if told else ():
             if not (folder / Path(name).name).exists():

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of cells that a verdict can't decide, with further seeds: as `replay` makes a run again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from flent_aqm.asked.cell import Cell
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.data_file import a_number
+from flent_aqm.results.verdict.pairs import SEED
+from flent_aqm.results.verdict.pairs import Cell as Pairs
+from flent_aqm.setup.kernel.locate import kernel_called
+from flent_aqm.sweep.replay import recorded
+from flent_aqm.sweep.sweep import Sweep
+
+# Below a side's folder.
+FOLDER = "more-seeds"
+
+
+def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_s: float) -> bool:
+    """Make runs of these cells on both sides, with seeds that none of them has, until each has so
+    many or the time is over. folders: of base and test; until_s: of time.monotonic(). Return
+    whether there was time for any. Raises AqmError."""
+    models = [(recorded.read(one[side].path, folder / FOLDER), pairs)
+              for pairs in cells for side, folder in enumerate(folders)
+              for one in pairs.pairs[:1]]
+    for model, _ in models:
+        _refuse_another_kernel(model)
+    took_s = sum(a_number(model.data["metadata"]["AQM"].get("wall_s")) or 0 for model, _ in models)
+    rounds = int((until_s - time.monotonic()) * len(os.sched_getaffinity(0)) // max(took_s, 1))
+    sweep = Sweep()
+    for model, pairs in models:
+        wanted = min(most - len(pairs.pairs), rounds)
+        for seed in _fresh(pairs, wanted):
+            sweep.plan(_with_seed(model.cell, seed), {})
+    if not sweep.planned:
+        return False
+    with sweep:
+        sweep.start()
+        for cell in sweep.planned.values():
+            sweep.submit(cell)
+        sweep.drain()
+    return True
+
+
+def _fresh(pairs: Pairs, count: int) -> Iterator[int]:
+    last = max(int(str(run.settings[SEED])) for pair in pairs.pairs for run in pair)
+    yield from range(last + 1, last + 1 + count)
+
+
+def _with_seed(cell: Cell, seed: int) -> Cell:
+    return replace(cell, scenario=cell.scenario.but(seed=seed), name=f"{cell.name}-seed{seed}")
+
+
+def _refuse_another_kernel(model: recorded.RecordedRun) -> None:
+    """Raise ConfigError where the name stands for another kernel by now."""
+    name = model.cell.scenario.lab.kernel
+    then, now = model.data["metadata"]["AQM"]["kernel"]["hash"], kernel_called(name).hash
+    if then != now:
+        raise ConfigError(f"the kernel {name} was built again since these runs were made; make "
+                          "them again")
+
