@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        "a kernel's source, or "
                        "REPOSITORY@REF (default: the source of set-up's kernel)")
     build.add_argument("--patch", metavar="FILE", type=Path, nargs="+", action="extend", default=[],
-                       help="patches to apply with -p1 in this order, after the lab's own")
+                       help="patches, or mailboxes of some, to apply with -p1 in this order, "
+                            "after the lab's own")
     build.add_argument("--qdisc", metavar="sch_NAME.c", type=Path, nargs="+", action="extend",
                        default=[], help="source files of qdiscs; each replaces the kernel's file "
                                         "of the same name")

@@ -75,12 +75,28 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
             except CommandFailed as error:
                 raise SetupError(f"q_{name}.c does not compile: {first_fault(error.stderr)}"
                                  ) from None
+            _refuse_unloadable(tc, result, name)
         wrapper = result / "tc"
         wrapper.write_text(f"#!/bin/sh\nTC_LIB_DIR={shlex.quote(str(target))} "
                            f'exec {shlex.quote(str(tc.resolve()))} "$@"\n')
         wrapper.chmod(0o755)
         install.publish(result, target)
     return target.name
+
+
+def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
+    """Load a queue's options once: tc itself says no more of what it can't load than that the queue
+    is unknown. Raise SetupError."""
+    try:
+        run([tc, "qdisc", "add", "dev", "lo", "root", name, "help"], env={
+            **environment(), "TC_LIB_DIR": str(folder), "LD_BIND_NOW": "1", "LD_DEBUG": "symbols"})
+    except CommandFailed as error:
+        missing = re.findall(rf"q_{name}\.so: error: symbol lookup error: undefined symbol: (\S+)",
+                             error.stderr)
+        if missing:
+            raise SetupError(f"q_{name}.c can't be loaded by tc, which has no "
+                             f"{', '.join(dict.fromkeys(missing))}; expected functions of this "
+                             f"version's tc ({tc.resolve().parent.name})") from None
 
 
 def find_tc(folder: str) -> Path:

@@ -16,6 +16,7 @@ from flent_aqm.asked.kernel import REGISTERED
 from flent_aqm.base.errors import ConfigError
 
 LONGEST_BYTES = 2_000_000
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([A-Za-z0-9_-]+\.h)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,13 @@ CONTROL = Place("tcp_", "net/ipv4", "TCP_CONG_", "TCP_CONG_ADVANCED", ".name")
 
 @dataclass(frozen=True)
 class Addition:
-    """A file. name: of the queue or control; content: of the file."""
+    """A file. name: of the queue or control; content: of the file; headers: (name, content) of
+    those beside it that it includes."""
 
     place: Place
     name: str
     content: bytes
+    headers: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def path(self) -> str:
@@ -84,8 +87,21 @@ def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Add
             raise ConfigError(f"{option}: {path} has {place.field} = "
                               f"{', '.join(map(repr, registered)) or 'nothing'}; a file of this "
                               f"name registers {named[1]!r}")
-        found[named[1]] = Addition(place, named[1], content)
+        found[named[1]] = Addition(place, named[1], content,
+                                   tuple(_headers(option, path.parent, content).items()))
     return list(found.values())
+
+
+def _headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
+    """Return what a file includes from its own folder, and what that does."""
+    found: dict[str, bytes] = {}
+    texts = [content]
+    while texts:
+        for name in map(bytes.decode, _INCLUDED.findall(texts.pop())):
+            if name not in found and (folder / name).is_file():
+                found[name] = read_bytes(option, folder / name)
+                texts.append(found[name])
+    return found
 
 
 def read_bytes(option: str, path: Path) -> bytes:

@@ -16,13 +16,13 @@ from flent_aqm.base.shell import run
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup import install
 from flent_aqm.setup.apt import DebianArchive
-from flent_aqm.setup.kernel import locate, patching, recipe
+from flent_aqm.setup.kernel import locate, patching, published, recipe
 from flent_aqm.setup.kernel.compile import compile_tree, configure, make
 from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import Graft, Recipe, Source
 from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, cached_archive
-from flent_aqm.setup.kernel.tree import NOTES, Tree
+from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
 from flent_aqm.setup.progress import Progress
 
 SOURCE_PATTERN = r"linux-source-\d+\.\d+"
@@ -110,13 +110,14 @@ def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
                                  progress))
 
 
-def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress) -> str:
-    """Build a kernel into CACHE/kernels/HASH, and return a sentence on it.
+def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress,
+                 name: str = "") -> str:
+    """Build a kernel into CACHE/kernels/HASH, and return a sentence on it. name: of a user's.
 
     The source stays in CACHE/trees with its objects, for the next one. The caller holds the
     cache's lock. Raise SetupError, PatchDoesntFit and others.
     """
-    log = cache / "kernel-build.log"
+    log = cache / f"kernel-build{f'-{name}' if name else ''}.log"
     with install.staging(cache) as work:
         tree = _kept_tree(cache, origin, wanted, work, progress)
         applied = _make_changes(cache, tree, origin, wanted, work, progress)
@@ -196,6 +197,15 @@ def _graft(cache: Path, tree: Tree, graft: Graft, work: Path, progress: Progress
     patching.apply_own(tree.path, name, content, keep=tree.keep)
 
 
+def _have_lines(tree: Tree, patch: bytes) -> None:
+    """Have the compiler keep the line numbers of what a patch changes, for the cause of a crash."""
+    for name in files_of(patch):
+        folder, _, file = name.rpartition("/")
+        if file.endswith(".c") and (tree.path / name).is_file() and (
+                tree.path / folder / "Makefile").is_file():
+            tree.append(f"{folder}/Makefile", f"\nCFLAGS_{file.removesuffix('.c')}.o += -g\n")
+
+
 def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work: Path,
                   progress: Progress, *, optional: bool = True) -> list[patching.Patch]:
     """Give the tree all that the recipe has; return the lab's patches that fit."""
@@ -206,7 +216,10 @@ def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work:
         _graft(cache, tree, wanted.graft, work, progress)
     applied = patching.apply_all(tree.path, wanted.patches, optional=optional, keep=tree.keep)
     for name, content in wanted.own_patches:
-        patching.apply_own(tree.path, name, content, keep=tree.keep)
+        if absent := published.apply(tree.path, name, content, keep=tree.keep):
+            progress.step(f"{name}: without its changes to {', '.join(absent)}, which set-up "
+                          "doesn't unpack")
+        _have_lines(tree, content)
     for one in wanted.additions:
         folder = one.place.folder
         if not (tree.path / one.path).exists():
@@ -214,6 +227,8 @@ def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work:
             tree.append(f"{folder}/Makefile", one.makefile)
         tree.append(f"{folder}/Makefile", one.with_lines)
         tree.write(one.path, one.content)
+        for name, content in one.headers:
+            tree.write(f"{folder}/{name}", content)
     tree.settle()
     progress.step("choosing its options")
     configure(tree.path, wanted.whole_fragment)

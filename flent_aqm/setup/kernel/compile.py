@@ -32,6 +32,8 @@ OLDER_NAMES = {"PROC_SYSCTL": "fs/proc/Kconfig"}
 # older one does without: a queue that it can't run, a switch for what it always has.
 LATER_NAMES = {"NET_SCH_DUALPI2": "net/sched/Kconfig",
                "NETFILTER_XTABLES_LEGACY": "net/netfilter/Kconfig"}
+# Errors that a message tells; the log has the others.
+MOST_FAULTS = 5
 # The compiler's, kconfig's, make's and the linker's words, the most telling first.
 _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
            re.compile(r"^\S+:\d+: (syntax error|.*invalid)"),
@@ -67,7 +69,7 @@ def _declares(kconfig: Path, option: str) -> bool:
 
 
 def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
-    """Raise SetupError with the first fault, as the compiler tells it, and where the log is."""
+    """Raise SetupError with the faults, as the compiler tells them, and where the log is."""
     lines = 0
 
     def count(_line: str) -> None:
@@ -81,10 +83,20 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
             run_watched(["make", "ARCH=um", f"-j{jobs}"], count, cwd=tree.path,
                         env=environment(), log=log)
         except CommandFailed:
-            failed = first_fault(log.read_text(encoding="utf-8", errors="replace"))
+            failed = all_faults(log.read_text(encoding="utf-8", errors="replace"))
         else:
             return
     raise SetupError(f"the kernel did not compile: {failed}; all of it is in {log}")
+
+
+def all_faults(output: str) -> str:
+    """Return the compiler's errors, each once, or what else says best what is wrong."""
+    lines = list(dict.fromkeys(line.strip() for line in output.splitlines()
+                               if _FAULTS[0].search(line)))
+    if len(lines) < 2:
+        return first_fault(output)
+    more = f"; and {len(lines) - MOST_FAULTS} more" if len(lines) > MOST_FAULTS else ""
+    return "; ".join(lines[:MOST_FAULTS]) + more
 
 
 def first_fault(output: str) -> str:

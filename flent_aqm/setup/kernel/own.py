@@ -70,7 +70,7 @@ def build_named(cache: Path, name: str, wishes: KernelRequest, command: str
                      additions=tuple(wishes.additions))
     fresh = find_cached("kernels", wanted.hash, "linux") is None
     if fresh:
-        progress.finish(build_kernel(cache, origin, wanted, progress))
+        progress.finish(build_kernel(cache, origin, wanted, progress, name))
     found = built_kernel(wanted.hash)
     assert found is not None, "it was just built"
     kernel = NamedKernel(

@@ -84,7 +84,9 @@ class Recipe:
             parts += [b"own", self.own_options.encode(),
                       *(b"patch " + change for change in _changes(self.own_patches)),
                       *(part for each in self.additions
-                        for part in (f"file {each.path}".encode(), each.content))]
+                        for part in (f"file {each.path}".encode(), each.content,
+                                     *(text for header in each.headers
+                                       for text in (f"header {header[0]}".encode(), header[1]))))]
         if self.graft is not None:
             donor = self.graft.donor
             parts += [b"graft", donor.package.encode(), donor.version.encode(),

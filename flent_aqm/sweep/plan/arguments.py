@@ -59,22 +59,27 @@ def restore_zeros(overrides: MutableMapping[str, object]) -> None:
 
 def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Return the lists whose product a batch runs: names of arguments, of `for_…` what overrides
-    leave, and of `kernel = one, other` a run on each; at last the numbers of repetitions.
+    leave, of `kernel = one, other` and `aqm = one, other` a run with each; at last the numbers of
+    repetitions.
 
     runner: Flent's; its args get an entry where an override has a value that no argument of a list
-    has, and for each kernel. Raises ConfigError.
+    has, and for each of several kernels or queues. Raises ConfigError.
     """
     args = runner.args
     _refuse_unknown(batch, args)
     *lists, repetitions = runner.get_argsets(batch)
     overrides = dict(runner.settings.BATCH_OVERRIDE)
-    kernels = [name.strip() for name in str(batch.get("kernel", "")).split(",")]
-    if len(kernels) > 1:
-        overrides.pop("kernel", None)
+    several = {key: list(dict.fromkeys(values)) for key in ("aqm", "kernel") if len(
+        values := [name.strip() for name in str(batch.get(key, "")).split(",")]) > 1}
+    for key in several:
+        overrides.pop(key, None)
     lists = [_restrict_one(list(names), args, overrides) for names in lists]
-    if len(kernels) > 1:
-        args |= {f"kernel_{name}": {"kernel": name} for name in kernels}
-        lists.append([f"kernel_{name}" for name in dict.fromkeys(kernels)])
+    for key, values in several.items():
+        # In the place of a list of the batch's own.
+        lists = [names for names in lists if not names or any(
+            args[name].keys() != {key} for name in names)]
+        args |= {f"{key}_{value}": {key: value} for value in values}
+        lists.append([f"{key}_{value}" for value in values])
     return [*lists, repetitions]
 
 

@@ -55,6 +55,13 @@ def test_several_kernels_are_a_list_of_their_own() -> None:
     assert len(lists({"kernel": "mine"})[0]) == 2
 
 
+def test_several_queues_take_the_place_of_the_batchs_list() -> None:
+    """As several kernels do; a list whose arguments say more than the queue stays."""
+    found, args = lists({"aqm": "pie,codel"}, aqm="pie,codel")
+    assert ["pie", "codel"] in [[args[name].get("aqm") for name in names] for names in found]
+    assert sum(all("aqm" in args[name] for name in names) for names in found) == 1
+
+
 def test_restore_zeros_leaves_switches_alone() -> None:
     """A rate of 0 is a number, burst shaping of 0 is a no."""
     overrides: dict[str, object] = {"rate_mbps": False, "burst_shaping": False, "seed": "7"}

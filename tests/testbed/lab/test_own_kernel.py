@@ -234,7 +234,7 @@ def test_a_file_that_does_not_compile_is_told_by_its_first_error(
     assert done.returncode == 1
     assert "net/sched/sch_headdrop.c:54:" in done.stderr.splitlines()[-1]
     assert "'limt' undeclared" in done.stderr.splitlines()[-1]
-    assert "kernel-build.log" in done.stderr.splitlines()[-1]
+    assert f"kernel-build-{kernel}.log" in done.stderr.splitlines()[-1]
     assert "sch_faulty.c" in run("flent-aqm", "kernel", "list").stdout
 
 

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Patches in the form in which people publish them: mailboxes of git, with files that set-up leaves
+packed, and with headers beside C files. By the real git and patch on a small tree."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import SetupError
+from flent_aqm.setup.kernel import published
+from flent_aqm.setup.kernel.additions import QUEUE, read_additions
+from flent_aqm.setup.kernel.compile import all_faults
+from flent_aqm.setup.kernel.patching import PatchDoesntFit
+from flent_aqm.setup.kernel.recipe import Recipe, Source
+from flent_aqm.setup.kernel.tree import Tree
+from flent_aqm.setup.tc_plugin import read_files
+
+CODE = Path(__file__).parents[1] / "own_code"
+LINES = [f"line {number}\n" for number in range(20)]
+
+
+def git(place: Path, *words: str) -> str:
+    """Run git as somebody with letters that mails encode."""
+    return subprocess.run(
+        ["git", "-c", "user.name=Тест", "-c", "user.email=t@example.net", *words], cwd=place,
+        check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Path:
+    """A mailbox of three commits, each on the one before, and its cover letter: the second changes
+    the same line again, and a file of tools/testing; the third that alone."""
+    place = tmp_path / "linux"
+    (place / "tools" / "testing").mkdir(parents=True)
+    file, test = place / "sch.c", place / "tools" / "testing" / "Makefile"
+    git(place, "init", "-qb", "main")
+    for number, text in enumerate(("line 5\n", "once\n", "twice\n", "twice\n")):
+        file.write_text("".join([*LINES[:5], text, *LINES[6:]]))
+        test.write_text(f"{max(0, number - 1)}\n")
+        git(place, "add", ".")
+        git(place, "commit", "-qm", f"Größer {number}" if number else "start")
+    box = tmp_path / "series.mbox"
+    box.write_text(git(place, "format-patch", "--stdout", "--cover-letter", "main~3"))
+    return box
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """The source before the series, as set-up unpacks it."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "sch.c").write_text("".join(LINES))
+    return Tree(folder)
+
+
+def test_mailbox_is_applied_mail_by_mail_without_what_is_packed(series: Path, tree: Tree) -> None:
+    """The files that are left out are named, each time."""
+    left_out = published.apply(tree.path, series.name, series.read_bytes(), keep=tree.keep)
+    assert left_out == ["tools/testing/Makefile"] * 2
+    assert "line 4\ntwice\nline 6\n" in (tree.path / "sch.c").read_text()
+    assert not (tree.path / "tools").exists()
+    tree.take_back()
+    assert (tree.path / "sch.c").read_text() == "".join(LINES)
+
+
+def test_mail_that_does_not_fit_is_named_by_its_subject(series: Path, tree: Tree) -> None:
+    """With the hunk; what is left out is not blamed."""
+    file = tree.path / "sch.c"
+    file.write_text(file.read_text().replace("line 5\n", "line five\n"))
+    with pytest.raises(PatchDoesntFit) as raised:
+        published.apply(tree.path, series.name, series.read_bytes(), keep=tree.keep)
+    text = str(raised.value)
+    assert "series.mbox ([PATCH 1/3] Größer 1) doesn't fit" in text
+    assert "sch.c: Hunk #1 FAILED" in text
+    assert "testing" not in text
+
+
+def test_file_that_the_source_has_is_changed_wherever_it_is(series: Path, tree: Tree) -> None:
+    """As a repository of one's own has all files."""
+    (tree.path / "tools" / "testing").mkdir(parents=True)
+    (tree.path / "tools" / "testing" / "Makefile").write_text("0\n")
+    assert published.apply(tree.path, series.name, series.read_bytes(), keep=tree.keep) == []
+    assert (tree.path / "tools" / "testing" / "Makefile").read_text() == "2\n"
+
+
+def test_patch_of_packed_files_alone_changes_nothing(tree: Tree) -> None:
+    """And text that is no patch is still refused."""
+    patch = b"--- a/drivers/gpu/drm.c\n+++ b/drivers/gpu/drm.c\n@@ -1 +1 @@\n-a\n+b\n"
+    assert published.apply(tree.path, "p", patch, keep=tree.keep) == ["drivers/gpu/drm.c"]
+    with pytest.raises(PatchDoesntFit, match="p is no patch"):
+        published.apply(tree.path, "p", b"Hello\n", keep=tree.keep)
+
+
+def test_headers_beside_a_file_come_with_it_and_belong_to_the_recipe(tmp_path: Path) -> None:
+    """Those that it includes, and that these do; none of the kernel's."""
+    (tmp_path / "sch_foo.c").write_text('#include <net/pkt_sched.h>\n#include "foo.h"\n'
+                                        '#include "gone.h"\n.id = "foo"\n')
+    (tmp_path / "foo.h").write_text('#include "bar.h"\n#include "foo.h"\n')
+    (tmp_path / "bar.h").write_text("int bar;\n")
+    (tmp_path / "other.h").write_text("")
+
+    def recipe() -> Recipe:
+        (one,) = read_additions(QUEUE, "--qdisc", [tmp_path / "sch_foo.c"])
+        assert [name for name, _ in one.headers] == ["foo.h", "bar.h"]
+        return Recipe(Source("linux-source-1.2", "1"), "", (), additions=(one,))
+
+    before = recipe().hash
+    (tmp_path / "bar.h").write_text("long bar;\n")
+    assert recipe().hash != before
+
+
+def test_all_errors_of_the_compiler_are_told() -> None:
+    """Each once, as files are compiled side by side; of many the first."""
+    def line(number: int) -> str:
+        return f"net/sched/sch_foo.c:{number}:1: error: 'a{number}' undeclared\n"
+
+    noise = "  CC net/sched/sch_foo.o\nmake[3]: *** [sch_foo.o] Error 1\n"
+    assert all_faults(noise + line(1) + line(1) + line(2)) == "; ".join(
+        line(number).strip() for number in (1, 2))
+    assert all_faults("".join(map(line, range(9)))).endswith("; and 4 more")
+    assert all_faults(noise) == "make[3]: *** [sch_foo.o] Error 1"
+
+
+@pytest.mark.lab
+def test_options_that_tc_can_not_load_are_told_when_they_are_built(tmp_path: Path) -> None:
+    """tc would call the queue unknown, in each run."""
+    from flent_aqm.base.paths import cache_to_write
+    from flent_aqm.setup.install import locked
+    from flent_aqm.setup.tc_plugin import build_tc
+
+    text = (CODE / "q_headdrop.c").read_text().replace("headdrop", "gonedrop")
+    path = tmp_path / "q_gonedrop.c"
+    path.write_text(text.replace("print_uint(", "sprint_rate_of_old((int)", 1))
+    path.write_text("void sprint_rate_of_old(int, ...);\n" + path.read_text())
+    cache = cache_to_write()
+    with locked(cache), pytest.raises(
+            SetupError, match=r"q_gonedrop\.c can't be loaded by tc, which has no "
+                              r"sprint_rate_of_old; expected functions of this version's tc"):
+        build_tc(cache, read_files([path]))
