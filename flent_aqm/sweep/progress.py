@@ -124,6 +124,8 @@ class SweepProgress:
                 self._virtual_s += result.virtual_s or 0
                 self._say(f"[green]ok[/]     {self._place(count)} {self._told(cell, result)}"
                           f"{self._left_at_end_of_line()}")
+                for warning in result.scores.warnings:
+                    self._say(f"[yellow]warning:[/] {escape(warning)}")
             else:
                 self.failed += 1
                 self._say(f"[red]FAILED[/] {self._place(count)} {escape(cell.name)}: "

@@ -62,6 +62,7 @@ class Flow:
     throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
     people notice, likewise. ndt7, speedtest: the tool's own words, see
     docs/reference/data-format.md; empty for other tools. trips: None without a capture.
+    control: the sender's congestion control, "" where its tool doesn't tell.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Flow:
     packets: float | None = None
     lost_packets: float | None = None
     trips: Trips | None = None
+    control: str = ""
 
 
 def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bool:
@@ -126,6 +128,7 @@ def read_flow(name: str, meta: Mapping[str, Any],
         host=plain(str(meta.get("FROM_HOST") or "")[:LONGEST_HOST]),
         packets=a_number(iperf3.get("packets")), lost_packets=a_number(iperf3.get("lost_packets")),
         trips=_trips(name, meta.get("ROUND_TRIPS")),
+        control=plain(str(iperf3.get("sender_congestion_control") or "")[:LONGEST_HOST]),
     )
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.l4s import not_in_l
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 
@@ -21,13 +23,14 @@ NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput
 class Scores:
     """By the names and rules of METRICS: throughput by direction, the sum of the test's flows,
     the probes' round-trip times under load, and those of the load's own packets, of the direction
-    where they take longer."""
+    where they take longer; warnings: why the run may not be what it was meant to be."""
 
     download_mbps: Value
     upload_mbps: Value
     latency_median_ms: Value
     latency_p99_ms: Value
     flow_rtt_ms: Value = NOT_TOLD
+    warnings: Sequence[str] = ()
 
 
 def scores(run: Run) -> Scores:
@@ -35,4 +38,4 @@ def scores(run: Run) -> Scores:
     own = [METRICS[f"flow_rtt_{way}_median_ms"].of(run) for way in DIRECTIONS]
     longest = max((one for one in own if not isinstance(one, Unavailable)), default=own[0])
     return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()},
-                  flow_rtt_ms=longest)
+                  flow_rtt_ms=longest, warnings=tuple(not_in_l(run)))

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the packets of scalable congestion controls were where DualPI2 treats them as such.
+
+Source: RFC 9332: by ECT(1), or CE. A control that falls back, or that sends ECT(0) as Linux' DCTCP
+does, is served as a classic one, and nothing in throughput or latency says so by itself.
+"""
+
+from __future__ import annotations
+
+from flent_aqm.results.data_file import a_number
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.run import Run
+
+# Beginnings of their names: those of Linux and of RFC 9331's trees.
+SCALABLE = ("dctcp", "prague")
+_IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
+
+
+def not_in_l(run: Run) -> list[str]:
+    """Return a line for each direction whose scalable flows had no packet in the L queue."""
+    found = []
+    for way in DIRECTIONS:
+        controls = sorted({flow.control for flow in run.flows if flow.direction == way
+                           and flow.control.startswith(SCALABLE)})
+        in_c, in_l = (_grown(run, way, name) for name in (_IN_C, _IN_L))
+        if controls and in_l == 0 and in_c > 0:
+            found.append(f"{way}: none of {in_c:.0f} packets were in DualPI2's L queue, though "
+                         f"{' and '.join(controls)} sent some: without ECT(1) they are served as "
+                         "classic ones; see docs/results/l4s.md")
+    return found
+
+
+def _grown(run: Run, way: str, name: str) -> float:
+    """Return how much a counter grew in the run; -1 for a queue without it."""
+    before, after = (run.counters(moment, way).get("qdisc") for moment in ("before", "after"))
+    if not isinstance(before, dict) or not isinstance(after, dict) or name not in after:
+        return -1.0
+    return (a_number(after[name]) or 0.0) - (a_number(before.get(name)) or 0.0)
