@@ -86,14 +86,14 @@ def _value(row: Key, one: Field[Any], given: Settings) -> object:
     if row.reader:
         return row.reader(one.name, given)
     assert row.check, f"{one.name} has neither check nor reader"
-    value = given_value(row, one.name, given)
+    _, value = given_as(one.name, row.both, given)
     return one.default if value is None else row.check(one.name, value)
 
 
-def given_value(row: Key, name: str, given: Settings) -> object:
-    """Return what is given for a key, or for both directions; None for nothing, or for what a
-    batch leaves empty."""
-    for one in (name, row.both):
+def given_as(name: str, both: str, given: Settings) -> tuple[str, object]:
+    """Return by which of two names a key is given, its own or that for both directions, and the
+    value; None for nothing, or for what a batch leaves empty."""
+    for one in (name, both):
         if given.get(one) not in (None, ""):
-            return given[one]
-    return None
+            return one, given[one]
+    return name, None

@@ -33,8 +33,7 @@ class HtbClass:
 
 def rate_bit_s(scenario: Scenario, role: str) -> int:
     """Return the rate of `down` or `up`."""
-    mbps = scenario.router.rate_down_mbps if role == "down" else scenario.router.rate_up_mbps
-    return round(mbps * 1_000_000)
+    return round(scenario.router.rate_mbps(role) * 1_000_000)
 
 
 def subscribers_of(scenario: Scenario) -> int:

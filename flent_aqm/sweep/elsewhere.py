@@ -13,7 +13,7 @@ from flent_aqm.sweep.run_cell import FinishedRun
 
 
 class Elsewhere(Protocol):
-    """title: where, behind "by"; room: how many more runs it can take now, None: any number."""
+    """title: where, behind "by"."""
 
     title: str
 

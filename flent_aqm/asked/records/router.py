@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from flent_aqm.asked.kernel import STOCK, parse_kernel
-from flent_aqm.asked.key import Record, Settings, key
+from flent_aqm.asked.key import Record, Settings, given_as, key
 from flent_aqm.asked.queues.foreign import is_foreign
 from flent_aqm.asked.queues.parameters import check_parameter
 from flent_aqm.asked.queues.table import QUEUES
@@ -21,6 +21,7 @@ from flent_aqm.base.errors import ConfigError
 Parameters = tuple[tuple[str, str], ...]
 # Queues that shape by themselves: shaper = cake.
 _OWN_SHAPER = ("cake", "cake_mq")
+_USUAL_MBPS = 100.0
 
 
 def _aqm(key: str, value: object, given: Settings) -> str:
@@ -65,8 +66,9 @@ def _read_parameters(key: str, given: Settings) -> Parameters:
 
 def _read_rate(key: str, given: Settings) -> float:
     """Return a rate that may be given as a share of the modem's, such as 85%."""
-    name = key if given.get(key) not in (None, "") else "rate_mbps"
-    value = 100 if given.get(name) in (None, "") else given[name]
+    name, value = given_as(key, "rate_mbps", given)
+    if value is None:
+        return _USUAL_MBPS
     text = str(value).strip()
     if not text.endswith("%"):
         return rate(name, value)
@@ -75,8 +77,8 @@ def _read_rate(key: str, given: Settings) -> float:
         raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
                           "rate", name)
     modem = key.replace("rate_", "modem_")
-    whole_mbps = given.get(modem) or given.get("modem_mbps")
-    if not whole_mbps:
+    _, whole_mbps = given_as(modem, "modem_mbps", given)
+    if whole_mbps is None:
         raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
                           f"{modem} or modem_mbps, or give the rate in Mbit/s", name)
     return rate(name, round(rate(modem, whole_mbps) * share_pct / 100, 6))
@@ -90,7 +92,7 @@ def _read_router_model(key: str, given: Settings) -> str:
 
 
 _each_rate: Any = partial(
-    key, 100.0, "0.064 to 40000, or `85%` of the modem's", "the shaper's rate",
+    key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "the shaper's rate",
     reader=_read_rate, both="rate_mbps", unit="Mbit/s")
 
 

@@ -77,15 +77,16 @@ class Framed(Plotter):
             if more := self.settle():
                 self.note(more)
                 self._caption()
-        # A picture without room for its axes says so itself.
-        warnings.filterwarnings("ignore", "constrained_layout not applied")
         if self.output != "-":
             try:
                 if pyplot.get_backend() == "pdf":
                     self.figure.set_dpi(72)
                     self.save_pdf(self.output, results[0].meta("DATA_FILENAME"), {})
                 else:
-                    self.figure.savefig(self.output, dpi=self.fig_dpi)
+                    with warnings.catch_warnings():
+                        # A picture without room for its axes says so itself.
+                        warnings.filterwarnings("ignore", "constrained_layout not applied")
+                        self.figure.savefig(self.output, dpi=self.fig_dpi)
             except OSError as fault:
                 raise RuntimeError(f"Unable to save output plot: {fault}") from None
         elif not self.gui and not self.in_worker:

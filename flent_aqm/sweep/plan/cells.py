@@ -22,8 +22,8 @@ from flent_aqm.asked.keys import refuse_unknown_parameters
 from flent_aqm.asked.readers import flag
 from flent_aqm.asked.records.path import DUMBBELL
 from flent_aqm.asked.scenario import Scenario
+from flent_aqm.asked.test_files import our_tests
 from flent_aqm.base.errors import ConfigError, about
-from flent_aqm.base.paths import resource_dir
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
@@ -50,7 +50,7 @@ def make_cell(
     with about("cross_traffic"):
         _check_cross_traffic(where, scenario, section)
     with about("test_parameters"):
-        if _is_ours(settings.NAME):
+        if settings.NAME in our_tests():
             refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
         _check_parameters(where, scenario, settings)
     with about("hosts"):
@@ -93,18 +93,14 @@ def _commands(where: str, given: Iterable[Mapping[str, Any]]) -> dict[str, Mappi
 def give_cross_traffic(section: MutableMapping[str, Any]) -> None:
     """Give the key cross_traffic to the test's definition, if it is one of ours, as it takes it:
     as a test parameter."""
-    if "cross_traffic" in section and _is_ours(section["test_name"]):
+    if "cross_traffic" in section and section["test_name"] in our_tests():
         given = str(section.get("test_parameters", ""))
         section["test_parameters"] = f"cross_traffic={section['cross_traffic']};{given}".strip("; ")
 
 
-def _is_ours(test: str) -> bool:
-    return (resource_dir("tests_defs") / f"{test}.conf").exists()
-
-
 def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, Any]) -> None:
     """Refuse what the test can't run, and what is said twice."""
-    if scenario.hosts.cross_traffic and not _is_ours(section["test_name"]):
+    if scenario.hosts.cross_traffic and section["test_name"] not in our_tests():
         raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic; "
                           "leave cross_traffic off")
     if len(_CROSS_TRAFFIC.findall(str(section.get("test_parameters", "")))) > 1:
