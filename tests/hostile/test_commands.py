@@ -54,6 +54,7 @@ import io, sys
 import flent_aqm.bridge.hook
 flent_aqm.bridge.hook.install()
 import flent
+from flent_aqm.base.errors import AqmError
 from flent import batch, formatters, resultset, settings
 for name in sys.argv[1:]:
     try:
@@ -63,7 +64,7 @@ for name in sys.argv[1:]:
         chosen.load_test(informational=True)
         chosen.OUTPUT = io.StringIO()
         formatters.SummaryFormatter(chosen).format([results])
-    except RuntimeError as error:  # which Flent shows as a line
+    except (RuntimeError, AqmError) as error:  # which the command flent shows as a line
         print(f"refused: {error}")
     else:
         print("read")
