@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each speed test shows on lines that are known to the packet: docs/speed-tests.md."""
+
+from flent_aqm.base.part import Command, Part
+
+PART = Part(commands={"scorecard": Command(
+    "flent_aqm.parts.scorecard.command", "score speed tests on lines that are known to the packet",
+    "flent-aqm scorecard ndt7")})

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A test's card: its readings, what failed, its scores; kept as JSON beside its runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flent_aqm import __version__
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.whole_file import write_text
+from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.places import Place
+from flent_aqm.parts.scorecard.reading import Reading, read
+from flent_aqm.parts.scorecard.scores import Score, scores
+from flent_aqm.results.data_file import SUFFIX, read_data_file
+
+NAME = "card.json"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Card:
+    """test: its name; label: for readers; method: how it measures; testbed: of its runs; failed:
+    by the name of a place, why there is no reading; worst: cells that a search has found, as
+    worst.py tells them."""
+
+    test: str
+    label: str
+    readings: Sequence[Reading]
+    failed: Mapping[str, str]
+    method: str = ""
+    testbed: str = "virtual"
+    worst: Sequence[Mapping[str, Any]] = field(default=())
+
+    @cached_property
+    def scores(self) -> Mapping[str, Score]:
+        """By the name of their kind."""
+        return scores(self.readings)
+
+
+def made(one: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],
+         testbed: str) -> Card:
+    """Return the card of the runs in a folder; those whose numbers can't be meant are failed."""
+    readings, faults = [], dict(failed)
+    for place in places:
+        if place.name in faults:
+            continue
+        try:
+            readings.append(read(one, place, read_data_file(folder / f"{place.name}{SUFFIX}")))
+        except BadResult as fault:
+            faults[place.name] = str(fault)
+    return Card(one.test, one.label, readings, faults, one.method, testbed)
+
+
+def write(card: Card, folder: Path) -> None:
+    """Keep it. Raises ConfigError."""
+    write_json(folder / NAME, {"schema": SCHEMA_VERSION, "flent_aqm": __version__,
+                               **_as_dict(card)})
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file, which appears whole or not at all. Raises ConfigError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    except OSError as error:
+        raise ConfigError(f"-o: can't write {path}: {error.strerror}") from None
+
+
+def _as_dict(card: Card) -> dict[str, Any]:
+    return {"test": card.test, "label": card.label, "method": card.method, "testbed": card.testbed,
+            "scores": {name: asdict(score) for name, score in card.scores.items()},
+            "failed": dict(card.failed), "worst": list(card.worst),
+            "readings": [one.as_dict() for one in card.readings]}
+
+
+def read_all(folder: Path) -> Iterator[Card]:
+    """Yield the cards of all tests below a folder. Raises BadResult for one that is damaged."""
+    for path in sorted(folder.glob(f"*/{NAME}")):
+        try:
+            given = json.loads(path.read_bytes())
+            if given["schema"] != SCHEMA_VERSION:
+                raise BadResult(f"{path}: its schema is {str(given['schema'])[:40]}, this version "
+                                f"knows {SCHEMA_VERSION}; remove it and score the test again")
+            yield Card(given["test"], given["label"],
+                       [Reading.from_dict(one) for one in given["readings"]], given["failed"],
+                       given["method"], given["testbed"], given["worst"])
+        except (OSError, ValueError, LookupError, TypeError) as fault:
+            raise BadResult(f"{path}: no card of a test ({fault!r}); remove it and score the test "
+                            "again") from None

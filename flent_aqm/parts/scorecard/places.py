@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lines, queues and seeds on which each test is run: tables, and the sets made of them.
+
+A place is one line with one queue, with or without a bulk flow beside the test, and one seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
+
+
+@dataclass(frozen=True)
+class Line:
+    """Rates as the shaper counts them, and the round trip of an idle path."""
+
+    down_mbps: float
+    up_mbps: float
+    rtt_ms: float
+
+    @property
+    def name(self) -> str:
+        """As files have it."""
+        rates = f"{self.down_mbps:g}" + (
+            "" if self.down_mbps == self.up_mbps else f"-{self.up_mbps:g}")
+        return f"{rates}mbit-{self.rtt_ms:g}ms"
+
+    def __str__(self) -> str:
+        rates = f"{self.down_mbps:g}" + (
+            "" if self.down_mbps == self.up_mbps else f"/{self.up_mbps:g}")
+        return f"{rates} Mbit/s, {self.rtt_ms:g} ms"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A queue. aqm: of the table of queues; buffer_ms: of a drop-tail one that is as long as so
+    much time at the line's rate, None where the kernel's default decides; words: for readers."""
+
+    aqm: str
+    words: str
+    buffer_ms: float | None = None
+
+    def settings(self, line: Line) -> dict[str, object]:
+        """Return the keys of a batch."""
+        if self.buffer_ms is None:
+            return {"aqm": self.aqm}
+        down, up = (_bytes(mbps, self.buffer_ms) for mbps in (line.down_mbps, line.up_mbps))
+        own_up = {} if up == down else {"up_aqm": self.aqm, "up_aqm_limit": str(up)}
+        return {"aqm": self.aqm, "aqm_limit": str(down), **own_up}
+
+
+# A queue holds two frames or more, as one can't be sent while another arrives.
+_LEAST_BYTES = 2 * 1514
+
+
+def _bytes(mbps: float, buffer_ms: float) -> int:
+    return max(round(mbps * 125 * buffer_ms), _LEAST_BYTES)
+
+
+BUFFERS: Mapping[str, Buffer] = {
+    "fifo_50ms": Buffer("bfifo", "drop-tail of 50 ms", 50),
+    "fifo_250ms": Buffer("bfifo", "drop-tail of 250 ms", 250),
+    "fifo_1000p": Buffer("no_aqm", "drop-tail of 1000 packets"),
+    "red": Buffer("red", "RED"),
+    "codel": Buffer("codel", "CoDel"),
+    "pie": Buffer("pie", "PIE"),
+    "fq_codel": Buffer("fq_codel", "FQ-CoDel"),
+    "cake": Buffer("cake", "CAKE"),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """beside: a bulk flow each way shares the line; buffer: of BUFFERS, or one of the search for
+    the worst line."""
+
+    line: Line
+    queue: str
+    beside: bool = False
+    seed: int = 1
+    own_buffer: Buffer | None = None
+
+    @property
+    def buffer(self) -> Buffer:
+        """Its queue."""
+        return self.own_buffer or BUFFERS[self.queue]
+
+    @property
+    def group(self) -> str:
+        """All but the queue: what two queues are compared on."""
+        return f"{self.line.name}{'-beside' if self.beside else ''}-seed{self.seed}"
+
+    @property
+    def without_seed(self) -> str:
+        """All but the seed."""
+        return f"{self.line.name}-{self.queue}{'-beside' if self.beside else ''}"
+
+    @property
+    def name(self) -> str:
+        """As files have it."""
+        return f"{self.without_seed}-seed{self.seed}"
+
+    def __str__(self) -> str:
+        beside = ", beside a bulk flow" if self.beside else ""
+        return f"{self.line}, {self.buffer.words}{beside}, seed {self.seed}"
+
+    def settings(self) -> dict[str, object]:
+        """Return the keys of a batch."""
+        return {"rate_down_mbps": self.line.down_mbps, "rate_up_mbps": self.line.up_mbps,
+                "base_delay_ms": self.line.rtt_ms, "cross_traffic": self.beside,
+                "seed": self.seed, **self.buffer.settings(self.line)}
+
+
+@dataclass(frozen=True)
+class Group:
+    """A row of a set: each line with each queue and each seed."""
+
+    lines: Sequence[Line]
+    queues: Sequence[str] = tuple(BUFFERS)
+    seeds: Sequence[int] = (1,)
+    beside: Sequence[bool] = (False,)
+
+    def places(self) -> Iterator[Place]:
+        """Yield them, in order."""
+        for line in self.lines:
+            for beside in self.beside:
+                for seed in self.seeds:
+                    for queue in self.queues:
+                        yield Place(line, queue, beside, seed)
+
+
+_HOME = Line(50, 50, 40)
+_RATES = ((10, 10), (50, 50), (300, 30), (900, 900))
+SETS: Mapping[str, Sequence[Group]] = {
+    # The least that has two queues to tell apart, and two that are alike.
+    "small": (Group((Line(10, 10, 40),), ("fifo_250ms", "fifo_1000p", "codel", "fq_codel")),),
+    # 60 places, about ten minutes for a test on two cores.
+    "core": (
+        Group((_HOME,), seeds=(1, 2, 3)),
+        Group((_HOME,), beside=(True,)),
+        Group((Line(10, 10, 40), Line(300, 30, 10))),
+        Group((Line(50, 50, 120),), ("fifo_50ms", "fifo_250ms", "codel", "pie", "fq_codel")),
+        Group((Line(50, 50, 10),), ("fifo_250ms", "fq_codel", "cake")),
+        Group((Line(900, 900, 10),), ("fifo_50ms", "fifo_1000p", "fq_codel", "cake")),
+    ),
+    # Ten that a machine keeps up with in real time.
+    "ten": (
+        Group((Line(10, 10, 40), _HOME), ("fifo_50ms", "fifo_250ms", "fifo_1000p", "codel",
+                                          "fq_codel")),
+    ),
+    "full": (
+        Group([Line(down, up, rtt_ms) for down, up in _RATES for rtt_ms in (10, 40, 120)],
+              seeds=(1, 2, 3), beside=(False, True)),
+    ),
+}
+
+
+def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> list[Place]:
+    """Return a set's places. seeds: in place of its own, each of its places with each of them;
+    only: those with one of these texts in their names. Raises ConfigError."""
+    if name not in SETS:
+        raise ConfigError(f"--cells: {name!r} is no set of cells{did_you_mean(name, SETS)}; "
+                          f"known: {', '.join(SETS)}")
+    found = [place for group in SETS[name] for place in group.places()]
+    if seeds:
+        found = [Place(place.line, place.queue, place.beside, seed)
+                 for place in {one.without_seed: one for one in found}.values() for seed in seeds]
+    if only:
+        names = [place.name for place in found]
+        found = [place for place in found if any(text in place.name for text in only)]
+        if not found:
+            raise ConfigError(f"--only: {', '.join(only)}: no cell of the set {name} has that in "
+                              f"its name; such names are {', '.join(names[:3])}")
+    return found

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of tests on places, by the machinery of sweeps: side by side, resumed, on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from flent_aqm.asked.cell import ROUTER_COMMAND, Cell
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.places import Place
+from flent_aqm.results import status
+from flent_aqm.sweep.sweep import Stopped, Sweep
+
+# In real time a sweep tells how long it will take; the virtual lab's clock needs none.
+_LENGTH_S = 40.0
+
+
+def cell_of(one: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
+    """Return the run of a test on a place, whose data file goes into folder. Raises ConfigError."""
+    scenario = Scenario.from_settings({
+        "testbed": testbed, **place.settings(),
+        # Without it a single late timer costs throughput: docs/netns.md.
+        **({} if testbed == "virtual" else {"burst_shaping": True, "seed": None})})
+    parameters = {"round_trips": "yes", **one.parameters,
+                  **({"cross_traffic": "yes"} if place.beside else {})}
+    return Cell(
+        name=place.name, folder=folder, test_name=one.test, scenario=scenario,
+        settings={"HOSTS": ["server"], "TEST_PARAMETERS": parameters}, commands=ROUTER_COMMAND,
+        metadata={"BATCH_NAME": "scorecard", "TITLE": f"{one.label}: {place}"},
+        length_s=_LENGTH_S)
+
+
+def make(cells: Iterable[Cell], keys: Mapping[str, object]) -> None:
+    """Make the runs whose data files aren't there. keys: of the sweep, such as jobs. A run that
+    fails keeps no other from being made. Raises AqmError for what is found before the first one,
+    KeyboardInterrupt."""
+    sweep = Sweep()
+    for cell in cells:
+        if not cell.data_file.exists():
+            sweep.plan(cell, keys)
+    if not sweep.planned:
+        return
+    with sweep:
+        sweep.start()
+        try:
+            for cell in sweep.planned.values():
+                sweep.submit(cell)
+        except Stopped:
+            raise KeyboardInterrupt from None
+        sweep.drain()
+
+
+def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
+    """Return why runs have no data file, by the name of their place."""
+    known = status.read(folder)
+    causes = dict(known.failed) if known else {}
+    return {cell.name: causes.get(cell.data_file.name, "it was not made")
+            for cell in cells if not cell.data_file.exists()}

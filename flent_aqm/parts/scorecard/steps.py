@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The steps from a test to its place on the page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.whole_file import write_text
+from flent_aqm.parts.scorecard import card as cards
+from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.page import failed_lines, markdown, table
+from flent_aqm.parts.scorecard.places import Place
+from flent_aqm.parts.scorecard.runs import cell_of, failures, make
+
+PAGES = {"scorecard.md": markdown}
+
+
+def score(one: Contestant, places: Sequence[Place], output: Path, testbed: str,
+          keys: Mapping[str, object]) -> bool:
+    """Make the runs that aren't there, and the test's card. Return whether all cells have a number.
+    Raises AqmError."""
+    folder = output / one.test
+    cells = [cell_of(one, place, folder, testbed) for place in places]
+    make(cells, keys)
+    card = cards.made(one, places, folder, failures(folder, cells), testbed)
+    cards.write(card, folder)
+    for line in failed_lines(card):
+        print(f"flent-aqm: {line}", file=sys.stderr)
+    return not card.failed
+
+
+def show(output: Path) -> None:
+    """Print the table of all tests that have a card, and write the pages. Raises AqmError."""
+    found = list(cards.read_all(output))
+    for name, form in PAGES.items():
+        try:
+            write_text(output / name, form(found))
+        except OSError as error:
+            raise ConfigError(f"-o: can't write {output / name}: {error.strerror}") from None
+    table(found, Console(soft_wrap=False))
+    print(f"The page: {output / next(iter(PAGES))}")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm scorecard` as people type it: runs in the lab, page, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run the command; gives exit status, output and errors."""
+    def run(*words: object) -> tuple[int, str, str]:
+        status = main(["scorecard", *map(str, words)])
+        out, err = capfd.readouterr()
+        return status, out, err
+    return run
+
+
+@pytest.mark.lab
+def test_ndt7_shows_less_latency_than_there_is(run: Run, tmp_path: Path) -> None:
+    """Its number is TCP's shortest round trip: below a long drop-tail queue as below FQ-CoDel. The
+    truth isn't. Another call makes no run again."""
+    status, out, err = run("ndt7", "--cells", "small", "--only", "fifo_1000p", "--only",
+                           "fq_codel", "-o", tmp_path)
+    assert status == 0, err
+    card = json.loads((tmp_path / "ndt7" / "card.json").read_text())
+    long, short = (one["ways"]["upload"] for one in card["readings"])
+    assert long["shown_ms"] == pytest.approx(short["shown_ms"], rel=0.05)
+    assert long["others_p95_ms"] > 5 * short["others_p95_ms"]
+    assert long["own_ms"] > 5 * long["shown_ms"]
+    assert long["queue_ms"] > 200
+    assert 0.9 < long["shown_mbps"] / long["possible_mbps"] < 1.0
+    assert card["scores"]["tells_apart"]["value"] == 0
+    assert "this test says 40 ms" in out
+    page = (tmp_path / "scorecard.md").read_text()
+    assert "| NDT7 |" in page
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("ndt7/*.flent.gz")}
+    assert len(files) == 2
+    assert run("ndt7", "--cells", "small", "--only", "fifo_1000p", "--only", "fq_codel", "-o",
+               tmp_path)[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in files} == files
+    assert (tmp_path / "scorecard.md").read_text() == page
+
+
+@pytest.mark.parametrize(("words", "fault"), [
+    ((), "which test? give one by name"),
+    (("ndt7", "--all"), "which test?"),
+    (("ndt8",), "'ndt8' is no speed test; did you mean 'ndt7'"),
+    (("ndt7", "--seeds", "1,x"), "--seeds: '1,x'; expected whole numbers"),
+    (("ndt7", "--cells", "cor"), "--cells: 'cor' is no set of cells")])
+def test_mistake_is_one_line(words: tuple[str, ...], fault: str, run: Run, tmp_path: Path) -> None:
+    """With what is expected, before anything runs."""
+    status, out, err = run(*words, "-o", tmp_path)
+    assert (status, out) == (1, "")
+    assert fault in err
+    assert len(err.splitlines()) == 1
+
+
+def test_damaged_card_is_named(run: Run, tmp_path: Path) -> None:
+    """Of another test in the same folder: the page would lack it."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "card.json").write_text("{}")
+    from flent_aqm.base.errors import BadResult
+    from flent_aqm.parts.scorecard.steps import show
+
+    with pytest.raises(BadResult, match=r"other/card\.json: no card of a test"):
+        show(tmp_path)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sets of cells."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.asked.scenario import Scenario
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.scorecard.places import SETS, Line, Place, places
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_set_has_a_name_for_each_place_and_scenarios_that_are_right(name: str) -> None:
+    """Two places with one name would share a data file."""
+    found = places(name)
+    assert len({place.name for place in found}) == len(found)
+    for place in found:
+        Scenario.from_settings(place.settings())
+
+
+def test_sizes_are_as_the_help_says() -> None:
+    """And the core's rates, queues and seeds as the documents say."""
+    assert {name: len(places(name)) for name in SETS} == {
+        "small": 4, "core": 60, "ten": 10, "full": 576}
+    core = places("core")
+    assert {place.seed for place in core} == {1, 2, 3}
+    assert sum(place.beside for place in core) == 8
+
+
+def test_drop_tail_is_as_long_as_its_time_in_both_directions() -> None:
+    """50 ms at 300 and at 30 Mbit/s."""
+    router = Scenario.from_settings(Place(Line(300, 30, 10), "fifo_50ms").settings()).router
+    assert router.queue("down") == ("bfifo", (("limit", "1875000"),))
+    assert router.queue("up") == ("bfifo", (("limit", "187500"),))
+
+
+def test_places_are_chosen_by_seed_and_by_name() -> None:
+    """Each place once, whatever seeds its set has."""
+    found = places("core", seeds=(7, 8), only=("50mbit-40ms-cake-seed",))
+    assert [place.name for place in found] == [
+        "50mbit-40ms-cake-seed7", "50mbit-40ms-cake-seed8"]
+
+
+def test_unknown_sets_and_names_are_refused() -> None:
+    """With those that there are."""
+    with pytest.raises(ConfigError, match=r"--cells: 'cor' is no set of cells.*core"):
+        places("cor")
+    with pytest.raises(ConfigError, match=r"--only: 7mbit: .*such names are 10mbit-40ms"):
+        places("small", only=("7mbit",))

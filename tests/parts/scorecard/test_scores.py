@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scores of readings whose answers are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.scores import KINDS, Score, scores
+
+# The idle line takes 20 ms.
+_BASE = Way(shown_mbps=90.0, possible_mbps=100.0, idle_ms=20.0, glitches_per_minute=0.0)
+
+
+def way(shown_ms: float | None, p95_ms: float, **more: float | None) -> Way:
+    """A direction whose median is half of its 95th percentile."""
+    return replace(_BASE, shown_ms=shown_ms, others_p95_ms=p95_ms, others_median_ms=p95_ms / 2,
+                   own_ms=p95_ms, **more)
+
+
+def reading(queue: str, down: Way, *, line: str = "line-seed1", seed: int = 1,
+            good: bool | None = None) -> Reading:
+    """A run without an upload."""
+    return Reading(f"{line}-{queue}", queue, line, f"{queue}", False,
+                   {"download": down, "upload": Way(), WORSE: down}, good, 10.0, 20.0, float(seed))
+
+
+def of(name: str, *readings: Reading) -> Score | None:
+    """One score."""
+    return scores(readings).get(name)
+
+
+def test_throughput_is_a_share_of_what_is_possible() -> None:
+    """With the least and the most; the worst is the one farthest off as a factor."""
+    found = of("throughput", *(reading(f"q{number}", replace(_BASE, shown_mbps=mbps))
+                               for number, mbps in enumerate((50.0, 100.0, 150.0))))
+    assert found == Score(1.0, 3, None, None, 0.5, 1.5, "q0, download")
+
+
+def test_median_has_the_interval_of_the_sign_test() -> None:
+    """Of six numbers, the least and the most: they hold it in 97 % of cases. Five have none."""
+    known = [reading(f"q{mbps}", replace(_BASE, shown_mbps=float(mbps))) for mbps in range(95, 101)]
+    found, fewer = of("throughput", *known), of("throughput", *known[1:])
+    assert found is not None
+    assert fewer is not None
+    assert (found.low, found.high) == (0.95, 1.0)
+    assert fewer.low is None
+
+
+def test_latency_is_held_against_each_truth() -> None:
+    """Half of the 95th percentile is all of the median."""
+    one = reading("q", way(50.0, 100.0))
+    assert {name: found.value for name, found in scores([one]).items() if "latency_to" in name} == {
+        "latency_to_median": 1.0, "latency_to_p95": 0.5, "latency_to_own": 0.5}
+
+
+def test_latency_of_no_direction_is_held_against_the_worse() -> None:
+    """And no direction by itself is scored then."""
+    one = reading("q", way(None, 50.0))
+    found = of("latency_to_p95", replace(one, ways={**one.ways, WORSE: way(200.0, 100.0)}))
+    assert found == Score(2.0, 1, None, None, 2.0, 2.0, "q, worse")
+
+
+def test_test_without_latency_has_no_score_of_it() -> None:
+    """But glitches that it doesn't show."""
+    one = reading("q", way(None, 300.0, glitches_per_minute=6.0))
+    found = scores([one])
+    assert not {"latency_to_median", "tells_apart", "bead_passes_bad"} & set(found)
+    assert found["blind_to_tail"].value == 6.0
+
+
+@pytest.mark.parametrize(("shown_ms", "share"), [
+    ((40.0, 80.0), 1.0), ((80.0, 40.0), 0.0), ((50.0, 50.0), 0.0), ((50.0, 50.001), 0.0)])
+def test_queues_are_told_apart_by_a_difference_of_the_right_sign(
+        shown_ms: tuple[float, float], share: float) -> None:
+    """The second one's true latency is twice the first one's. What is less than 10 % tells
+    nothing."""
+    found = of("tells_apart", reading("short", way(shown_ms[0], 100.0)),
+               reading("long", way(shown_ms[1], 200.0)))
+    assert found is not None
+    assert (found.value, found.count) == (share, 1)
+
+
+def test_queues_of_other_lines_and_seeds_are_no_pair() -> None:
+    """They differ in more than the queue."""
+    assert of("tells_apart", reading("a", way(1.0, 100.0)),
+              reading("b", way(9.0, 300.0), line="line-seed2")) is None
+
+
+def test_share_has_the_interval_of_clopper_and_pearson() -> None:
+    """Three of three: 29 % to 100 %."""
+    found = of("tells_apart", *(reading(f"q{number}", way(ms, ms))
+                                for number, ms in enumerate((100.0, 200.0, 400.0))))
+    assert found is not None
+    assert (found.value, found.count) == (1.0, 3)
+    assert found.low == pytest.approx(0.025 ** (1 / 3))
+    assert found.high == 1.0
+
+
+def test_alike_queues_are_called_different() -> None:
+    """Of the true values 5 % apart, those shown are half as much again."""
+    found = of("invents_difference", reading("a", way(100.0, 100.0)),
+               reading("b", way(150.0, 105.0)))
+    assert found is not None
+    assert (found.value, found.count, found.worst) == (1.0, 1, "a | b, download")
+
+
+def test_verdicts_are_wrong_on_bad_and_good_lines_alone() -> None:
+    """Between a rise of 20 and of 100 ms no verdict is wrong."""
+    known = [reading("bad", way(50.0, 220.0), good=True),
+             reading("bad2", way(50.0, 220.0), good=False),
+             reading("good", way(50.0, 30.0), good=False),
+             reading("between", way(50.0, 80.0), good=False)]
+    found = scores(known)
+    assert (found["calls_bad_good"].value, found["calls_bad_good"].count) == (0.5, 2)
+    assert found["calls_bad_good"].worst == "bad"
+    assert (found["calls_good_bad"].value, found["calls_good_bad"].count) == (1.0, 1)
+
+
+def test_bead_rule_is_the_same_for_both() -> None:
+    """100 ms, of the test's number and of the probe's 95th percentile."""
+    found = scores([reading("hidden", way(100.0, 101.0)), reading("shown", way(101.0, 101.0)),
+                    reading("fine", way(101.0, 100.0))])
+    assert found["bead_passes_bad"].value == 0.5
+    assert found["bead_fails_good"].value == 1.0
+
+
+def test_rate_below_four_fifths_is_too_slow() -> None:
+    """Of a line that carries all."""
+    found = of("bead_too_slow", *(reading(f"q{mbps}", replace(_BASE, shown_mbps=mbps))
+                                  for mbps in (79.9, 80.0)))
+    assert found is not None
+    assert (found.value, found.worst) == (0.5, "q79.9, download")
+
+
+def test_glitches_count_where_no_such_latency_is_shown() -> None:
+    """A test that shows more than 100 ms above the idle line isn't blind."""
+    found = of("blind_to_tail", reading("shown", way(121.0, 300.0, glitches_per_minute=9.0)),
+               reading("hidden", way(120.0, 300.0, glitches_per_minute=4.0)))
+    assert found == Score(4.0, 1, None, None, 4.0, 4.0, "hidden")
+
+
+def test_spread_is_over_seeds_of_one_cell() -> None:
+    """From the least to the most, of the median; a cell with one seed has none."""
+    found = of("repeats_throughput", *(
+        reading("q", replace(_BASE, shown_mbps=mbps), line=f"line-seed{seed}", seed=seed)
+        for seed, mbps in enumerate((90.0, 100.0, 120.0))), reading("other", _BASE))
+    assert found is not None
+    assert found.value == pytest.approx(0.3)
+    assert found.count == 1
+
+
+def test_lost_percentile_is_not_divided_by() -> None:
+    """Nor is a rise of it known."""
+    one = reading("q", way(50.0, 100.0))
+    lost = replace(one, ways={name: replace(each, others_p95_ms=None, others_median_ms=None)
+                              for name, each in one.ways.items()})
+    assert {"latency_to_p95", "bead_passes_bad"} & set(scores([lost])) == set()
+
+
+def test_kinds_have_a_name_each() -> None:
+    """And no reading makes any of them up."""
+    assert len({kind.name for kind in KINDS}) == len(KINDS)
+    assert scores([]) == {}
+
+
+def test_reading_comes_back_from_json() -> None:
+    """As it went."""
+    one = reading("q", way(50.0, 100.0), good=True)
+    assert Reading.from_dict(one.as_dict()) == one
