@@ -6,11 +6,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results.jobs_option import add_jobs
+
+if TYPE_CHECKING:
+    from flent_aqm.show.report.model import Folder
 
 MOST_NAMED = 10
 
@@ -30,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8642, metavar="N",
                         help="with --follow: port to listen on, 0 for any free one (default: "
                              "8642)")
-    parser.add_argument("--title", help="heading of the page (default: names of the folders)")
+    parser.add_argument("--title", help="heading of the page (default: what its batch is "
+                        "for, or the names of the folders)")
     add_jobs(parser)
 
 
@@ -55,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
     rows, damaged, folders = read(results, args.jobs)
     failed = sum(len(one.status.failed) for one in folders if one.status)
     require(rows, damaged, failed)
-    title = args.title or title_of(results)
+    title = args.title or purpose_of(folders) or title_of(results)
     with said("making the page"):
         try:
             page = render(build(rows, damaged, folders, title))
@@ -96,6 +102,14 @@ def newest() -> Path:
     if not folders:
         raise ConfigError("results/: it has no folder of a sweep; name data files or folders")
     return max(folders, key=lambda path: path.stat().st_mtime)
+
+
+def purpose_of(folders: Sequence[Folder]) -> str:
+    """Return what the one batch of some folders is for; empty where that isn't one of ours."""
+    from flent_aqm.show.report.commands import purpose
+
+    found = {purpose(one.status.command) if one.status else "" for one in folders}
+    return found.pop() if len(found) == 1 else ""
 
 
 def title_of(results: list[Path]) -> str:

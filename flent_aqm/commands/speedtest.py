@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.data_file import DataFile
 from flent_aqm.sweep.speedtest import preflight
+from flent_aqm.sweep.speedtest.advice import advice
 from flent_aqm.sweep.speedtest.measure import SpeedtestRequest, measure
 from flent_aqm.sweep.speedtest.report import report
 
@@ -111,16 +114,19 @@ def main(args: argparse.Namespace) -> int:
                 length_s=length_s, streams=args.number, ping_host=ping_host,
                 passphrase=args.passphrase)
     _print_head(wish, mode, idle_s)
+    idle = None
     if idle_s:
         _say(f"Measure idle latency by pinging {ping_host} (IPv{args.ip_version}).")
-        _measure_and_print(replace(wish, length_s=idle_s, streams=0), _IDLE, None)
+        idle = _measure_and_print(replace(wish, length_s=idle_s, streams=0), _IDLE, None)
         if mode:
             _say("")
     if mode:
         _say(f"Measure speed to {host} (IPv{args.ip_version}) while pinging {ping_host}.")
         _say(f"Download and upload sessions are {mode}, each with {args.number} "
              "simultaneous streams.")
-        _measure_and_print(wish, _MODES[mode], args.output)
+        loaded = _measure_and_print(wish, _MODES[mode], args.output)
+        for sentence in advice(idle, loaded):
+            _say("\n" + textwrap.fill(sentence, 79))
     return 0
 
 
@@ -134,10 +140,11 @@ def _print_head(wish: SpeedtestRequest, mode: str, idle_s: int) -> None:
 
 
 def _measure_and_print(wish: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
-                       keep: Path | None) -> None:
+                       keep: Path | None) -> DataFile:
     test, blocks = kind
     data = measure(replace(wish, test=test), sys.stderr.isatty(), keep)
     print(report(data, blocks, environment.IN_LAB in os.environ), end="", flush=True)
+    return data
 
 
 def _say(line: str) -> None:

@@ -21,14 +21,16 @@ Key = TypeVar("Key", bound=Hashable)
 
 AQM = "aqm"
 RATE = "rate_mbps"
+SHAPER_RATE = "shaper_mbps"
 TITLE = "title"
 # By these, in this order, runs are told apart; by any other setting after them.
-KNOWN = ("test", AQM, RATE, "burst_shaping", "cross_traffic", "base_delay_ms", "router_model",
-         "testbed", "kernel")
+KNOWN = ("test", AQM, RATE, SHAPER_RATE, "burst_shaping", "cross_traffic", "base_delay_ms",
+         "router_model", "testbed", "kernel")
 # What goes without saying.
 UNTOLD: Mapping[str, Setting] = {"kernel": STOCK}
 # Differs between runs that repeat each other, or is said by others.
-NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "start_jitter_ms",
+NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "modem_up_mbps",
+         "modem_down_mbps", "start_jitter_ms",
          "cross_jitter_ms")
 
 _OF_QUEUES = ("aqm_", "up_aqm")

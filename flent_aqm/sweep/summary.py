@@ -14,8 +14,11 @@ from rich.table import Table
 from flent_aqm.asked.cell import Cell
 from flent_aqm.asked.scenario import KEYS
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.advice.advice import advise
+from flent_aqm.results.advice.measured import Measured, measured, tried
 from flent_aqm.results.grouping import (
     AQM,
+    SHAPER_RATE,
     along_with,
     factors,
     grouped,
@@ -29,7 +32,7 @@ from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
 from flent_aqm.sweep.in_brief import cell_settings
 
-_HEADINGS = {"rate_mbps": "Mbit/s", AQM: "AQM", "cross_traffic": "cross",
+_HEADINGS = {"rate_mbps": "Mbit/s", SHAPER_RATE: "SQM", AQM: "AQM", "cross_traffic": "cross",
              "burst_shaping": "burst", "base_delay_ms": "delay ms", "router_model": "router"}
 _TOLD = {"test": "test {}", "cross_traffic": "cross traffic {}", "rate_mbps": "{} Mbit/s"}
 # What a line is of where nothing else is asked for, if it differs; all else that differs
@@ -44,7 +47,7 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     """Return the batch key `summary_by`: names of settings, separated by commas; empty for all in
     which runs differ. Raises ConfigError."""
     names = parse_keys("" if value is None else str(value))
-    known = ("test", *KEYS, "rate_mbps")
+    known = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
     for name in names:
         name = _OLD_NAMES.get(name, name)
         if name not in known and not name.startswith(("aqm_", "up_aqm_")):
@@ -113,6 +116,7 @@ def show(
     fits = console.measure(whole, options=console.options.update(width=10_000)).maximum
     console.print(whole if fits <= console.width else table(own=False))
     _say_what_lines_are(console, settings, keys, groups)
+    _advise(console, groups)
     _say_failures(console, failures)
     _say_how_to_open(console, cells)
 
@@ -137,6 +141,28 @@ def _say_what_lines_are(
                       markup=False, highlight=False, soft_wrap=True)
     elif any(len(members) > 1 for members in groups.values()):
         console.print("Medians over the runs of each line.", highlight=False)
+
+
+def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
+    """What to do about a line that a modem ends, as a home's."""
+    if not all(cell.scenario.path.modem_mbps("up") for cells in groups.values() for cell in cells):
+        return
+    found = []
+    for values, cells in groups.items():
+        runs = [(cell_settings(cell), _measured(cell.data_file)) for cell in cells]
+        titles = {str(cell.metadata.get("TITLE") or "") for cell in cells}
+        name = titles.pop() if len(titles) == 1 else ""
+        found.append(tried(name or " ".join(map(shown, values)), runs))
+    text = " ".join(advise({"": [one for one in found if one]}))
+    if text:
+        console.print(f"What to do: {text}", markup=False, highlight=False)
+
+
+def _measured(path: Path) -> Measured | None:
+    try:
+        return measured(load_run(path))
+    except BadResult:
+        return None
 
 
 def _same(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:

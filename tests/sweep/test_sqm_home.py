@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,12 +25,16 @@ def test_sqm_home_shapes_to_the_share_of_the_line(tmp_path: Path) -> None:
          *(f"--batch-override={word}" for word in (*LINE, "output_path=runs"))],
         cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"What to do: Busy uploads add \d+ ms with SQM off: .* Set SQM to 5/2 Mbit/s "
+                     r"\(50 % of 10/4\), with \w+: here they then added [0-9.]+ ms, at 5\d % less "
+                     r"throughput\.", " ".join(done.stderr.split())), done.stderr
     runs = {run.title: run for run in map(load_run, (tmp_path / "runs").glob("*.flent.gz"))}
     off = runs.pop("SQM off")
     assert off.settings["shaper"] == "none"
+    assert (off.settings["rate_mbps"], off.settings["shaper_mbps"]) == ("10/4", "off")
     assert set(runs) == {"50 % cake", "50 % htb_fq_codel"}
     latency, speed = METRICS["latency_loaded_median_ms"], METRICS["throughput_download_mbps"]
     for run in runs.values():
-        assert (run.settings["rate_down_mbps"], run.settings["rate_up_mbps"]) == (5, 2)
+        assert (run.settings["rate_mbps"], run.settings["shaper_mbps"]) == ("10/4", "5/2")
         assert 4 < float(str(speed.of(run))) < 5 < float(str(speed.of(off)))
         assert float(str(latency.of(run))) < 30 < float(str(latency.of(off)))

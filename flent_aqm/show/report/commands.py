@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from flent_aqm.asked.keys import SCENARIO_KEYS
@@ -25,6 +26,24 @@ _VALUE = re.compile(r"[A-Za-z0-9_.]{1,60}")
 _NUMBER = re.compile(r"[0-9]{1,6}")
 # More is no command that somebody types.
 _MOST_CHARACTERS = 500
+
+
+# What a comment says first, up to where it goes into details.
+_SENTENCE = re.compile(r"(.{20,}?)(?:[.?:;](?= |$)|$)")
+
+
+def purpose(words: Sequence[str]) -> str:
+    """Return what a batch of ours is for, as its first comment says; empty for any other."""
+    split = [part for word in words for part in word.split("=", 1)]
+    named = next((after for word, after in pairwise(split) if word in ("-B", "--batch-file")), "")
+    path = resource_dir("batches") / Path(named).name
+    if not named or not path.is_file() or str(Path(named).parent) not in (
+            "batches", str(path.parent)):
+        return ""
+    lines = takewhile(lambda line: line.strip("# "), path.read_text().splitlines())
+    text = " ".join(line.lstrip("# ") for line in lines)
+    found = _SENTENCE.match(text)
+    return found[1] if found else ""
 
 
 def sweep_command(words: Sequence[str]) -> tuple[str, str]:

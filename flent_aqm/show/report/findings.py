@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from flent_aqm.results.advice.measured import Tried, tried
 from flent_aqm.results.grouping import RATE, collect
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
@@ -71,11 +72,13 @@ class Line:
 class Condition:
     """title: what its runs are alike in. tail_pct: the percentile that its queues are compared
     at: the furthest that every run has, and that came back with every queue; with at least half
-    of the probes lost a queue has none, and others are compared without it."""
+    of the probes lost a queue has none, and others are compared without it. tried: the same
+    queues as advice sees them, without those whose runs can't carry any."""
 
     title: str
     tail_pct: float
     lines: Sequence[Line]
+    tried: Sequence[Tried] = ()
 
 
 def conditions(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[Condition]:
@@ -102,7 +105,9 @@ def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]
     returned = [line for line in lines if not line.is_lost] or lines
     return Condition(title, next(
         (percent for percent in told if all(
-            math.isfinite(line.within_ms(percent)) for line in returned)), MIDDLE_PCT), lines)
+            math.isfinite(line.within_ms(percent)) for line in returned)), MIDDLE_PCT), lines,
+        [one for line in lines if (one := tried(line.queue, [
+            (row.settings, row.measured) for row in members[line.queue]]))])
 
 
 def _line(queue: str, colour: str, rows: Sequence[ReportRow]) -> Line:

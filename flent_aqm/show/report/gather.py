@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.words import plain
+from flent_aqm.results.advice.measured import Measured, measured
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import ranked, values
@@ -37,7 +38,8 @@ class ReportRow(Row):
     """A run on the page. metrics: those that are known, in the order of METRICS; infinite where
     a percentile is a lost probe. By direction: mbps: payload in captured headers per STEP_S
     since the transfer's start; rtt_ms: median of probes per STEP_S. errors: what the run's
-    tools said of their failures. side: what it is compared as, where that isn't its queue."""
+    tools said of their failures. side: what it is compared as, where that isn't its queue.
+    measured: what advice rests on, None where the run can't carry any."""
 
     metrics: Mapping[str, float]
     mbps: Mapping[str, Floats]
@@ -45,6 +47,7 @@ class ReportRow(Row):
     facts: Facts
     errors: tuple[str, ...]
     side: str = ""
+    measured: Measured | None = None
 
 
 def row_of(data: DataFile) -> ReportRow:
@@ -67,7 +70,7 @@ def row_of(data: DataFile) -> ReportRow:
         rtt_ms={way: _per_step(one.sent_s - start_s(run, way), one.rtt_ms)
                 for way, one in probes.items()},
         facts=facts_of(data, run),
-        errors=_errors(data))
+        errors=_errors(data), measured=measured(run))
 
 
 def _how(data: DataFile) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.results.grouping import collect
+from flent_aqm.results.advice.advice import advise
+from flent_aqm.results.grouping import AQM, collect
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.status import Status
 from flent_aqm.show.grouping import word
@@ -59,6 +60,8 @@ class Report:
     proofs: Sequence[tuple[Proof, int]]
     commands: Sequence[tuple[str, str]]
     headline: Sequence[str]
+    advice: Sequence[str]
+    side: str
     panels: Mapping[str, Any]
     conditions: str
     has_ways: bool
@@ -73,13 +76,14 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
     rows, side = slices.with_sides(rows)
     dimensions = slices.dimensions(rows, side)
     found = findings.conditions(rows, dimensions)
+    word_of_side = _word_of_side(rows)
     told = [row.facts.told for row in rows]
     proofs = collect([row.facts.proof for row in rows if row.facts.proof], lambda proof: proof)
     failures = [one for folder in folders for one in failed(folder)]
     failures += [(path.name, cause) for path, cause in damaged]
     failures += [(row.path.name, "; ".join(row.errors)) for row in rows if row.errors]
     return Report(
-        data=data_of(rows, dimensions), title=title, runs=len(rows),
+        data=data_of(rows, dimensions) | {"side": word_of_side}, title=title, runs=len(rows),
         made_at=datetime.datetime.fromtimestamp(now_s, datetime.UTC).strftime(
             "%Y-%m-%d %H:%M UTC"),
         virtual_s=sum(row.facts.virtual_s or 0 for row in rows),
@@ -90,8 +94,9 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
                                         pair[0].asked)),
         commands=_commands(rows, folders),
         headline=headline.headline(
-            found, "configuration" if any(row.side for row in rows) else "queue", len(rows),
+            found, word_of_side, len(rows),
             slices.apart(rows, dimensions, side), slices.also_differ(rows, side)),
+        advice=advise({one.title: one.tried for one in found}), side=word_of_side,
         panels=panels.panels(found), conditions=_conditions(rows, dimensions),
         has_ways=any(len(line.mbps) > 1 for one in found for line in one.lines),
         several=any(line.runs > 1 for one in found for line in one.lines),
@@ -130,6 +135,14 @@ def data_of(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> dic
                               for name in known]} for row in rows],
         "labels": _SETTING_NAMES,
     }
+
+
+def _word_of_side(rows: Sequence[ReportRow]) -> str:
+    """Return what the runs are compared as. Files of a line whose router nobody asked tell of no
+    queue."""
+    if any(row.side for row in rows):
+        return "configuration"
+    return "queue" if any(row.settings.get(AQM) for row in rows) else "setting"
 
 
 def _conditions(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> str:

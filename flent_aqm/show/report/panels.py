@@ -54,7 +54,9 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
     drawn = [{"title": one.title, "tail": share(one.tail_pct),
               "lines": [_line(line, one.tail_pct, common) for line in one.lines]}
              for one in conditions]
-    return {"first": drawn[:MOST_PANELS], "more": drawn[MOST_PANELS:], "ticks": common.ticks}
+    return {"first": drawn[:MOST_PANELS], "more": drawn[MOST_PANELS:], "ticks": common.ticks,
+            "any_lost": any(math.isinf(line.within_ms(one.tail_pct))
+                            for one in conditions for line in one.lines)}
 
 
 def _line(line: Line, tail_pct: float, common: Scale) -> dict[str, Any]:

