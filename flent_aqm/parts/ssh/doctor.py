@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rich.console import Console
@@ -15,12 +15,17 @@ from rich.table import Table
 from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
+from flent_aqm.parts.ssh.answers import Answer, answers
 from flent_aqm.parts.ssh.connection import Connection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
-from flent_aqm.parts.ssh.probe import Facts, check_host, probe
+from flent_aqm.parts.ssh.offer import batch_command
+from flent_aqm.parts.ssh.probe import Facts, check_devices, check_host, probe
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
+from flent_aqm.tools.irtt import SERVER as IRTT
 
 _KINDS = {*ALWAYS, *KIND_OF_AQM.values(), *PARTS}
+# As the sweep finds them, by the router's routes.
+_DEVICES = {"dev_down": "client", "dev_up": "server"}
 # name in the probe -> what stands in the table
 _TEXTS = {
     "model": "model", "system": "system", "kernel": "kernel", "tc": "tc", "json": "tc -j",
@@ -37,20 +42,59 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         addresses["server"] = address_of(server)
         addresses["client"] = own_address_towards(addresses["server"])
     facts = _facts(testbed, addresses)
+    # In namespaces of this machine a sweep starts servers of its own.
+    found = answers(addresses["server"]) if server and testbed != "netns" else []
     problem = ""
     try:
         check_host(facts)
+        if server and testbed != "netns":
+            check_devices(facts, {
+                key: facts.routes[addresses[host]] for key, host in _DEVICES.items()
+                if addresses[host] in facts.routes})
     except TestbedError as error:
         problem = str(error)
+    command = ""
+    if found and server and not problem:
+        command = batch_command(testbed, server, facts, found)
     if as_json:
-        json.dump({**asdict(facts), "aqms": _aqms(facts), "problem": problem}, sys.stdout,
-                  indent=1)
+        json.dump({**asdict(facts), "aqms": _aqms(facts), "problem": problem,
+                   "servers": {one.server: one.why for one in found}, "command": command},
+                  sys.stdout, indent=1)
         print()
     else:
         _print(testbed, facts, addresses)
+        _print_servers(server, found)
+        if not problem:
+            print(_next(testbed, server, command))
     if problem:
         print(f"{testbed}: {problem}", file=sys.stderr)
     return 1 if problem else 0
+
+
+def _next(testbed: str, server: str | None, command: str) -> str:
+    if command:
+        return f"To measure it:\n{command}"
+    if testbed == "netns":
+        return ""
+    if not server:
+        return ("With --server HOST, what answers there is shown, and the command that measures "
+                "this router.")
+    return ("To measure it, start irtt's server and that of iperf3 or ndt7 on the other side: "
+            "either by hand, as shown above, or by the sweep, with "
+            f"--batch-override server_testbed=ssh://root@{server}")
+
+
+def _print_servers(server: str | None, found: Sequence[Answer]) -> None:
+    if not found:
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in (f"server {server}", "answers", "for", "how to start it there"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "answers")
+    for one in found:
+        table.add_row(one.server, f"[red]no:[/] {one.why}" if one.why else "[green]yes[/]",
+                      "the probe of all tests" if one.server == IRTT.name
+                      else ", ".join(one.tests), escape(one.start) if one.why else "")
+    _console().print(table, "")
 
 
 def _facts(testbed: str, addresses: Mapping[str, str]) -> Facts:
@@ -74,8 +118,12 @@ def _aqms(facts: Facts) -> dict[str, str]:
     return {aqm: facts.kinds.get(kind, "not asked for") for aqm, kind in KIND_OF_AQM.items()}
 
 
+def _console() -> Console:
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
 def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    console = _console()
     top = Table(box=None, show_header=False, pad_edge=False)
     top.add_row("testbed", escape(testbed))
     for name, title in _TEXTS.items():
@@ -94,6 +142,8 @@ def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
         devices.add_row(escape(link.name), escape(link.state), str(link.txqueuelen),
                         escape(link.driver), "yes" if link.bql else "no", ", ".join(notes))
     console.print(devices, "")
+    if not facts.text.get("tc"):  # which is said once, below
+        return
     aqms = Table(box=None, pad_edge=False)
     aqms.add_column("AQM")
     aqms.add_column("")
@@ -102,4 +152,4 @@ def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
                      **{f"{part} ({use})": facts.kinds.get(part, "?")
                         for part, use in PARTS.items()}}.items():
         aqms.add_row(aqm, f"[red]no:[/] {escape(why)}" if why else "[green]yes[/]")
-    console.print(aqms)
+    console.print(aqms, "")

@@ -132,10 +132,12 @@ def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
                            "the router has to be between client and server")
 
 
-def check_kinds(facts: Facts, kinds: Collection[str]) -> None:
-    """Raise TestbedError that names the queues which the router lacks, and why."""
+def check_kinds(facts: Facts, kinds: Collection[str], instead: str = "") -> None:
+    """Raise TestbedError that names the queues which the router lacks, and why. instead: words that
+    leave them out of the sweep."""
     lacking = [f"{kind} ({facts.kinds.get(kind, 'not asked for')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]
     if lacking:
+        without = f"; to leave it out: {instead}" if instead else ""
         raise TestbedError(f"the router lacks {', '.join(lacking)}; "
-                           "flent-aqm doctor --testbed tells what it has")
+                           f"flent-aqm doctor --testbed tells what it has{without}")

@@ -20,6 +20,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
 from flent_aqm.parts.ssh import needs, probe
 from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.offer import override
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.parts.ssh.server import Server
 from flent_aqm.parts.ssh.session import Session
@@ -102,7 +103,7 @@ class SshTestbed:
                 "dev_down": _device(facts, keys, "dev_down", client, "client"),
                 "dev_up": _device(facts, keys, "dev_up", server, "server")}
             probe.check_devices(facts, self._devices)
-            probe.check_kinds(facts, kinds)
+            probe.check_kinds(facts, kinds, _without(facts, cells))
         except AqmError as error:
             raise self._named(error) from None
         self._router = facts.text
@@ -163,6 +164,17 @@ class SshTestbed:
     def _named(self, error: AqmError) -> AqmError:
         text = str(error)
         return error if self._address in text else TestbedError(f"{self._address}: {text}")
+
+
+def _without(facts: probe.Facts, cells: Iterable[Cell]) -> str:
+    """Return the words that leave out queues whose cells ask for what the router lacks; empty where
+    none is left."""
+    fits = {cell.scenario.router.aqm: True for cell in cells}
+    for cell in cells:
+        if any(facts.kinds.get(kind, "?") for kind in needs.kinds_of(cell.scenario)):
+            fits[cell.scenario.router.aqm] = False
+    left = [aqm for aqm, fit in fits.items() if fit]
+    return override(left) if left else ""
 
 
 def _same(key: str, values: Iterable[str]) -> str:

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which of the servers that tests need answer, asked before a sweep loads anything."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import CommandFailed
+from flent_aqm.base.shell import find_program, run
+from flent_aqm.tools.irtt import SERVER as IRTT
+from flent_aqm.tools.table import TOOLS
+from flent_aqm.tools.tool import Server
+
+LIMIT_S = 2.0
+_AT_ONCE = 16
+# What only the lab's shell fills in, or needs -> in words for any other.
+_OF_THE_LAB = ((r" --\S+ \$\{[^}]*\}", ""), (r"^env -u \S+ ", ""), (r'"\$PYTHON" -P', "python3"),
+               ("^serve ", "flent-aqm serve "), (r" &$", ""))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Of a server. tests: names that tests of it begin with; why: of no answer, the port and what
+    it did, "" if there was one;
+    start: command that starts it on its machine."""
+
+    server: str
+    tests: Sequence[str]
+    why: str
+    start: str
+
+
+def answers(address: str) -> list[Answer]:
+    """Ask all servers at an address; those that only QUIC reaches aren't asked."""
+    tests: dict[str, list[str]] = {IRTT.name: []}
+    servers: dict[str, Server] = {IRTT.name: IRTT}
+    for tool in TOOLS.values():
+        if tool.server.protocol == "tcp":
+            servers[tool.server.name] = tool.server
+            tests.setdefault(tool.server.name, []).append(tool.name)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = pool.map(lambda one: _why(one, address), servers.values())
+        return [Answer(name, tests[name], why, _start(server))
+                for (name, server), why in zip(servers.items(), found, strict=True)]
+
+
+def _why(server: Server, address: str) -> str:
+    if server is IRTT:
+        return _irtt(server, address)
+    for port in server.every_port:
+        try:
+            socket.create_connection((address, port), LIMIT_S).close()
+        except TimeoutError:
+            return f"{port} silent"
+        except ConnectionRefusedError:
+            return f"{port} closed"
+        except OSError as error:
+            return f"{port}: {error.strerror or error}"
+    return ""
+
+
+def _irtt(server: Server, address: str) -> str:
+    if not find_program("irtt"):
+        return "irtt is not installed here"
+    host = f"[{address}]" if ":" in address else address
+    try:
+        run(["irtt", "client", "-n", f"--timeouts={LIMIT_S / 2:g}s,{LIMIT_S / 2:g}s",
+             f"{host}:{server.port}"])
+    except CommandFailed:
+        return f"UDP {server.port} silent"
+    return ""
+
+
+def _start(server: Server) -> str:
+    lines = server.start.splitlines()
+    for seen, instead in _OF_THE_LAB:
+        lines = [re.sub(seen, instead, line) for line in lines]
+    return " & ".join(lines)

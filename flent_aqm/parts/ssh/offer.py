@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command that measures a router: with the queues that it has, and tests that find a server."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.ssh.answers import Answer
+from flent_aqm.parts.ssh.needs import KIND_OF_AQM
+from flent_aqm.parts.ssh.probe import Facts
+from flent_aqm.tools.irtt import SERVER as IRTT
+
+# Of a first look, the usual ones.
+_QUEUES = ("no_aqm", "codel", "pie", "sfq", "fq_codel", "cake")
+_SHAPERS = ("htb", "tbf", "hfsc")
+# Of the batch `quick`: test -> its server.
+_TESTS = {"ndt7": "ndt7", "iperf3_upload": "iperf3"}
+_BATCH = "aqm_sweep.batch"
+
+
+def queues(facts: Facts, among: Collection[str] = _QUEUES) -> list[str]:
+    """Return those that the router has."""
+    return [aqm for aqm in among if facts.kinds.get(KIND_OF_AQM[aqm], "?") == ""]
+
+
+def override(names: Sequence[str]) -> str:
+    """Return the words that take these queues in place of a batch's own."""
+    return f"--batch-override aqm={','.join(names)}"
+
+
+def batch_command(testbed: str, server: str, facts: Facts, answers: Sequence[Answer]) -> str:
+    """Return the command; empty where no test of it could run, as the probe, each test's server, a
+    shaper or all queues are missing."""
+    there = {one.server for one in answers if not one.why}
+    tests = [test for test, name in _TESTS.items() if any(
+        one == name or one.startswith(f"{name}-") for one in there)]
+    shapers = [one for one in _SHAPERS if facts.kinds.get(one, "?") == ""]
+    found = queues(facts)
+    if IRTT.name not in there or not tests or not shapers or not found:
+        return ""
+    words = [f"testbed={testbed}", f"hosts={server}", f"aqm={','.join(found)}",
+             *([f"test_name={tests[0]}"] if len(tests) < len(_TESTS) else []),
+             *([f"shaper={shapers[0]}"] if shapers[0] != _SHAPERS[0] else [])]
+    here = Path("batches") / _BATCH
+    batch = here if here.is_file() else resource_dir("batches") / _BATCH
+    return f"flent -B {shlex.quote(str(batch))} -b quick" + "".join(
+        f" \\\n    --batch-override {shlex.quote(word)}" for word in words)

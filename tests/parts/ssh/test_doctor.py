@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm doctor --testbed ssh://… --server HOST`, inside the lab's guest."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+
+import pytest
+
+from flent_aqm.parts.ssh.answers import Answer, answers
+from flent_aqm.parts.ssh.offer import batch_command
+from flent_aqm.parts.ssh.probe import Facts
+
+InGuest = Callable[..., list[str]]
+
+DOCTOR = 'COLUMNS=200 flent-aqm doctor --testbed "$testbed" --server server; echo "status $?"'
+WITHOUT_TC = "in_router mount --bind /dev/null /usr/sbin/tc\n"
+WITHOUT_PIE = """fake_tc <<'END'
+case "$*" in
+    *' pie'*) echo 'Unknown qdisc "pie", hence option "help" is unparsable' >&2; exit 1 ;;
+esac
+exec "$real_tc" "$@"
+END
+"""
+KINDS = dict.fromkeys(("pfifo", "codel", "fq_codel", "sfq", "pie", "htb", "tbf"), "")
+
+
+@pytest.mark.lab
+def test_doctor_asks_servers_and_gives_a_command_that_runs(in_guest: InGuest) -> None:
+    """With the queues that the router has and the tests that find a server."""
+    lines = in_guest(f"""
+        {WITHOUT_PIE}
+        mkdir -p /run/sweep; cd /run/sweep
+        {DOCTOR.replace("; echo", " >said; echo")}; cat said
+        eval "$(sed -n '/^flent -B/,$p' said) --batch-dry-run" 2>&1 | tail -1
+    """, servers=("iperf3", "irtt"))
+    text = "\n".join(lines)
+    assert re.search(r"irtt +yes +the probe of all tests", text), text
+    assert re.search(r"iperf3 +yes +iperf3", text), text
+    assert re.search(r"ndt7\S* +no: \d+ closed .*flent-aqm serve ndt7 ", text), text
+    assert "aqm=no_aqm,codel,sfq,fq_codel,cake" in text
+    assert "test_name=iperf3_upload" in text
+    assert "status 0" in lines
+    assert lines[-1] == "Would have run 5 tests.", text
+
+
+@pytest.mark.lab
+def test_router_without_tc_is_told_so_once(in_guest: InGuest) -> None:
+    lines = in_guest(WITHOUT_TC + DOCTOR, servers=("iperf3", "irtt"))
+    text = "\n".join(lines)
+    assert "status 1" in lines
+    assert len(re.findall(r"tc\b.*install it", text)) == 1, text
+    assert "fq_codel" not in text
+
+
+def facts(**kinds: str) -> Facts:
+    return Facts({}, "mgmt", {}, {}, {**KINDS, **kinds})
+
+
+def answered(*names: str) -> list[Answer]:
+    return [Answer(name, [name], "" if name in names else "no", "")
+            for name in ("irtt", "iperf3", "ndt7-cleartext")]
+
+
+@pytest.mark.parametrize(("names", "kinds", "words"), [
+    (("irtt", "iperf3", "ndt7-cleartext"), {}, ["aqm=no_aqm,codel,pie,sfq,fq_codel"]),
+    (("irtt", "ndt7-cleartext"), {"pie": "no"}, ["aqm=no_aqm,codel,sfq,fq_codel",
+                                                 "test_name=ndt7"]),
+    (("irtt", "iperf3"), {"htb": "no"}, ["test_name=iperf3_upload", "shaper=tbf"])])
+def test_command_has_what_is_there(names: tuple[str, ...], kinds: dict[str, str],
+                                   words: list[str]) -> None:
+    command = batch_command("ssh://root@r", "h", facts(**kinds), answered(*names))
+    given = shlex.split(command.replace("\\\n", ""))
+    assert given[:1] == ["flent"]
+    assert {"testbed=ssh://root@r", "hosts=h", *words} <= set(given)
+
+
+@pytest.mark.parametrize("names", [("iperf3",), ("irtt",), ()])
+def test_no_command_where_no_test_could_run(names: tuple[str, ...]) -> None:
+    assert batch_command("ssh://root@r", "h", facts(), answered(*names)) == ""
+
+
+def test_servers_that_do_not_answer_are_told_with_their_start() -> None:
+    """Of this machine, at an address where nothing listens."""
+    found = {one.server: one for one in answers("127.0.0.9")}
+    assert all(one.why for one in found.values())
+    assert found["ndt7-cleartext"].start.startswith("flent-aqm serve ndt7 --no-tls")
+    assert not any("$" in one.start for one in found.values())
