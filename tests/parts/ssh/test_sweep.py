@@ -207,9 +207,9 @@ REFUSED = {
     "model of the lab": (["router_model=omnia"], "", "router_model: omnia is a model of"),
     "queue that the kernel lacks": (
         [], tc_that_says("' sfq'", "Error: Specified qdisc kind is unknown."),
-        "the router lacks sfq (its kernel refuses it: Error: Specified qdisc kind is unknown.); "
-        "flent-aqm doctor --testbed tells what it has; to leave it out: --batch-override "
-        "aqm=no_aqm,codel,fq_codel"),
+        ("the router lacks sfq (its kernel refuses it: Error: Specified qdisc kind is unknown.); "
+         "flent-aqm doctor --testbed tells what it has; to leave it out: --batch-override "
+         "aqm=no_aqm,codel,fq_codel")),
     "filter that the kernel lacks": (
         ["tiers=3"], tc_that_says("' u32 '", "RTNETLINK answers: No such file or directory"),
         "the router lacks u32 (its kernel refuses it: RTNETLINK answers: No such file or"),
