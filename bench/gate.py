@@ -31,7 +31,7 @@ from flent_aqm.commands.verdict import scored
 from flent_aqm.results import status
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.decide import SAME, UNTOLD, USUAL, judge
+from flent_aqm.results.verdict.decide import SAME, UNTOLD, USUAL, WORSE, judge
 from flent_aqm.results.verdict.pairs import SEED, pair
 from flent_aqm.setup.kernel.recipe import stock_source
 from flent_aqm.show.verdict_page import sentence
@@ -177,6 +177,8 @@ def power(output: Path, only: str, cells: str) -> list[Comparison]:
             subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
         one = _compared(planted.name, scored(find_files([base])), scored(find_files([folder])),
                         took_s)
+        if failed := len(told.failed) if (told := status.read(folder)) else 0:
+            one = replace(one, seen={**one.seen, f"{failed} runs failed": WORSE})
         found.append(replace(one, right=bool(one.seen) == planted.has_effect))
     return found
 
@@ -199,9 +201,12 @@ def _sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
     if _is_there(folder):
         return None
     begun_s = time.monotonic()
-    subprocess.run([BIN / "flent", "-B", batch, f"--batch-override=output_path={folder}",
-                    *(f"--batch-override={each}" for each in overrides)],
-                   check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([BIN / "flent", "-B", batch, f"--batch-override=output_path={folder}",
+                           *(f"--batch-override={each}" for each in overrides)],
+                          check=False, stdout=subprocess.DEVNULL)
+    if not _is_there(folder):
+        # Runs that failed are a result.
+        raise SystemExit(f"bench.gate: flent ended with {done.returncode} before it made all runs")
     return time.monotonic() - begun_s
 
 

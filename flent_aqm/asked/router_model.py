@@ -37,6 +37,7 @@ class RouterModel:
 
     timer_latency_us: how late a qdisc's timer fires for reasons of the hardware
     line_mbps: rate of each port's link, 0: none. A frame takes 24 bytes more than its own.
+    line_up_mbps: of the link of the port towards the server, 0: as line_mbps
     rx_ring_packets, tx_ring_packets: descriptors of each port
     bql: the transmit ring has byte queue limits
     rx_coalesce_us, rx_coalesce_packets: an interrupt comes so long after a packet, or when
@@ -57,6 +58,7 @@ class RouterModel:
 
     timer_latency_us: float = 0
     line_mbps: float = 0
+    line_up_mbps: float = 0
     rx_ring_packets: int = 512
     tx_ring_packets: int = 1024
     bql: bool = True
@@ -93,10 +95,11 @@ class RouterModel:
 
     def card(self, device: str, core: int, seed: int) -> str:
         """Return one device's line for /sys/module/lab_router/parameters/card."""
+        line_mbps = (device == "up" and self.line_up_mbps) or self.line_mbps
         words = {
             "core": core % self.cores,
             # ps a byte
-            "line_ps": round(8e6 / self.line_mbps) if self.line_mbps else 0,
+            "line_ps": round(8e6 / line_mbps) if line_mbps else 0,
             "overhead": _LINK_OVERHEAD_BYTES,
             "rx_ring": self.rx_ring_packets, "tx_ring": self.tx_ring_packets,
             "bql": int(self.bql),
@@ -125,7 +128,7 @@ class RouterModel:
 # Least and greatest value of each number.
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "timer_latency_us": (0, defaults.MAX_WATCHDOG_LATENCY_NS / 1000),
-    "line_mbps": (0, defaults.MAX_RATE_MBPS),
+    **dict.fromkeys(("line_mbps", "line_up_mbps"), (0, defaults.MAX_RATE_MBPS)),
     "rx_ring_packets": (1, 65_536),
     "tx_ring_packets": (2, 65_536),
     "rx_coalesce_us": (0, 10_000),
