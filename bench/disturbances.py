@@ -24,6 +24,9 @@ PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
 RUNNERS = "flent_aqm/measure/runners/all_runners.py"
 FUTURE = "from __future__ import annotations\n"
 MORE_IMPORTS = "import colorsys, decimal, fractions, statistics, xmlrpc.client\n"
+HOOK = "router_hooks/on_router.sh"
+SET_U = "\nset -u\n"
+MORE_PROGRAMS = "env true; env true; env true\n"
 BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10**5))"]
 
 
@@ -124,6 +127,13 @@ def more_imports() -> Iterator[Around]:
 
 
 @contextmanager
+def more_programs() -> Iterator[Around]:
+    """A checkout whose router hook starts three more programs."""
+    with _checkout(Path("/var/tmp"), "flent-aqm", more_programs=True) as around:
+        yield around
+
+
+@contextmanager
 def paths() -> Iterator[Around]:
     """A working folder with a path of 200 characters, and as much in a variable."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-") as name:
@@ -134,9 +144,10 @@ def paths() -> Iterator[Around]:
 
 @contextmanager
 def all_at_once() -> Iterator[Around]:
-    """Another user (if we are root), a longer path of the sources, more imports, and many
-    variables."""
-    with _checkout(Path("/var/tmp"), "another place/of the sources", more_imports=True) as around:
+    """Another user (if we are root), a longer path of the sources, more imports, more programs
+    in the router's hook, and many variables."""
+    with _checkout(Path("/var/tmp"), "another place/of the sources", more_imports=True,
+                   more_programs=True) as around:
         env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
         if os.geteuid() != 0:
             yield replace(around, env=env)
@@ -157,6 +168,7 @@ ALL: Mapping[str, Callable[[], AbstractContextManager[Around]]] = {
     "other_environment": other_environment,
     "other_host_name": other_host_name,
     "more_imports": more_imports,
+    "more_programs": more_programs,
     "paths": paths,
 }
 NEEDS_ROOT = ("other_user", "other_host_name")
@@ -192,7 +204,8 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 
 
 @contextmanager
-def _checkout(base: Path, name: str, *, more_imports: bool = False) -> Iterator[Around]:
+def _checkout(base: Path, name: str, *, more_imports: bool = False,
+              more_programs: bool = False) -> Iterator[Around]:
     """The sources and their Python environment in another place; libraries are links."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
         top = Path(temporary)
@@ -205,6 +218,9 @@ def _checkout(base: Path, name: str, *, more_imports: bool = False) -> Iterator[
         if more_imports:
             runners = folder / RUNNERS
             runners.write_text(runners.read_text().replace(FUTURE, FUTURE + MORE_IMPORTS, 1))
+        if more_programs:
+            hook = folder / HOOK
+            hook.write_text(hook.read_text().replace(SET_U, SET_U + MORE_PROGRAMS, 1))
         old = Path(sys.prefix)
         new = folder / ".venv"
         (new / "bin").mkdir(parents=True)

@@ -23,7 +23,7 @@ from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
 from flent_aqm.testbed.copy_out import copy_out
 from flent_aqm.testbed.follow import Follower
-from flent_aqm.testbed.guest_files import APPLY_IN_GUEST
+from flent_aqm.testbed.guest_files import APPLY_IN_GUEST, FULL_SECOND
 from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
 from flent_aqm.tools.table import SERVERS
 
@@ -99,7 +99,7 @@ def main(args: argparse.Namespace) -> int:
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=_servers(command, args.mlab_server or scenario.hosts.ndt7_server == "mlab"),
-        prelude=[[".", APPLY_IN_GUEST]],
+        prelude=[[".", APPLY_IN_GUEST], FULL_SECOND],
         programs=optional_there(),
         env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
         interactive=interactive,

@@ -37,6 +37,8 @@ from flent_aqm.tools.table import listening, port_variables, start_script
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
 APPLY_IN_GUEST = f"{IN_GUEST}/apply.sh"
+# A command by which what comes then begins on a full second.
+FULL_SECOND = ["perl", f"{IN_GUEST}/guest/full_second.pl"]
 OUT = "out"  # the folder in it that can be written to
 RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
 # Where the guest sees the Python environment and the folder that this package is in. Where

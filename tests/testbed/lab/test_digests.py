@@ -91,7 +91,8 @@ def test_samples_are_those_of_every_other_machine(files: Mapping[str, Path]) -> 
 @pytest.mark.parametrize("kind", ["ndt7-codel-plain", "rrul-fq_codel-plain",
                                   "aqm_flows-cake-parking_lot", "librespeed-codel-http"])
 def test_samples_hang_on_nothing_around(files: Mapping[str, Path], kind: str) -> None:
-    """Another user, a longer path, and more modules that the guest's Flent imports."""
+    """Another user, a longer path, more modules that the guest's Flent imports, and more programs
+    in the router's hook."""
     with disturbances.all_at_once() as around:
         again = around.run("replay", files[kind])
     assert again.returncode == 0, (again.stdout + again.stderr).decode()
