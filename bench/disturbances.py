@@ -26,7 +26,7 @@ FUTURE = "from __future__ import annotations\n"
 MORE_IMPORTS = "import colorsys, decimal, fractions, statistics, xmlrpc.client\n"
 HOOK = "router_hooks/on_router.sh"
 SET_U = "\nset -u\n"
-MORE_PROGRAMS = "env true; env true; env true\n"
+MORE_PROGRAMS = '[ "$1" != apply ] || { env true; env true; env true; }\n'
 BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10**5))"]
 
 
@@ -128,7 +128,7 @@ def more_imports() -> Iterator[Around]:
 
 @contextmanager
 def more_programs() -> Iterator[Around]:
-    """A checkout whose router hook starts three more programs."""
+    """A checkout whose router hook starts three more programs to apply a queue."""
     with _checkout(Path("/var/tmp"), "flent-aqm", more_programs=True) as around:
         yield around
 
