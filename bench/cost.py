@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.spec.scenario import Scenario
 
 # Measurements of one figure end when they have taken so long together.
 LONG_S = 25.0

@@ -22,10 +22,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.setup.kernel.named import find_named
+from flent_aqm.spec.queues.table import QUEUES
 
 BIN = Path(sys.executable).parent
 FAULTY = Path(__file__).parents[1] / "tests" / "own_code" / "sch_faulty.c"

@@ -13,10 +13,10 @@ import os
 import threading
 from pathlib import Path
 
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.lab.protocol import CELL_ENVIRONMENT
+from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command
-from flent_aqm.testbed.protocol import CELL_ENVIRONMENT
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.spec.scenario import Scenario
 
 TARGET_MB = 400
 STEP_S = 0.3

@@ -37,10 +37,10 @@ from flent_aqm import __version__
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.lab.protocol import CELL_ENVIRONMENT
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep.finish import write_whole
-from flent_aqm.testbed.protocol import CELL_ENVIRONMENT
 
 RESULTS = Path(__file__).parent / "results"
 NDT7 = ["ndt7-client", "--server", f"server:{defaults.NDT7_PORT}", "--no-locate", "--no-tls",

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from bench.cost import Cost, Figure, cost_of, figure
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
+from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.spec.scenario import Scenario
 
 LENGTH_S = 10
 TARGET_S = 10.0

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import shlex
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.hook import apply_command
+from flent_aqm.spec.scenario import Scenario
 
 UNDO = f"sh {shlex.quote(str(resource_dir('router_hooks') / 'on_router.sh'))} undo testbed=virtual"
 

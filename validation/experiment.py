@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import BadResult
+from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.spec.scenario import Scenario
 
 HERE = Path(__file__).resolve().parent
 _DROPPED = re.compile(r"^(\d+) packets? dropped by kernel", re.MULTILINE)

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from flent_aqm import __version__
 from flent_aqm.base.errors import AqmError
+from flent_aqm.lab.place import kill_all
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep.pool import cores_for
-from flent_aqm.testbed.place import kill_all
 from validation.all_checks import CHECKS
 from validation.check import Check, Outcome
 from validation.page import PICTURES, allowed, counts, number, page, table

@@ -53,14 +53,14 @@ PING_INTERVAL_S = 0.2
 CLIENT_IPV4, SERVER_IPV4 = "192.0.2.2", "198.51.100.2"
 CLIENT_IPV6, SERVER_IPV6 = "2001:db8:1::2", "2001:db8:2::2"
 
-# The lab's second server, behind the first; see testbed/guest/dest2.sh.
+# The lab's second server, behind the first; see lab/guest/dest2.sh.
 SERVER_DEST2_IPV4, DEST2_IPV4 = "203.0.113.1", "203.0.113.2"
 SERVER_DEST2_IPV6, DEST2_IPV6 = "2001:db8:3::1", "2001:db8:3::2"
 
 # A modem's drop-tail queue, in ms at its rate: what bloated home lines have.
 MODEM_BUFFER_MS = 500.0
 
-# Servers that the lab can run, see testbed/guest/server.sh.
+# Servers that the lab can run, see lab/guest/server.sh.
 SERVERS = ("iperf3", "iperf3-flows", "irtt", "netserver", "ndt7")
 
 # The NDT7 server of a run: this package's, or M-Lab's ndt-server.

@@ -52,33 +52,33 @@ class Variable:
 
 VARIABLES: dict[str, Variable] = {
     CELL: Variable(
-        ("flent_aqm/testbed/protocol.py",),
+        ("flent_aqm/lab/protocol.py",),
         ("flent_aqm/bridge/batch.py", "flent_aqm/bridge/tests.py")),
     IN_LAB: Variable(
-        ("flent_aqm/testbed/virtual.py",),
-        ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/asked/jitter.py",
+        ("flent_aqm/lab/virtual.py",),
+        ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/spec/jitter.py",
          "flent_aqm/commands/speedtest.py", "flent_aqm/measure/runners/netperf.py",
-         "flent_aqm/testbed/virtual.py", "tests_defs/aqm_netperf.inc")),
+         "flent_aqm/lab/virtual.py", "tests_defs/aqm_netperf.inc")),
     SCENARIO: Variable(
-        ("flent_aqm/testbed/guest_files.py",),
-        ("flent_aqm/asked/jitter.py", "flent_aqm/asked/scenario.py",
+        ("flent_aqm/lab/guest_files.py",),
+        ("flent_aqm/spec/jitter.py", "flent_aqm/spec/scenario.py",
          "flent_aqm/bridge/proof.py", "flent_aqm/tools/iperf2_bounceback.py")),
     HOOKS: Variable(
-        ("flent_aqm/testbed/guest_files.py",),
+        ("flent_aqm/lab/guest_files.py",),
         ("flent_aqm/setup/tools.py", "router_hooks/on_router.sh")),
-    APPLY: Variable(("flent_aqm/testbed/guest_files.py",), ("flent_aqm/asked/cell.py",)),
+    APPLY: Variable(("flent_aqm/lab/guest_files.py",), ("flent_aqm/spec/cell.py",)),
     WITHOUT_PLOTS: Variable(
-        ("flent_aqm/testbed/protocol.py", "flent_aqm/sweep/speedtest/measure.py"),
+        ("flent_aqm/lab/protocol.py", "flent_aqm/sweep/speedtest/measure.py"),
         ("flent_aqm/bridge/hook.py", "flent_aqm/tools/client.py")),
     SSH_CONTROL: Variable(
         ("flent_aqm/parts/ssh/connection.py",), ("router_hooks/on_router.sh",)),
     SSH_TOKEN: Variable(("flent_aqm/parts/ssh/testbed.py",), ("router_hooks/on_router.sh",)),
     DEV_DOWN: Variable(
         ("flent_aqm/parts/ssh/testbed.py",),
-        ("flent_aqm/testbed/guest_files.py", "router_hooks/on_router.sh")),
+        ("flent_aqm/lab/guest_files.py", "router_hooks/on_router.sh")),
     DEV_UP: Variable(
         ("flent_aqm/parts/ssh/testbed.py",),
-        ("flent_aqm/testbed/guest_files.py", "router_hooks/on_router.sh")),
+        ("flent_aqm/lab/guest_files.py", "router_hooks/on_router.sh")),
     LARGE_FILES: Variable((USER,), ("flent_aqm/results/reading/limits.py",)),
     DISABLE: Variable(
         (USER, "flent_aqm/results/share/check.py"),

@@ -33,9 +33,9 @@ class Part:
     """What a part adds. "MODULE:NAME" stands for what load() returns.
 
     commands: by name; testbeds: what stands before "://" in the key `testbed` -> what makes one of
-    the key's whole value (testbed/table.py); doctor: of them, for `flent-aqm doctor --testbed`;
+    the key's whole value (lab/table.py); doctor: of them, for `flent-aqm doctor --testbed`;
     elsewhere: what makes runs on other machines where a batch asks for it (sweep/elsewhere.py);
-    sweep_keys: keys of a batch that the sweep reads, by name, as rows (asked/key.py).
+    sweep_keys: keys of a batch that the sweep reads, by name, as rows (spec/key.py).
     """
 
     commands: Mapping[str, Command] = field(default_factory=dict)

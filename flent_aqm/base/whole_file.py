@@ -2,7 +2,7 @@
 """Files that appear whole or not at all, whatever happens to the process that writes them.
 
 They are written under another name, which a lock (flock) shows to be in use, as with
-testbed/folder.py: the kernel drops it with the process, however that ends.
+lab/folder.py: the kernel drops it with the process, however that ends.
 """
 
 from __future__ import annotations

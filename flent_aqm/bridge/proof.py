@@ -76,7 +76,7 @@ def _wait_for_full_second() -> None:
 
 
 def _scenario() -> Any:
-    from flent_aqm.asked.scenario import Scenario
+    from flent_aqm.spec.scenario import Scenario
 
     return Scenario.from_json(os.environ[environment.SCENARIO])
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flent_aqm.asked.test_files import is_only_ours, locate, our_tests, refuse_path
 from flent_aqm.base import environment
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.spec.test_files import is_only_ours, locate, our_tests, refuse_path
 
 Function = Callable[..., Any]
 
@@ -81,7 +81,7 @@ def _check_parameters(settings: Any, test_name: str | None) -> None:
     """Before a test of ours runs. For a run on a testbed the batch was checked."""
     if test_name and is_only_ours(test_name, _stock_dir()) \
             and not os.environ.get(environment.CELL):
-        from flent_aqm.asked.keys import refuse_unknown_parameters
+        from flent_aqm.spec.keys import refuse_unknown_parameters
 
         refuse_unknown_parameters("--test-parameter", settings.TEST_PARAMETERS)
 

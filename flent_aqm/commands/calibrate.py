@@ -15,10 +15,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from flent_aqm.asked.router_model import with_parameters
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import counted
+from flent_aqm.lab.place import kill_all
+from flent_aqm.spec.router_model import with_parameters
 from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Simulate, Values, fit, telling_setting
 from flent_aqm.sweep.calibrate.points import (
     FORM,
@@ -28,7 +29,6 @@ from flent_aqm.sweep.calibrate.points import (
     parse_measurements,
 )
 from flent_aqm.sweep.calibrate.simulate import measure
-from flent_aqm.testbed.place import kill_all
 
 # What a model may be off, in standard deviations of what is measured, before it is no model of
 # that router: 3 % of goodput, 45 % of a rise of latency.

@@ -8,7 +8,6 @@ import shlex
 import time
 from pathlib import Path
 
-from flent_aqm.asked.kernel import STOCK, parse_kernel
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.words import plain
@@ -18,6 +17,7 @@ from flent_aqm.setup.kernel.additions import CONTROL, QUEUE, read_additions
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.own import KernelRequest, build_named, read_options, read_patches
 from flent_aqm.setup.tc_plugin import read_files
+from flent_aqm.spec.kernel import STOCK, parse_kernel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

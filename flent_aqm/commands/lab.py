@@ -12,19 +12,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from flent_aqm.asked.keys import refuse_unknown_scenario_keys
-from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.records.path import DUMBBELL
-from flent_aqm.asked.scenario import KEYS, Scenario
-from flent_aqm.asked.topology.topology import parse_topology
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.copy_out import copy_out
+from flent_aqm.lab.follow import Follower
+from flent_aqm.lab.guest_files import APPLY_IN_GUEST, FULL_SECOND
+from flent_aqm.lab.virtual import WITHOUT_RDRAND, Lab
 from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
-from flent_aqm.testbed.copy_out import copy_out
-from flent_aqm.testbed.follow import Follower
-from flent_aqm.testbed.guest_files import APPLY_IN_GUEST, FULL_SECOND
-from flent_aqm.testbed.virtual import WITHOUT_RDRAND, Lab
+from flent_aqm.spec.keys import refuse_unknown_scenario_keys
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.scenario import KEYS, Scenario
+from flent_aqm.spec.topology.topology import parse_topology
 from flent_aqm.tools.table import SERVERS
 
 # A script that the command names is no longer than this.

@@ -8,9 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.base.words import plain
+from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import Difference, differences, other_versions

@@ -30,7 +30,7 @@ from flent_aqm.sweep.more_seeds import FOLDER, add_seeds
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 NOT_WORSE, WORSE, NO_VERDICT, CAN_NOT_TELL = 0, 1, 2, 3
-# Causes of failed runs that are the doing of a user's kernel begin so: testbed/virtual.py.
+# Causes of failed runs that are the doing of a user's kernel begin so: lab/virtual.py.
 OF_A_KERNEL = "the kernel "
 PAGES = {".md": lambda text: text, ".html": verdict_page.html}
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.spec.kernel import STOCK
 
 Settings = Mapping[str, Setting]
 Item = TypeVar("Item")

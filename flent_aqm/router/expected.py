@@ -12,12 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flent_aqm.asked.queues import table
-from flent_aqm.asked.queues.foreign import queue_of
-from flent_aqm.asked.queues.queue import Attachment
-from flent_aqm.asked.queues.units import Clock, Scalar
-from flent_aqm.asked.queues.values import Expected
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.router.printed import size_text
 from flent_aqm.router.shaping import (
@@ -34,6 +28,12 @@ from flent_aqm.router.shaping import (
     tbf_burst_bytes,
 )
 from flent_aqm.router.tc.classes import describe_filter
+from flent_aqm.spec.queues import table
+from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.queue import Attachment
+from flent_aqm.spec.queues.units import Clock, Scalar
+from flent_aqm.spec.queues.values import Expected
+from flent_aqm.spec.scenario import Scenario
 
 # Packet size for which tc computes default bursts (q_htb.c: mtu).
 TC_MTU_BYTES = 1600

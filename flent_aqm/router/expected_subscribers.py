@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flent_aqm.asked.topology.subscribers import PREFIX_XOR
 from flent_aqm.router.expected import ExpectedDirection
 from flent_aqm.router.shaping import ROOT_HANDLE
 from flent_aqm.router.tc.classes import describe_filter
+from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
 
 def with_subscribers(one: ExpectedDirection, role: str) -> ExpectedDirection:

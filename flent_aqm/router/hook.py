@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.foreign import queue_of
-from flent_aqm.asked.records.path import DUMBBELL
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 from flent_aqm.router.shaping import subscribers_of
 from flent_aqm.router.tc_words import IN_LAB, Devices, leaf_words, tc_lines
+from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.scenario import Scenario
 
 # The script in router_hooks/ that runs in the guest.
 ON_ROUTER = "on_router.sh"
@@ -21,7 +21,7 @@ def routers_of(scenario: Scenario) -> tuple[str, ...]:
     first."""
     if scenario.path.topology == DUMBBELL:
         return (ROUTER,)
-    from flent_aqm.asked.topology.topology import parse_topology
+    from flent_aqm.spec.topology.topology import parse_topology
 
     return parse_topology("topology", scenario.path.topology).graph.routers
 

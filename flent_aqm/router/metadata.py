@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.units import Clock
 from flent_aqm.router.expected import burst_bytes, unit_of
 from flent_aqm.router.subscriber_counters import subscriber_counters
 from flent_aqm.router.tc.read_back import Direction, HtbClass, Qdisc, ReadBack, bit_per_s
+from flent_aqm.spec.queues.units import Clock
 
-# The class of the first of many subscribers: asked/topology/subscribers.py.
+# The class of the first of many subscribers: spec/topology/subscribers.py.
 _FIRST_SUBSCRIBER = "1:1001"
 # Root qdiscs that stand for the link's rate and not for the queue.
 SHAPER_KINDS = ("htb", "hfsc", "tbf")

@@ -6,8 +6,8 @@ Source: iproute2 tc/tc_util.c (print_time), lib/json_print_math.c (sprint_size),
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.table import reported_parameter
-from flent_aqm.asked.queues.units import Scalar
+from flent_aqm.spec.queues.table import reported_parameter
+from flent_aqm.spec.queues.units import Scalar
 
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flent_aqm.asked.queues.units import Clock
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import shell
 from flent_aqm.base.errors import ParseError, RouterDisagrees
 from flent_aqm.router import expected
@@ -22,6 +20,8 @@ from flent_aqm.router.tc.read_back import (
     ReadBack,
     parse_read_back,
 )
+from flent_aqm.spec.queues.units import Clock
+from flent_aqm.spec.scenario import Scenario
 
 # Parameters that old versions of tc neither take nor show; the kernel's default holds then.
 _NOT_SHOWN_BY_OLD = frozenset({

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flent_aqm.asked.records.path import DUMBBELL
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
+from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.scenario import Scenario
 
 # The device to which the router's shell sends what arrives.
 IFB_DEVICE = "flent-ifb"
@@ -40,7 +40,7 @@ def subscribers_of(scenario: Scenario) -> int:
     """Return how many addresses have a class and a queue of their own; mostly 0."""
     if scenario.path.topology == DUMBBELL:
         return 0
-    from flent_aqm.asked.topology.topology import parse_topology
+    from flent_aqm.spec.topology.topology import parse_topology
 
     return parse_topology("topology", scenario.path.topology).subscribers
 
@@ -85,8 +85,8 @@ def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
 
 def _subscribers(scenario: Scenario, role: str, rate: int) -> list[HtbClass]:
     """Return a class each, with an equal share when all are busy, and up to the plan otherwise."""
-    from flent_aqm.asked.topology.subscribers import class_of
-    from flent_aqm.asked.topology.topology import parse_topology
+    from flent_aqm.spec.topology.subscribers import class_of
+    from flent_aqm.spec.topology.topology import parse_topology
 
     topology = parse_topology("topology", scenario.path.topology)
     plan_mbps = topology.plan_down_mbps if role == "down" else topology.plan_up_mbps

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from flent_aqm.asked.topology.subscribers import FIRST_CLASS
 from flent_aqm.router.tc.read_back import Direction
+from flent_aqm.spec.topology.subscribers import FIRST_CLASS
 
 # Those that can be added; of a queue's others, such as a delay, a sum says nothing.
 _COUNTS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen",

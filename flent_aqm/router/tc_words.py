@@ -20,10 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from flent_aqm.asked.queues.foreign import queue_of
-from flent_aqm.asked.queues.queue import Queue
-from flent_aqm.asked.queues.table import FRAME_BYTES
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import defaults
 from flent_aqm.router.shaping import (
     BACKGROUND_CLASS,
@@ -36,6 +32,10 @@ from flent_aqm.router.shaping import (
     subscribers_of,
     tbf_burst_bytes,
 )
+from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.queue import Queue
+from flent_aqm.spec.queues.table import FRAME_BYTES
+from flent_aqm.spec.scenario import Scenario
 
 
 class Devices(NamedTuple):
@@ -141,9 +141,9 @@ def _tier_filters(device: str) -> Iterator[str]:
 
 
 def _subscribers_filters(device: str, role: str) -> Iterator[str]:
-    """One filter derives the class from the last 16 bits of the address (asked/topology/
+    """One filter derives the class from the last 16 bits of the address (spec/topology/
     subscribers.py); other packets go to the first class."""
-    from flent_aqm.asked.topology.subscribers import PREFIX_XOR
+    from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
     key = "dst" if role == "down" else "src"
     for protocol, prio, xor in (("ip", 1, ""), ("ipv6", 2, f"xor {PREFIX_XOR:#x} ")):

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.router.tc.read_back import Direction, ReadBack
+from flent_aqm.spec.scenario import Scenario
 
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:

@@ -16,7 +16,6 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from flent_aqm.asked.kernel import REGISTERED
 from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError, ToolMissing
 from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import run
@@ -26,6 +25,7 @@ from flent_aqm.setup.iproute2 import find_new_tc
 from flent_aqm.setup.kernel.additions import read_bytes
 from flent_aqm.setup.kernel.compile import environment, first_fault
 from flent_aqm.setup.progress import Progress
+from flent_aqm.spec.kernel import REGISTERED
 
 _HEADERS = "iproute2-headers"
 

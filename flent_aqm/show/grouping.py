@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flent_aqm.asked.cross_traffic import KINDS
 from flent_aqm.base.words import for_plot
 from flent_aqm.results import grouping
 from flent_aqm.results.grouping import AQM, RATE, collect, setting
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for, shades
+from flent_aqm.spec.cross_traffic import KINDS
 
 MISSING = "not told"
 # In this order settings are chosen for an axis.

@@ -12,10 +12,10 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
 
-from flent_aqm.asked.queues.queue import LineStyle as LineStyle
-from flent_aqm.asked.queues.queue import Look as Look
-from flent_aqm.asked.queues.table import LINES as LINES
-from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.spec.queues.queue import LineStyle as LineStyle
+from flent_aqm.spec.queues.queue import Look as Look
+from flent_aqm.spec.queues.table import LINES as LINES
+from flent_aqm.spec.queues.table import QUEUES
 
 AQM_LOOKS: Mapping[str, Look] = {name: queue.look for name, queue in QUEUES.items()}
 _SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT = LINES

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from flent_aqm.asked.cell import Cell
 from flent_aqm.base.part import load, parts
+from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.run_cell import FinishedRun
 

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.whole_file import written_whole
+from flent_aqm.lab.package_copy import package_hash
+from flent_aqm.lab.place import Outcome
+from flent_aqm.lab.protocol import Facts
 from flent_aqm.results.data_file import parse_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.scores import Scores, scores
-from flent_aqm.testbed.package_copy import package_hash
-from flent_aqm.testbed.place import Outcome
-from flent_aqm.testbed.protocol import Facts
+from flent_aqm.spec.cell import Cell
 
 # Of the AQM object in a data file's metadata; docs/reference/data-format.md tells its history.
 SCHEMA_VERSION = 1

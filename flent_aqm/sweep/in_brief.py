@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flent_aqm.asked.cell import Cell
 from flent_aqm.results.grouping import AQM, factors, shown
 from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits
+from flent_aqm.spec.cell import Cell
 
 # Said first, and without their names: their values tell what they are.
 _FIRST = ("test", AQM)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from flent_aqm.asked.cell import Cell
+from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.run_cell import FinishedRun
 
 _KILL_AGAIN_S = 0.05

@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError, LabError, StorageError
 from flent_aqm.base.whole_file import written_whole
+from flent_aqm.lab.protocol import Testbed
 from flent_aqm.results.metrics.scores import Scores
+from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep import finish
 from flent_aqm.sweep.run_output import RunOutput, make
-from flent_aqm.testbed.protocol import Testbed
 
 
 @dataclass(frozen=True)

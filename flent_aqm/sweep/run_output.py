@@ -9,13 +9,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.asked.cell import BATCH_NAME, Cell, as_batch_file
-from flent_aqm.asked.flent_settings import as_words
-from flent_aqm.asked.needs import needs_of_run
 from flent_aqm.base.errors import AqmError, LabError
+from flent_aqm.lab.place import Outcome, RunEnvironment
+from flent_aqm.lab.protocol import FlentRun, Testbed
 from flent_aqm.setup.optional import optional_of
-from flent_aqm.testbed.place import Outcome, RunEnvironment
-from flent_aqm.testbed.protocol import FlentRun, Testbed
+from flent_aqm.spec.cell import BATCH_NAME, Cell, as_batch_file
+from flent_aqm.spec.flent_settings import as_words
+from flent_aqm.spec.needs import needs_of_run
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import KEYS
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.advice.advice import advise
 from flent_aqm.results.advice.measured import Measured, measured, tried
@@ -30,6 +28,8 @@ from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.scores import Scores, Value, scores
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import KEYS
 from flent_aqm.sweep.in_brief import cell_settings
 
 _HEADINGS = {"rate_mbps": "Mbit/s", SHAPER_RATE: "SQM", AQM: "AQM", "cross_traffic": "cross",

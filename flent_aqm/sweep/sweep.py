@@ -12,13 +12,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import AqmError, ConfigError, StorageError, about
 from flent_aqm.base.whole_file import remove_abandoned
 from flent_aqm.base.words import counted
+from flent_aqm.lab.place import kill_all
+from flent_aqm.lab.protocol import Testbed
+from flent_aqm.lab.table import open_testbed
 from flent_aqm.results import status
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.setup.parts import tool_versions
+from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep import preflight, summary
 from flent_aqm.sweep.elsewhere import Elsewhere, elsewhere_of
 from flent_aqm.sweep.finish import SweepFacts
@@ -28,9 +31,6 @@ from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.resumed import set_aside_damaged
 from flent_aqm.sweep.run_cell import FinishedRun, run_cell
-from flent_aqm.testbed.place import kill_all
-from flent_aqm.testbed.protocol import Testbed
-from flent_aqm.testbed.table import open_testbed
 
 
 def _place_of(cell: Cell) -> tuple[str, str]:

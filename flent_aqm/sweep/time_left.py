@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flent_aqm.asked.cell import Cell
+from flent_aqm.spec.cell import Cell
 
 # Of two sweeps of the study on one machine: what cross traffic adds, and at what rate a run
 # takes twice as long as at none. Both are weak; runs that have ended tell more.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.keys import SCENARIO_KEYS, SWEEP_KEYS
 from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.spec.keys import SCENARIO_KEYS, SWEEP_KEYS
 from website.reference import metrics, write
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,8 +23,8 @@ from pathlib import Path
 import pytest
 from flent import settings
 
-from flent_aqm.asked.keys import BATCH_KEYS, PARAMETER_PREFIXES, SCENARIO_KEYS, SWEEP_KEYS
 from flent_aqm.commands.table import COMMANDS, fill
+from flent_aqm.spec.keys import BATCH_KEYS, PARAMETER_PREFIXES, SCENARIO_KEYS, SWEEP_KEYS
 
 from ..warm_flent import run_flent, run_flent_aqm
 
@@ -49,20 +49,20 @@ _SCRIPT = re.compile(r"(umask|openssl) ")
 # What needs more than this folder, the file of tests that runs its like, and a word of that file.
 _ELSEWHERE = (
     (r"flent-aqm (lab .*flent-aqm )?speedtest", "sweep/speedtest/test_in_lab.py", "flent-aqm"),
-    (r"flent-aqm lab --delay \d{6,}", "testbed/lab/test_far.py", "base_delay_ms"),
-    (r"flent-aqm lab .*wifi_rates_mbps", "testbed/lab/test_wifi.py", "wifi_rates_mbps"),
-    (r"flent-aqm lab .*link_(\w+_)?trace=", "testbed/lab/test_links.py", "_trace"),
-    (r"flent-aqm lab .*router_program=", "testbed/lab/test_router_program.py", "router_program"),
-    (r"flent-aqm lab .*tx_queues=", "testbed/lab/test_topologies.py", "tx_queues"),
-    (r"flent-aqm lab .*mine\.topology", "testbed/lab/test_topologies.py", "topology"),
-    (r"flent-aqm lab .*librespeed", "testbed/lab/test_speedtests.py", "librespeed"),
+    (r"flent-aqm lab --delay \d{6,}", "lab/booted/test_far.py", "base_delay_ms"),
+    (r"flent-aqm lab .*wifi_rates_mbps", "lab/booted/test_wifi.py", "wifi_rates_mbps"),
+    (r"flent-aqm lab .*link_(\w+_)?trace=", "lab/booted/test_links.py", "_trace"),
+    (r"flent-aqm lab .*router_program=", "lab/booted/test_router_program.py", "router_program"),
+    (r"flent-aqm lab .*tx_queues=", "lab/booted/test_topologies.py", "tx_queues"),
+    (r"flent-aqm lab .*mine\.topology", "lab/booted/test_topologies.py", "topology"),
+    (r"flent-aqm lab .*librespeed", "lab/booted/test_speedtests.py", "librespeed"),
     (r"flent-aqm lab .*ndt7-client", "measure/ndt7/test_crate_client.py", "ndt7-client"),
     (r"flent-aqm figures results/paper", "show/plots/test_figures.py", '["figures", '),
     (r"flent-aqm report --follow ", "show/report/test_follow.py", "--follow"),
     (r"flent-aqm verdict ", "results/verdict/test_verdict.py", '"verdict"'),
     (r"flent-aqm replay ", "sweep/replay/test_replay.py", '"replay"'),
     (r"flent-aqm share .*--publish", "sweep/replay/test_archive.py", "--publish"),
-    (r"flent-aqm kernel |.* kernel=", "testbed/lab/test_own_kernel.py", '"kernel"'),
+    (r"flent-aqm kernel |.* kernel=", "lab/booted/test_own_kernel.py", '"kernel"'),
     (r"flent-aqm doctor --testbed|flent-aqm restore |.* testbed=ssh", "parts/ssh/test_sweep.py",
      "testbed=ssh"),
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),

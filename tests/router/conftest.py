@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from flent_aqm.asked.scenario import Scenario
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.lab.virtual import Lab
+from flent_aqm.spec.scenario import Scenario
 
 # For the code of the tests: hook COMMAND SETTING…, on_router PROGRAM ARGUMENT…, and fake_tc,
 # which puts its standard input in tc's place, with the real one as $real_tc.

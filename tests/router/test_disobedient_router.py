@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import RouterDisagrees
 from flent_aqm.router.proof import differences, prove
 from flent_aqm.router.tc.read_back import ReadBack, parse_read_back
+from flent_aqm.spec.scenario import Scenario
 
 from ..on_router import apply
 

@@ -7,8 +7,6 @@ from dataclasses import astuple
 
 import pytest
 
-from flent_aqm.asked.queues.units import Clock, Scalar
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.router.expected import (
     ExpectedDirection,
     burst_bytes,
@@ -18,6 +16,8 @@ from flent_aqm.router.expected import (
     unit_of,
 )
 from flent_aqm.router.printed import old_time_text, printed, size_text, time_text
+from flent_aqm.spec.queues.units import Clock, Scalar
+from flent_aqm.spec.scenario import Scenario
 
 # Of all kernels since 2.6.27: 15.625 ticks a microsecond; high-resolution timers.
 CLOCK = Clock(15.625, 10**9, "")

@@ -11,12 +11,12 @@ from itertools import product
 
 import pytest
 
-from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.scenario import Scenario
 
 from ..on_router import UNDO, apply
 
@@ -187,7 +187,7 @@ def test_proof_when_called_in_the_guest_reads_back_without_heavy_imports(
         exec "$PYTHON" - <<'END'
 import sys
 from flent_aqm.router import proof
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.spec.scenario import Scenario
 
 asked = Scenario().but(aqm="sfq", rate_down_mbps=100, rate_up_mbps=20)
 report = proof.read_back(asked)

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from flent_aqm.asked.queues.units import parse_psched
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.tc.read_back import Direction, DrrClass, HtbClass, Qdisc, ReadBack
+from flent_aqm.spec.queues.units import parse_psched
 
 CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
 HTB = Qdisc("htb", "1:", "root", {"default": "0x12"}, {"bytes": 100})

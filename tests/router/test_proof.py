@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.queues.units import parse_psched
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import RouterDisagrees
 from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
@@ -20,6 +17,9 @@ from flent_aqm.router.printed import rate_text
 from flent_aqm.router.proof import differences, prove
 from flent_aqm.router.tc.read_back import DrrClass, ReadBack, parse_read_back
 from flent_aqm.router.warnings import warnings
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.queues.units import parse_psched
+from flent_aqm.spec.scenario import Scenario
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 ASKED = Scenario().but(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20, burst_shaping=True)

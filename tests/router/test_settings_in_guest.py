@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import pytest
 
-from flent_aqm.asked.cell import derive_seed
-from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+from flent_aqm.spec.cell import derive_seed
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.scenario import Scenario
 
 from ..on_router import UNDO
 from . import test_tc_words as words

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.queues.table import LINES, QUEUES, unit_of
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import Direction, parse_read_back
 from flent_aqm.router.warnings import warnings
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.spec.queues.table import LINES, QUEUES, unit_of
+from flent_aqm.spec.scenario import Scenario
 
 from ..on_router import UNDO
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.queues.units import parse_psched
 from flent_aqm.base.errors import ParseError
 from flent_aqm.router.tc.read_back import bit_per_s, parse_classes, parse_read_back
 from flent_aqm.router.tc.text import parse_text
+from flent_aqm.spec.queues.units import parse_psched
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 TEXT = (GOLDEN / "read_back_fq_codel_after_load.txt").read_text()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+from flent_aqm.spec.scenario import Scenario
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 SETTINGS = GOLDEN / "settings.json"  # of all captures

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.router.hook import apply_words
 from flent_aqm.router.tc_words import IN_LAB, Devices, tc_lines
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.scenario import Scenario
 
 FILE = Path(__file__).parents[1] / "golden" / "tc" / "words.txt"
 SETTINGS = [line for line in FILE.read_text().splitlines() if line.startswith("{")]

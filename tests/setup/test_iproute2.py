@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.setup import iproute2
 from flent_aqm.setup.apt import Package
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import preflight
 
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg is not installed")

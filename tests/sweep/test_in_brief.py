@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.progress import SweepProgress
 from flent_aqm.sweep.run_cell import FinishedRun
 

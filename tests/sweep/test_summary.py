@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import summary
 
 NONE = Unavailable("the test has no download")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.time_left import TimeLeft
 
 # Wall seconds of the study's runs on a busy machine, by test, cross traffic, and rate of 100,

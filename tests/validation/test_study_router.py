@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.router_model import with_parameters
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.spec.router_model import with_parameters
 from validation import numbers, study_router
 
 KEPT = Path(__file__).resolve().parents[1] / "golden" / "docs" / "scores"

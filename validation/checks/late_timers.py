@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flent_aqm.asked.router_model import with_latency
+from flent_aqm.spec.router_model import with_latency
 from flent_aqm.sweep.calibrate.points import Setting
 from flent_aqm.sweep.calibrate.simulate import measure as measure_model
 from validation.check import Check, Finding, Outcome, close_to

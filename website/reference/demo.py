@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.spec.queues.table import QUEUES
 from website.reference.rows import table
 
 BATCH = Path(__file__).resolve().parents[2] / "tests" / "golden" / "batches" / "quick"

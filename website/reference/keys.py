@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from flent_aqm.asked.flent_settings import TEST_PARAMETERS
-from flent_aqm.asked.key import Key
-from flent_aqm.asked.keys import SWEEP_KEYS
-from flent_aqm.asked.scenario import RECORDS
+from flent_aqm.spec.flent_settings import TEST_PARAMETERS
+from flent_aqm.spec.key import Key
+from flent_aqm.spec.keys import SWEEP_KEYS
+from flent_aqm.spec.scenario import RECORDS
 from website.reference.rows import table
 
 # Record of a scenario -> heading.

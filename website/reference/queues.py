@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flent_aqm.asked.queues.queue import Parameter
-from flent_aqm.asked.queues.table import QUEUES
+from flent_aqm.spec.queues.queue import Parameter
+from flent_aqm.spec.queues.table import QUEUES
 from website.reference.rows import table
 
 # Packages of OpenWrt 21.02 (Linux 5.15): package/kernel/linux/modules/netsupport.mk.

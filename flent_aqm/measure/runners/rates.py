@@ -7,12 +7,12 @@ import subprocess
 import time
 from typing import IO, Any
 
-from flent_aqm.asked.flow_groups import ONLY_IN_NAMESPACES
-from flent_aqm.asked.queues.table import FRAME_BYTES
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner
 from flent_aqm.measure.runners.qdisc import DEVICES
+from flent_aqm.spec.flow_groups import ONLY_IN_NAMESPACES
+from flent_aqm.spec.queues.table import FRAME_BYTES
 
 # As router/tc_words.py makes the class; what isn't given, tc computes from the rate.
 _CLASS = ("class change dev {device} parent 1: classid 1:1 "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs of a sweep on other machines, by Dask's distributed: docs/cluster.md."""
 
-from flent_aqm.asked.key import Key
 from flent_aqm.base.part import Command, Part
+from flent_aqm.spec.key import Key
 
 PART = Part(
     commands={"worker": Command(

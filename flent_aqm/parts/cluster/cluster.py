@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.cell import Cell
 from flent_aqm.base.errors import LabError, TestbedError
 from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.parts.cluster.security import security_for
+from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.run_output import RunOutput
 
 _LOOK_S = 0.5

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.lab.place import kill_all
 from flent_aqm.parts.cluster.address import parse_scheduler
 from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.parts.cluster.probe import why_not
@@ -26,7 +27,6 @@ from flent_aqm.parts.cluster.security import (
     security_for,
 )
 from flent_aqm.sweep.jobs import parse_jobs
-from flent_aqm.testbed.place import kill_all
 
 _AGAIN_S = 1.0
 # Each attempt at a scheduler that doesn't take this worker is a line in its log.

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.package_copy import package_hash
 from flent_aqm.parts.cluster.address import parse_scheduler
 from flent_aqm.parts.cluster.agreement import RequiredVersions
 from flent_aqm.parts.cluster.cluster import Cluster
 from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.kernel import STOCK
 from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.run_cell import FinishedRun, keep
-from flent_aqm.testbed.package_copy import package_hash
 
 
 def by_scheduler(section: Mapping[str, object]) -> RunsOfCluster | None:

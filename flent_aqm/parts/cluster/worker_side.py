@@ -12,17 +12,17 @@ import tempfile
 import threading
 from pathlib import Path
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
 from flent_aqm.base.errors import LabError
+from flent_aqm.lab.package_copy import package_hash
+from flent_aqm.lab.protocol import FlentRun
+from flent_aqm.lab.virtual import Lab, VirtualTestbed
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts
 from flent_aqm.setup.kernel import locate
 from flent_aqm.setup.parts import tool_versions
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.run_output import RunOutput, make
-from flent_aqm.testbed.package_copy import package_hash
-from flent_aqm.testbed.protocol import FlentRun
-from flent_aqm.testbed.virtual import Lab, VirtualTestbed
 
 _labs: dict[str, set[Lab]] = {}
 _stopped: set[str] = set()

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flent_aqm.asked.needs import needs_of_run
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.show.figures.speedtests import SHOWN
+from flent_aqm.spec.needs import needs_of_run
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.table import tool_of
 from flent_aqm.tools.tool import Shown
 

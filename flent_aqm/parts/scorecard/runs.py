@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from flent_aqm.asked.cell import ROUTER_COMMAND, Cell
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.parts.scorecard.contestant import Contestant
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.results import status
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.sweep import Stopped, Sweep
 
 # In real time a sweep tells how long it will take; the virtual lab's clock needs none.

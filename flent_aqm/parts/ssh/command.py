@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import argparse
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.spec.scenario import Scenario
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.parts.ssh.answers import Answer, answers
@@ -21,6 +20,7 @@ from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.parts.ssh.offer import batch_command
 from flent_aqm.parts.ssh.probe import Facts, check_devices, check_host, probe
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.irtt import SERVER as IRTT
 
 _KINDS = {*ALWAYS, *KIND_OF_AQM.values(), *PARTS}

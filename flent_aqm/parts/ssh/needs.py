@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.scenario import Scenario
 
 # What each hook puts there in passing, and the study's shaper.
 ALWAYS = frozenset({"pfifo", "htb"})

@@ -13,26 +13,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.kernel import STOCK
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
+from flent_aqm.lab.folder import OwnedFolder
+from flent_aqm.lab.guest_files import OUT
+from flent_aqm.lab.place import DIES_WITH_US, RunEnvironment
+from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
+from flent_aqm.lab.real_time import (
+    refuse_network_of_ours,
+    refuse_virtual_settings,
+    wall_limit_s,
+)
 from flent_aqm.parts.ssh import needs, probe
 from flent_aqm.parts.ssh.connection import Connection
 from flent_aqm.parts.ssh.offer import override
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.parts.ssh.server import Server
 from flent_aqm.parts.ssh.session import Session
-from flent_aqm.testbed.folder import OwnedFolder
-from flent_aqm.testbed.guest_files import OUT
-from flent_aqm.testbed.place import DIES_WITH_US, RunEnvironment
-from flent_aqm.testbed.protocol import CELL_ENVIRONMENT, Facts, FlentRun
-from flent_aqm.testbed.real_time import (
-    refuse_network_of_ours,
-    refuse_virtual_settings,
-    wall_limit_s,
-)
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.scenario import Scenario
 
 # Within which the watchdog restores the router: watchdog_limit_s of router_hooks/defaults.sh.
 WATCHDOG_LIMIT_S = 60

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from flent_aqm.asked.cross_traffic import KINDS
-from flent_aqm.asked.scenario import RECORDS
 from flent_aqm.base.defaults import ACCECN
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.spec.cross_traffic import KINDS
+from flent_aqm.spec.scenario import RECORDS
 
 # Goes up when a column goes or changes its meaning; new columns come without.
 SCHEMA_VERSION = 1

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flent_aqm.asked.flent_settings import LAB_HOSTS
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.share import patterns
 from flent_aqm.results.share.patterns import END, START
+from flent_aqm.spec.flent_settings import LAB_HOSTS
 
 DOCUMENTATION = [ipaddress.ip_network(text) for text in (
     "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")]

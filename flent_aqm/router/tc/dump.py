@@ -12,8 +12,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flent_aqm.asked.queues.table import OF_KIND
 from flent_aqm.base.errors import ParseError
+from flent_aqm.spec.queues.table import OF_KIND
 
 RTM_NEWQDISC, RTM_GETQDISC = 36, 38
 NLMSG_ERROR, NLMSG_DONE = 2, 3

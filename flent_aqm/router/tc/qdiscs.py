@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flent_aqm.asked.queues.units import Scalar
 from flent_aqm.base.errors import ParseError
+from flent_aqm.spec.queues.units import Scalar
 
 # Of HTB's options this one counts packets, so it changes during a run.
 _COUNTERS_AMONG_OPTIONS = {"direct_packets_stat"}

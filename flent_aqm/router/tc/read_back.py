@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from flent_aqm.asked.queues.units import Clock, parse_psched
 from flent_aqm.base.errors import ParseError
 from flent_aqm.router.tc.classes import DrrClass, HtbClass, parse_classes
 from flent_aqm.router.tc.qdiscs import Qdisc, parse_json
 from flent_aqm.router.tc.text import parse_text
+from flent_aqm.spec.queues.units import Clock, parse_psched
 
 __all__ = ["Direction", "DrrClass", "HtbClass", "Qdisc", "ReadBack", "bit_per_s",
            "parse_classes", "parse_read_back"]

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from flent_aqm.asked.queues.table import OF_KIND
-from flent_aqm.asked.queues.units import Scalar
-from flent_aqm.asked.queues.values import flag
 from flent_aqm.base.errors import ParseError
 from flent_aqm.router.tc.classes import SIZE_UNIT
 from flent_aqm.router.tc.qdiscs import Qdisc
+from flent_aqm.spec.queues.table import OF_KIND
+from flent_aqm.spec.queues.units import Scalar
+from flent_aqm.spec.queues.values import flag
 
 _HEAD = re.compile(r"qdisc (?P<kind>\S+) (?P<handle>[0-9a-f]+:)(?:\[[0-9a-f]{8}\])? "
                    r"(?:dev \S+ )?(?:(?P<root>root)|parent (?P<parent>[0-9a-f]*:[0-9a-f]*))"

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.asked.kernel import REGISTERED
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.kernel import REGISTERED
 
 LONGEST_BYTES = 2_000_000
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([A-Za-z0-9_-]+\.h)"', re.MULTILINE)

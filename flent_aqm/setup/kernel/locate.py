@@ -9,12 +9,12 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flent_aqm.asked.kernel import STOCK
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import find_cached, ready_made
 from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.kernel.recipe import current_recipe, read_choices
+from flent_aqm.spec.kernel import STOCK
 
 # A kernel of one's own instead of the built one: the path of a `linux` program.
 VARIABLE = environment.KERNEL

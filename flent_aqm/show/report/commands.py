@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from flent_aqm.asked.keys import SCENARIO_KEYS
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.spec.keys import SCENARIO_KEYS
 
 # Of a batch, such as decide how often or how long. Not the testbed, which may be a host that is
 # logged in to, nor a scheduler, which may run any program here.

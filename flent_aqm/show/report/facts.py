@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import DASH
+from flent_aqm.spec.queues.table import QUEUES
 
 LONGEST = 200
 MOST_TOLD = 12

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flent_aqm.asked.readers import rate as read_rate
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.readers import rate as read_rate
 
 FORM = ("[Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms, such as 800=676, 800+burst=765/0.54 or "
         "2x900+burst=860/3.1; or pps=PACKETS_PER_S")

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.cell import (
+from flent_aqm.base.errors import ConfigError, about
+from flent_aqm.spec.cell import (
     ROUTER_COMMAND,
     ROUTER_HOOK,
     Cell,
     derive_seed,
     refuse_unexpanded,
 )
-from flent_aqm.asked.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
-from flent_aqm.asked.flow_groups import rates_from, refuse_unknown_hosts
-from flent_aqm.asked.keys import refuse_unknown_parameters
-from flent_aqm.asked.readers import flag
-from flent_aqm.asked.records.path import DUMBBELL
-from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.test_files import our_tests
-from flent_aqm.base.errors import ConfigError, about
+from flent_aqm.spec.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
+from flent_aqm.spec.flow_groups import rates_from, refuse_unknown_hosts
+from flent_aqm.spec.keys import refuse_unknown_parameters
+from flent_aqm.spec.readers import flag
+from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.test_files import our_tests
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
@@ -142,7 +142,7 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
 
 def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
     """Only behind a router do servers run, and probes that end before it measure nothing."""
-    from flent_aqm.asked.topology.topology import parse_topology
+    from flent_aqm.spec.topology.topology import parse_topology
 
     topology = scenario.path.topology
     graph = parse_topology("topology", topology).graph

@@ -15,8 +15,8 @@ from configparser import RawConfigParser
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from flent_aqm.asked.scenario import KEYS
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.scenario import KEYS
 
 _ANOTHER_KEYS = re.compile(r"\$\{(\w+)\}")
 # Of a value with parts.

@@ -22,10 +22,10 @@ from flent.loggers import get_logger
 from flent.settings import parser as settings_parser
 from flent.util import clean_path, format_date, utcnow
 
-from flent_aqm.asked.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
-from flent_aqm.asked.kernel import STOCK
-from flent_aqm.asked.queues.table import QUEUES
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
+from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.sweep.plan.arguments import argument_lists, restore_zeros
 from flent_aqm.sweep.plan.cells import give_cross_traffic, make_cell
 from flent_aqm.sweep.plan.definitions import Definitions

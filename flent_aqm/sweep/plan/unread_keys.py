@@ -10,7 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from flent_aqm.asked.keys import (
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.spec.keys import (
     BATCH_KEYS,
     COMMAND_KEYS,
     PARAMETER_PREFIXES,
@@ -19,8 +21,6 @@ from flent_aqm.asked.keys import (
     SET_BY_FLENT,
     SWEEP_KEYS,
 )
-from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.nearest import did_you_mean
 
 _VARIABLE = re.compile(r"\$\{([^}]+)\}")
 _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS

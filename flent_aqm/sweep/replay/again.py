@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from flent_aqm.asked.cell import Cell
+from flent_aqm.lab.table import open_testbed
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.parts import tool_versions
+from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep import preflight
 from flent_aqm.sweep.finish import SweepFacts
 from flent_aqm.sweep.run_cell import run_cell
-from flent_aqm.testbed.table import open_testbed
 
 
 def again(cell: Cell) -> dict[str, Any]:

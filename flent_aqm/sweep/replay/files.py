@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.link.seeded import parse_seeded
-from flent_aqm.asked.link.trace import MOST_BYTES
-from flent_aqm.asked.topology.topology import SUFFIX
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
+from flent_aqm.spec.link.seeded import parse_seeded
+from flent_aqm.spec.link.trace import MOST_BYTES
+from flent_aqm.spec.topology.topology import SUFFIX
 
 WAYS = ("down", "up")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

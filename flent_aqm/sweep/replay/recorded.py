@@ -13,14 +13,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.asked.cell import ROUTER_COMMAND, Cell
-from flent_aqm.asked.flent_settings import check_from_data
-from flent_aqm.asked.keys import refuse_unknown_scenario_keys
-from flent_aqm.asked.scenario import Scenario
-from flent_aqm.asked.test_files import SUFFIX, our_tests
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import SUFFIX as DATA_SUFFIX
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.flent_settings import check_from_data
+from flent_aqm.spec.keys import refuse_unknown_scenario_keys
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.test_files import SUFFIX, our_tests
 from flent_aqm.sweep.finish import SCHEMA_VERSION
 from flent_aqm.sweep.replay.files import without_paths
 

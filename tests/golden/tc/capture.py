@@ -15,8 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.router.hook import apply_command, read_back_command
+from flent_aqm.spec.scenario import Scenario
 
 RATES = {"rate_down_mbps": 100.7, "rate_up_mbps": 20}
 

@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
-from flent_aqm.asked.needs import needs_of_run
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.measure.parsers.cross import parse_lines
 from flent_aqm.setup import optional
+from flent_aqm.spec.needs import needs_of_run
+from flent_aqm.spec.scenario import Scenario
 
 MODULE = [sys.executable, "-m", "flent_aqm.measure.cross.quic"]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.needs import needs_of_run
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.parsers.ndt7 import parse_ndt7
 from flent_aqm.setup.optional import find
+from flent_aqm.spec.needs import needs_of_run
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.ndt7 import SCRIPT
 
 from .conftest import StartServer

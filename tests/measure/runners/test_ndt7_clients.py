@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.asked.needs import needs_of_run
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.setup.optional import check_tools, optional_of
+from flent_aqm.spec.needs import needs_of_run
+from flent_aqm.spec.scenario import Scenario
 
 # Of M-Lab's client 0.10.1; its help is on standard error.
 HELP = "  -service-url value\n    \tService URL specifies target hostname"
@@ -71,7 +71,7 @@ def test_client_is_the_one_asked_for_and_gets_its_own_words(
 
 
 def test_ipv6_address_without_a_name_is_refused_before_the_run(mlab: Path) -> None:
-    """With what to do; M-Lab's client takes it. One with a name: tests/testbed/lab."""
+    """With what to do; M-Lab's client takes it. One with a name: tests/lab/booted."""
     with pytest.raises(RunnerCheckError, match=r"IPv6 address 2001:db8::77, .* /etc/hosts"):
         words("download", "2001:db8::77")
     assert words("download", "2001:db8::77", client="mlab")[2] == "[2001:db8::77]:8080"

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from flent_aqm.asked.needs import needs_of_run
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.speedtests import http3
 from flent_aqm.measure.speedtests.connection import Server, find_server
 from flent_aqm.measure.speedtests.http3 import Http3Connection
 from flent_aqm.measure.speedtests.quic import PIECE_BYTES
+from flent_aqm.spec.needs import needs_of_run
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.responsiveness import TOOL
 from tests.measure.serving import RunningServer
 

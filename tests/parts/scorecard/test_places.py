@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.scorecard.places import SETS, Line, Place, places
+from flent_aqm.spec.scenario import Scenario
 
 
 @pytest.mark.parametrize("name", SETS)

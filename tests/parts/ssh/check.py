@@ -10,10 +10,10 @@ import json
 import sys
 from pathlib import Path
 
-from flent_aqm.asked.cell import Cell
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import AqmError
-from flent_aqm.testbed.table import open_testbed
+from flent_aqm.lab.table import open_testbed
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
 
 
 def main(text: str) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import paths
-from flent_aqm.testbed.virtual import Lab
+from flent_aqm.lab.virtual import Lab
+from flent_aqm.spec.scenario import Scenario
 
 from ...on_router import apply
 

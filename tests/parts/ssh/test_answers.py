@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from flent_aqm.asked.queues.units import parse_psched
 from flent_aqm.base.errors import TestbedError
 from flent_aqm.parts.ssh.probe import check_devices, parse_probe
 from flent_aqm.parts.ssh.restore.bursts import bursts
 from flent_aqm.router.expected import burst_bytes, old_ticks
 from flent_aqm.router.printed import size_text
+from flent_aqm.spec.queues.units import parse_psched
 
 CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
 ANSWER = """format 1

@@ -28,7 +28,7 @@ from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.router.proof import as_metadata
-from flent_aqm.asked.scenario import Scenario
+from flent_aqm.spec.scenario import Scenario
 
 lengths = {link["ifname"]: link["txqlen"]
            for link in json.loads(shell.run(["ip", "-n", "router", "-j", "link"]))}

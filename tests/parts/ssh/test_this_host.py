@@ -7,13 +7,13 @@ import shlex
 import sys
 from dataclasses import dataclass
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base import environment
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.lab.protocol import FlentRun
 from flent_aqm.parts.ssh.testbed import ThisHost
 from flent_aqm.router.hook import apply_words
 from flent_aqm.router.tc_words import Devices
-from flent_aqm.testbed.protocol import FlentRun
+from flent_aqm.spec.scenario import Scenario
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.test_files import our_tests
 from flent_aqm.cli import main
+from flent_aqm.spec.test_files import our_tests
 from flent_aqm.tools.table import SPEED_TESTS
 
 from ...bridge.conftest import stock

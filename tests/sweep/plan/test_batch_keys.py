@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.asked.scenario import Scenario
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.replay import recorded
 
 from ...warm_flent import run_flent

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.asked.flent_settings import TEST_PARAMETERS
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.spec.flent_settings import TEST_PARAMETERS
 
 from ...warm_flent import run_flent_aqm
 from ..conftest import new_bench

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from flent_aqm.asked.queues.units import Clock
 from flent_aqm.router.expected import burst_bytes, new_ticks, old_ticks
 from flent_aqm.router.printed import size_text
 from flent_aqm.router.tc.classes import SIZE_UNIT
 from flent_aqm.router.tc.read_back import bit_per_s
+from flent_aqm.spec.queues.units import Clock
 
 # As shown, the rate behind it as shown, its ticks in hexadecimal -> as tc has to be told. Ticks
 # are "" for TBF, of which tc tells none.

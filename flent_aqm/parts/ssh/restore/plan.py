@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from flent_aqm.asked.queues.table import QUEUES
-from flent_aqm.asked.queues.values import Expected, codel_us, psched_us
 from flent_aqm.base.errors import TestbedError
 from flent_aqm.parts.ssh.restore.bursts import Burst, bursts
 from flent_aqm.parts.ssh.restore.filters import filter_commands
 from flent_aqm.parts.ssh.restore.state import WORD, Device, RouterState
 from flent_aqm.router.tc.classes import SIZE_UNIT
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.queues.values import Expected, codel_us, psched_us
 
 # ethtool -k's names of what ethtool -K calls otherwise; the kernel's names are the same.
 _OFFLOADS = {"generic-segmentation-offload": "gso", "generic-receive-offload": "gro"}

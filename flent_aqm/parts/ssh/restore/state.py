@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flent_aqm.asked.queues.units import Clock, parse_psched
 from flent_aqm.base.errors import ParseError
+from flent_aqm.spec.queues.units import Clock, parse_psched
 
 # Names of devices, handles, numbers, words of tc. None of these characters is special
 # to tc's batch mode, and no word of it is empty.

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes inside: the files that the scripts of guest/ read.
+
+Every value goes through shlex.quote, so nothing in it is taken for shell code.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from flent_aqm.base import defaults, environment, paths
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
+from flent_aqm.lab.link_files import links
+from flent_aqm.lab.package_copy import package_folder
+from flent_aqm.lab.topology_files import addresses as addresses_of
+from flent_aqm.lab.topology_files import write_topology
+from flent_aqm.router.hook import ON_ROUTER, apply_words
+from flent_aqm.router.tc_words import IN_LAB, Devices
+from flent_aqm.setup.kernel.named import find_named
+from flent_aqm.setup.tc_plugin import find_tc
+from flent_aqm.setup.tools import SYSTEM_PATH, tool_dirs
+from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.router_model import parse_router_model
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.topology.topology import parse_topology
+from flent_aqm.tools.table import listening, port_variables, start_script
+
+GUEST_DIR = Path(__file__).resolve().parent / "guest"
+IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
+APPLY_IN_GUEST = f"{IN_GUEST}/apply.sh"
+# A command by which what comes then begins on a full second.
+FULL_SECOND = ["perl", f"{IN_GUEST}/guest/full_second.pl"]
+OUT = "out"  # the folder in it that can be written to
+RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
+# Where the guest sees the Python environment and the folder that this package is in. Where
+# they are on the host must not matter: a path shifts the memory of programs that know it, and
+# Python walks through sets of objects in the order of their addresses.
+PYTHON_IN_GUEST = "/run/python"
+PACKAGE_IN_GUEST = "/run/package"
+PROGRAMS_IN_GUEST = "/run/bin"
+
+
+def write(
+    folder: Path,
+    scenario: Scenario,
+    argv: Sequence[str],
+    *,
+    servers: Sequence[str],
+    more_programs: Mapping[str, Path] | None = None,
+    prelude: Sequence[Sequence[str]] = (),
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    interactive: bool = False,
+    writable_cwd: bool = False,
+    hidden: Sequence[str],
+    on_host: bool = False,
+) -> None:
+    """Write settings.sh, apply.sh, command.sh, mounts and etc/ for one boot into folder.
+
+    argv: the command for the client; more_programs: to be on PATH inside, by name, wherever
+    they are; prelude: commands before it, whose failure ends
+    the run with their status; cwd: the command's working directory (the host's path);
+    env: further variables for the command; writable_cwd: what the command writes into cwd
+    comes out as results, where else it is refused; hidden: the host's folders over which
+    others are mounted inside; on_host: nothing is mounted, all is where it is on the host.
+
+    With writable_cwd, what the command's words name on the host is visible inside, wherever
+    it is. Raises ConfigError where that can't be.
+    """
+    place = _where_it_is if on_host else in_guest
+    programs = folder / "bin" if on_host else Path(PROGRAMS_IN_GUEST)
+    cwd = cwd or Path.cwd()
+    shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
+    (folder / "etc").mkdir()
+    (folder / OUT / "results").mkdir(parents=True)
+    (folder / "links").mkdir()
+    if not on_host:
+        package = package_folder(PACKAGE_IN_GUEST, folder / "spare")
+        (folder / "links" / "package").symlink_to(package)
+        if _has_venv():
+            (folder / "links" / "python").symlink_to(sys.prefix)
+    (folder / "etc" / "hosts").write_text(_hosts(scenario))
+    # Names have both kinds of address; IPv4 is what one gets without asking.
+    (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
+    (folder / "etc" / "resolv.conf").write_text("# the lab has no name server\n")
+    (folder / "etc" / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
+    (folder / "guest" / "servers.sh").write_text(start_script(servers))
+    settings = {
+        **{name: str(getattr(defaults, name)) for name in (
+            "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
+            "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
+            "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
+        **port_variables(servers),
+        **_command_environment(scenario, programs, place),
+        environment.APPLY: f"{folder}/apply.sh" if on_host else APPLY_IN_GUEST,
+        "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
+        "GUEST_DIR": f"{IN_GUEST}/guest",
+        "PYTHON": str(place(Path(sys.executable))),
+        "SERVERS": " ".join(servers),
+        # M-Lab's, wherever the user has it
+        **({"NDT_SERVER": shutil.which("ndt-server") or ""}
+           if any(name.startswith("ndt-server") for name in servers) else {}),
+        "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
+        **_more_of_network(folder, scenario),
+        **links(folder, scenario, IN_GUEST),
+        **_wifi(folder, scenario),
+        **_cards(scenario),
+        "INTERACTIVE": "yes" if interactive else "no",
+        "RESULTS": RESULTS_IN_GUEST,
+        **(env or {}),
+    }
+    _refuse_odd_paths(cwd, hidden)
+    _write_programs(folder / "bin", scenario, place, more_programs or {})
+    # A user's own command names the host's files; a sweep's runs name what is inside.
+    named = [settings.get("NDT_SERVER", ""), *map(str, (more_programs or {}).values())]
+    program = shlex.split(scenario.router.router_program)
+    if program:
+        (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
+    words = [*(argv if writable_cwd else ()), *named, *program]
+    visible = _hidden_but_needed(cwd, words, hidden)
+    # Not exported: no program needs them.
+    of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
+               "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
+               **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
+    (folder / "settings.sh").write_text("".join(
+        f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
+        for name, value in {**settings, **of_init}.items()))
+    (folder / "apply.sh").write_text(_apply(scenario, env or {}))
+    (folder / "command.sh").write_text(
+        "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
+        + f"exec {shlex.join(argv)}\n")
+    if not on_host:
+        editable = _write_path_file(folder / "flent_aqm.pth")
+        (folder / "mounts").write_bytes(as_bytes(lab_mounts(
+            IN_GUEST, OUT,
+            keep_visible=visible,
+            shown=sorted(path.name for path in (folder / "links").iterdir()),
+            bound=[*((f"etc/{path.name}", f"/etc/{path.name}")
+                     for path in sorted((folder / "etc").iterdir())),
+                   ("bin", PROGRAMS_IN_GUEST),
+                   *([("flent_aqm.pth", editable)] if editable else [])],
+            writable=str(cwd) if writable_cwd else None)))
+
+
+def _apply(scenario: Scenario, env: Mapping[str, str]) -> str:
+    """Return what a shell reads to put the queue onto the router, and to start the program there.
+    A shell of its own would take the 100 us that each start of a program takes."""
+    names = [env.get(key, "") for key in (environment.DEV_DOWN, environment.DEV_UP)]
+    devices = Devices(*names) if all(names) else IN_LAB
+    words = shlex.join([f"testbed={scenario.lab.testbed}", *apply_words(scenario, devices)])
+    start = ' && sh "$GUEST_DIR/router_program.sh"' if scenario.router.router_program else ""
+    return f'sh "${environment.HOOKS}/{ON_ROUTER}" apply {words}{start}\n'
+
+
+def in_guest(path: Path) -> Path:
+    """Return where the guest finds a file of the Python environment or of this package."""
+    if _has_venv() and path.is_relative_to(sys.prefix):
+        return Path(PYTHON_IN_GUEST) / path.relative_to(sys.prefix)
+    if path.is_relative_to(paths.PACKAGE.parent):
+        return Path(PACKAGE_IN_GUEST) / path.relative_to(paths.PACKAGE.parent)
+    return path
+
+
+def _where_it_is(path: Path) -> Path:
+    return path
+
+
+def _write_path_file(path: Path) -> str:
+    """Of an editable installation: the file by which Python finds this package, with the
+    guest's place in it. Gives the place of the file that it stands for, "" if there is none."""
+    original = Path(sysconfig.get_path("purelib")) / path.name
+    try:
+        text = original.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    path.write_text(text.replace(str(paths.PACKAGE.parent), PACKAGE_IN_GUEST), encoding="utf-8")
+    return str(in_guest(original))
+
+
+def _has_venv() -> bool:
+    return sys.prefix != sys.base_prefix
+
+
+def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Path],
+                    more: Mapping[str, Path]) -> None:
+    """Programs that come first on the guest's PATH: what set-up has built, by links, and
+    Flent, whose script in the environment names the environment's place on the host. And
+    the newer tc, for a run that needs it, and more."""
+    folder.mkdir()
+    new_tc = paths.find_cached("new-tc", "tc")
+    if new_tc and any(queue_of(aqm).needs_new_tc for aqm in scenario.router.queues):
+        (folder / "tc").symlink_to(new_tc.resolve())
+    own_tc = _tc_of_kernel(scenario)
+    if own_tc is not None:
+        (folder / "tc").unlink(missing_ok=True)
+        (folder / "tc").symlink_to(own_tc)
+    for name, path in more.items():
+        (folder / name).symlink_to(path.resolve())
+    for directory in tool_dirs():
+        for path in sorted(directory.iterdir()):
+            link = folder / path.name
+            if not link.is_symlink():
+                link.symlink_to(path.resolve())
+    flent = folder / "flent"
+    flent.write_text(_first_lines(str(place(Path(sys.executable))))
+                     + "import sys\nfrom flent import run_flent\nsys.exit(run_flent())\n")
+    flent.chmod(0o755)
+
+
+def _tc_of_kernel(scenario: Scenario) -> Path | None:
+    """Return the tc that knows the options of a queue of the user's own kernel, if it came with
+    one."""
+    if not any(queue_of(aqm).foreign for aqm in scenario.router.queues):
+        return None
+    kernel = find_named(scenario.lab.kernel)
+    return find_tc(kernel.tc) if kernel.tc else None
+
+
+def _first_lines(python: str) -> str:
+    """Have the kernel start a script by this interpreter. A first line of its own can't name
+    one whose path has a blank or is long; then a shell does, to which the next lines are code,
+    and to Python a text."""
+    if " " not in python and len(python) < 120:
+        return f"#!{python} -P\n"
+    return f"#!/bin/sh\n'''exec' {shlex.quote(python)} -P \"$0\" \"$@\"\n' '''\n"
+
+
+def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
+    """Variables for what a run has beside client, router and server, or in their place; none
+    without."""
+    found: dict[str, str] = {}
+    if scenario.path.topology != DUMBBELL:
+        found |= write_topology(folder, parse_topology("topology", scenario.path.topology))
+    if scenario.hosts.tcp_ecn:
+        found["TCP_ECN"] = "yes" if scenario.hosts.tcp_ecn is True else scenario.hosts.tcp_ecn
+    if (scenario.router.tx_queues or 1) > 1:
+        found["TX_QUEUES"] = str(scenario.router.tx_queues)
+    if scenario.path.dest2_delay_ms is not None:
+        found |= {name: str(getattr(defaults, name)) for name in (
+            "SERVER_DEST2_IPV4", "DEST2_IPV4", "SERVER_DEST2_IPV6", "DEST2_IPV6")}
+        found["DEST2_HALF_DELAY_US"] = str(round(scenario.path.dest2_delay_ms * 1000 / 2))
+    for way, mbps, buffer_ms in (
+        ("DOWN", scenario.path.modem_down_mbps, scenario.path.modem_down_buffer_ms),
+        ("UP", scenario.path.modem_up_mbps, scenario.path.modem_up_buffer_ms),
+    ):
+        if mbps is not None and not scenario.link.is_there:
+            bit_s = round(mbps * 1_000_000)
+            found |= {
+                f"MODEM_{way}_BIT_S": str(bit_s),
+                f"MODEM_{way}_BURST_BYTES": str(max(bit_s // 8 * defaults.TBF_BURST_US // 10**6,
+                                                    defaults.TBF_MIN_BURST_BYTES)),
+                # Room for one frame, even where the buffer's time is 0.
+                f"MODEM_{way}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
+            }
+    return found
+
+
+def _wifi(folder: Path, scenario: Scenario) -> dict[str, str]:
+    """Variables for a Wi-Fi channel; its modules are imported where there is one."""
+    if not scenario.wifi.wifi_rates_mbps:
+        return {}
+    from flent_aqm.lab.wifi_files import write_wifi
+
+    return write_wifi(folder, scenario)
+
+
+def _cards(scenario: Scenario) -> dict[str, str]:
+    """Return lines for the kernel, for each host whose cards and processor take their time."""
+    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
+    found = {}
+    for variable, text, devices in (
+        ("ROUTER_CARDS", scenario.router.router_model, ("down", "up")),
+        ("CLIENT_CARDS", scenario.hosts.client_model, ("eth0",)),
+        ("SERVER_CARDS", scenario.hosts.server_model, ("eth0",)),
+    ):
+        model = parse_router_model(text)
+        if model.has_cards:
+            found[variable] = "\n".join(model.card(device, core, seed)
+                                        for core, device in enumerate(devices))
+    if found:
+        found["PROBE_PORT"] = str(defaults.IRTT_PORT)
+    return found
+
+
+def _hosts(scenario: Scenario) -> str:
+    local = [("127.0.0.1", "localhost"), ("::1", "localhost")]
+    if scenario.path.topology != DUMBBELL:
+        found = [*local, *addresses_of(parse_topology("topology", scenario.path.topology))]
+        return "".join(f"{address}\t{name}\n" for address, name in found)
+    addresses = [
+        *local,
+        (defaults.CLIENT_IPV4, "client"), (defaults.CLIENT_IPV6, "client"),
+        (defaults.ROUTER_DOWN_IPV4, "router"), (defaults.ROUTER_DOWN_IPV6, "router"),
+        (defaults.SERVER_IPV4, "server"), (defaults.SERVER_IPV6, "server"),
+    ]
+    if scenario.path.dest2_delay_ms is not None:
+        addresses += [
+            (defaults.SERVER_IPV4, "dest1"), (defaults.SERVER_IPV6, "dest1"),
+            (defaults.DEST2_IPV4, "dest2"), (defaults.DEST2_IPV6, "dest2"),
+        ]
+    return "".join(f"{address}\t{name}\n" for address, name in addresses)
+
+
+def _command_environment(
+    scenario: Scenario, programs: Path, place: Callable[[Path], Path]
+) -> dict[str, str]:
+    bins = [programs, place(Path(sys.prefix)) / "bin"]
+    return {
+        "PATH": ":".join([*map(str, bins), *SYSTEM_PATH]),
+        "HOME": "/run/home",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC0",  # without it, the host's /etc/localtime
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        environment.HOOKS: str(place(paths.resource_dir("router_hooks"))),
+        environment.SCENARIO: scenario.as_json(),
+    }
+
+
+def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
+    """Return folders and files that the command needs and that lie below one of the mounts
+    inside."""
+    needed = [Path(sys.base_prefix), *paths.caches()]
+    if cwd != Path("/"):
+        # A command of the user's may name files by their places on the host.
+        needed += [cwd, paths.PACKAGE.parent, Path(sys.prefix)]
+    kept = {str(path) for path in needed if os.path.isdir(path) and _is_below(path, hidden)}
+    kept |= {str(path) for path in _named(words, cwd, hidden)}
+    return sorted(path for path in kept if not _is_below(Path(path), kept - {path}))
+
+
+def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
+    """Yield what a command's words name below /tmp, /run and /dev/shm, by the file or folder that
+    is directly in there: a program often needs what lies beside it."""
+    tops = [top for top in ("/tmp", "/run", "/dev/shm") if _is_below(Path(top), hidden)]
+    for word in words:
+        if "/" not in word:
+            continue
+        # as it stands, or behind the name of an option
+        for name in {os.path.join(cwd, word), word[word.find("/"):]}:
+            path = os.path.abspath(name)
+            for top in tops:
+                if not path.startswith(f"{top}/") or not os.path.exists(path):
+                    continue
+                first = Path(path).relative_to(top).parts[0]
+                if top == "/run" and first in OWN_IN_RUN:
+                    raise ConfigError(f"{word} can't be seen inside, where /run/{first} is the "
+                                      "lab's own; move it to another folder")
+                yield Path(top, first)
+
+
+def _is_below(path: Path, tops: Iterable[str]) -> bool:
+    return any(path.is_relative_to(top) for top in tops)
+
+
+def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
+    """Paths that a list with one a line can't express."""
+    for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
+        if _is_below(path, hidden) and "\n" in str(path):
+            raise ConfigError(f"{what} is in {path!s:.200}: the lab can't show a temporary folder "
+                              "whose path has a line break; move it or rename it")

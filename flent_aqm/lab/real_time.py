@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What testbeds in real time have in common."""
+
+from __future__ import annotations
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.protocol import FlentRun
+from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.scenario import Scenario
+
+
+def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
+    """Raise ConfigError for settings that only the virtual lab can follow."""
+    if scenario.lab.kernel != STOCK:
+        raise ConfigError(f"kernel: {scenario.lab.kernel} is a kernel of the virtual lab; on "
+                          f"testbed {testbed} the machines have their own: leave kernel out")
+    if scenario.link.is_there:
+        raise ConfigError(f"link_…, modem_…_buffer_packets: a link that plays a schedule needs the "
+                          f"virtual lab's kernel; on testbed {testbed} leave these keys out")
+    if scenario.wifi.wifi_rates_mbps:
+        raise ConfigError(f"wifi_rates_mbps: the Wi-Fi channel is a model in the virtual lab's "
+                          f"kernel; on testbed {testbed} leave wifi_… out")
+    if max(scenario.path.base_delay_ms, scenario.path.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
+        raise ConfigError(f"base_delay_ms, dest2_delay_ms: above {defaults.MAX_DELAY_MS:g} ms they "
+                          f"need the virtual lab's kernel; on testbed {testbed} give less")
+    if scenario.router.router_program:
+        raise ConfigError(f"router_program: on testbed {testbed} nothing is started on the router; "
+                          "start it by hand and leave the key out, or use virtual")
+    if scenario.router.router_model != "ideal":
+        raise ConfigError(f"router_model: {scenario.router.router_model} is a model of the virtual "
+                          f"lab; on testbed {testbed} the router is real: leave router_model out")
+
+
+def refuse_network_of_ours(scenario: Scenario) -> None:
+    """Raise ConfigError for what needs a network that we make: where the router is a real one,
+    modem, second server and the hosts' ECN are the user's."""
+    for key, value in (("modem_down_mbps", scenario.path.modem_down_mbps),
+                       ("dest2_delay_ms", scenario.path.dest2_delay_ms),
+                       ("tcp_ecn", scenario.hosts.tcp_ecn)):
+        if value is not None and value is not False:
+            raise ConfigError(f"{key}: flent-aqm can't set up the network behind a router behind "
+                              "ssh; set it up by hand and leave the key out, or use virtual or "
+                              "netns")
+
+
+def wall_limit_s(run: FlentRun) -> float:
+    """Return seconds after which a run has to be taken for hung."""
+    return run.length_s + defaults.REAL_TIME_MARGIN_S

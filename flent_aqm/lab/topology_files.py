@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A topology as guest/topology.sh reads it: addresses, links and routes, worked out here.
+
+    topology/links      lines for ip: namespaces and the links between them
+    topology/NODE       lines for ip in a node's namespace: addresses and routes
+    topology/nodes      a line for each node: name, kind, devices
+
+Link number n has 198.18.n.0/24 (RFC 2544, for benchmarks) and 2001:db8:100:n::/64, the node
+nearer to the client .1 in it. A router's device towards the client is `down`, the other `up`;
+those of others are eth0 towards the client, then eth1 and on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.spec.topology.graph import CLIENT, SERVER, Graph, Link, is_router
+from flent_aqm.spec.topology.subscribers import NET_IPV4, NET_IPV6, ipv4_of, ipv6_of
+from flent_aqm.spec.topology.topology import Topology
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a link."""
+
+    device: str
+    ipv4: str
+    ipv6: str
+    mac: str
+
+
+def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
+    """Write the files into folder/topology and return variables for the scripts."""
+    graph = topology.graph
+    ends = _ends(graph)
+    target = folder / "topology"
+    target.mkdir()
+    (target / "links").write_text(_links(graph, ends))
+    for node in graph.nodes:
+        (target / node).write_text(_node(topology, ends, node))
+    (target / "nodes").write_text("".join(
+        f"{node} {_kind(graph, node)} {' '.join(_devices(graph, ends, node))}\n"
+        for node in (*graph.nodes[1:], CLIENT)))
+    client, server = _first_end(graph, ends, CLIENT), _first_end(graph, ends, SERVER)
+    return {"TOPOLOGY": "yes", **({"NAT": "yes"} if topology.nat else {}),
+            "CLIENT_IPV4": client.ipv4, "CLIENT_IPV6": client.ipv6,
+            "SERVER_IPV4": server.ipv4, "SERVER_IPV6": server.ipv6}
+
+
+def addresses(topology: Topology) -> list[tuple[str, str]]:
+    """Return pairs of address and name, for the hosts' table."""
+    graph = topology.graph
+    ends = _ends(graph)
+    found = []
+    for node in graph.nodes:
+        end = _first_end(graph, ends, node)
+        names = " ".join([node, *(other for other, name in topology.other_names.items()
+                                  if name == node)])
+        found += [(end.ipv4, names), (end.ipv6, names)]
+    for number in range(2, topology.subscribers + 1):
+        found += [(ipv4_of(number), f"sub{number}"), (ipv6_of(number), f"sub{number}")]
+    return found
+
+
+def first_ends(topology: Topology) -> Mapping[str, End]:
+    """Return each node's end of the link towards the client; of the client, of its only one."""
+    graph = topology.graph
+    ends = _ends(graph)
+    return {node: _first_end(graph, ends, node) for node in graph.nodes}
+
+
+def _ends(graph: Graph) -> Mapping[tuple[Link, str], End]:
+    """Link and node -> that end of it."""
+    devices: dict[str, int] = {}
+    found = {}
+    for number, link in enumerate(graph.links):
+        for end, node in enumerate(link, 1):
+            count = devices[node] = devices.get(node, -1) + 1
+            device = ("up" if end == 1 else "down") if is_router(node) else f"eth{count}"
+            found[link, node] = End(device, f"198.18.{number}.{end}",
+                                     f"2001:db8:100:{number:x}::{end}",
+                                     f"02:00:00:01:{number:02x}:{end:02x}")
+    return found
+
+
+def _links(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
+    lines = [f"netns add {node}\n" for node in graph.nodes[1:]]
+    for link in graph.links:
+        words = []
+        for node in link:
+            end = ends[link, node]
+            words.append(f"name {end.device} address {end.mac}"
+                         + (f" netns {node}" if node != CLIENT else ""))
+        lines.append(f"link add {words[0]} type veth peer {words[1]}\n")
+    return "".join(lines)
+
+
+def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -> str:
+    graph = topology.graph
+    lines = ["link set dev lo up"]
+    own = [link for link in graph.links if node in link]
+    for link in own:
+        end = ends[link, node]
+        lines += [f"addr add {end.ipv4}/24 dev {end.device}",
+                  f"addr add {end.ipv6}/64 dev {end.device} nodad",
+                  f"link set dev {end.device} up"]
+    for number in range(2, topology.subscribers + 1) if node == CLIENT else ():
+        lines += [f"addr add {ipv4_of(number)}/32 dev eth0",
+                  f"addr add {ipv6_of(number)}/128 dev eth0 nodad"]
+    # All that isn't farther from the client lies the other way; from the client, all does.
+    default = own[0]
+    for link in own:
+        near, far = link
+        there = ends[link, far if near == node else near]
+        device = ends[link, node].device
+        if link == default:
+            lines += [f"route add default via {there.ipv4}",
+                      f"route add default via {there.ipv6} dev {device}"]
+        else:
+            for beyond in graph.links:
+                if beyond != link and far in graph.way(beyond[0]):
+                    ipv4, ipv6 = _networks(ends, beyond)
+                    lines += [f"route add {ipv4} via {there.ipv4}",
+                              f"route add {ipv6} via {there.ipv6} dev {device}"]
+        if topology.subscribers and is_router(node) and near == CLIENT:
+            lines += [f"route add {NET_IPV4} via {there.ipv4}",
+                      f"route add {NET_IPV6} via {there.ipv6} dev {device}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _networks(ends: Mapping[tuple[Link, str], End], link: Link) -> tuple[str, str]:
+    """Return a link's network in IPv4 and in IPv6."""
+    end = ends[link, link[0]]
+    return f"{end.ipv4.rpartition('.')[0]}.0/24", f"{end.ipv6.rpartition('::')[0]}::/64"
+
+
+def _devices(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> list[str]:
+    return [ends[link, node].device for link in graph.links if node in link]
+
+
+def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> End:
+    """Return the one towards the client; of the client, its only one."""
+    return next(ends[link, node] for link in graph.links if node in link)
+
+
+def _kind(graph: Graph, node: str) -> str:
+    if is_router(node):
+        return "router"
+    if node in graph.serving:
+        # At the end of the way, half of the base delay each way.
+        return "far" if sum(node in link for link in graph.links) == 1 else "serving"
+    return "host"

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab in virtual time: a User-Mode Linux guest that is booted for each run."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.base import defaults, environment
+from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.shell import find_program
+from flent_aqm.lab.complaints import first_complaint, hang, leak
+from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
+from flent_aqm.lab.hang import busy_addresses
+from flent_aqm.lab.link_files import report
+from flent_aqm.lab.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
+from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
+from flent_aqm.lab.wifi_files import wifi_report
+from flent_aqm.setup.kernel.locate import Kernel, kernel_called
+from flent_aqm.setup.kernel.named import NamedKernel, find_named
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.link.plan import refuse_link_that_ends
+from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.router_model import parse_router_model
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.topology.topology import parse_topology
+
+MEMORY_FOLDER = Path("/dev/shm")
+# The processor's random numbers can't be made to repeat, as the instruction can't be made to
+# trap. Programs with OpenSSL's code, AWS-LC's or BoringSSL's, do without RDRAND and RDSEED if
+# told that the processor lacks them: man 3 OPENSSL_ia32cap. Runs without such programs do
+# without the variable, as another environment would change their data.
+WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
+# What servers' own certificates are made with, where no browser has to take them: then every
+# handshake is as long as any other. OpenSSL puts addresses of its memory into its random numbers,
+# and they differ where Python is installed elsewhere.
+ONE_LENGTH = {"TLS_KEY": defaults.ED25519}
+# The kernel's words when the host's process of one of its programs is gone.
+_LOST_PROCESS = "failed to wait for stub"
+
+
+class Lab(RunEnvironment):
+    """One boot of the guest."""
+
+    name = "the lab"
+    hidden = ("/tmp", "/run", "/dev", "/proc", "/sys")
+    real_time = False
+
+    def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
+                 env: Mapping[str, str] | None = None, **options: Any) -> None:
+        self._kernel = kernel or kernel_called(scenario.lab.kernel)
+        _check_has(scenario)
+        self._hangs_in = ""
+        super().__init__(scenario, argv, env={environment.IN_LAB: "1", **(env or {})}, **options)
+        (self.folder / "uml").mkdir()
+
+    def wait(self) -> Outcome:
+        """As of every place. Raises LabError, too, where one of the guest's processes was
+        killed from outside: whatever was measured then, it wasn't this network."""
+        try:
+            outcome = super().wait()
+        except LabError:
+            self._fail_if_lost()
+            self._fail_by_own_words(self.console())
+            raise
+        self._fail_if_lost()
+        out = self.stdout.parent
+        self._fail_by_program(read_text(out / "router_program_status"),
+                              read_text(out / "router_program"))
+        self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
+        return replace(outcome, links=report(self._scenario, read_text(out / "links")),
+                       wifi=wifi_report(self._scenario, read_text(out / "wifi")))
+
+    @staticmethod
+    def _fail_by_program(status: str, said: str) -> None:
+        """A router_program that failed was not there for the run. Raises LabError."""
+        if status not in ("", "0"):
+            last = said.splitlines()[-1:] or ["it said nothing"]
+            raise LabError(f"router_program: it ended with status {status[:10]} before the run "
+                           f"did: {last[0][:200]}")
+
+    def _fail_by_own_words(self, log: str, held: str = "") -> None:
+        """A kernel of the user's that has complained, or whose queue holds packets for ever, has
+        measured nothing. Raises LabError."""
+        if self._scenario.lab.kernel == STOCK:
+            return
+        found = first_complaint(log, self._kernel.path) or leak(held)
+        if self._hangs_in and not found:
+            found = (f"it hangs, {self._hangs_in}: stopped after {self._wall_limit_s:g} s of "
+                     "wall time")
+        if found:
+            raise LabError(f"the kernel {self._scenario.lab.kernel}: {found}") from None
+
+    def _before_it_is_stopped(self) -> None:
+        """Where a kernel of the user's is, if it is what never ends."""
+        if self._scenario.lab.kernel != STOCK and self._process is not None:
+            self._hangs_in = hang(busy_addresses(os.getsid(self._process.pid)), self._kernel.path)
+
+    def _fail_if_lost(self) -> None:
+        if _LOST_PROCESS in self.console():
+            raise LabError("a process of the lab's guest was killed from outside") from None
+
+    def _command_line(self) -> list[str]:
+        # The kernel mixes its command line into its random pool. So that runs repeat
+        # anywhere, no path may be in it: the lab's folder is the working folder.
+        console = "fd:0,fd:1" if self._interactive else "null,fd:1"
+        scenario = self._scenario
+        model = parse_router_model(scenario.router.router_model)
+        return [
+            *_on_one_core(),
+            *DIES_WITH_US,
+            str(self._kernel.path),
+            f"mem={defaults.GUEST_MEMORY_MB}M",
+            "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
+            f"hostfs_writable=/proc/self/cwd/{OUT}",
+            "init=/usr/bin/perl",
+            "con=null", f"con0={console}", "quiet",
+            f"lab_seed={defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed}",
+            f"sch_api.watchdog_latency_ns={model.timer_latency_ns}",
+            "ifb.numifbs=0", "dummy.numdummies=0",
+            "uml_dir=uml",
+            "time-travel=inf-cpu", "seccomp=on",
+            # The kernel hears of input at any time only in a process of its own, and only that
+            # process has KASAN's shadow memory.
+            *(["carriers=off"] if self._interactive or (
+                scenario.lab.kernel != STOCK and self._kernel.has_kasan) else []),
+            f"time-travel-start={defaults.CLOCK_START_NS}",
+            # Symbolic links of the host's /proc lead to this process's working folder.
+            "--", "/proc/self/cwd/guest/init.pl",
+        ]
+
+    def _environment(self) -> dict[str, str]:
+        return {**super()._environment(), "TMPDIR": str(self._memory_folder())}
+
+    def _memory_folder(self) -> Path:
+        """Return where the guest's memory file lies: in memory if there's room that may be
+        executed."""
+        needed = defaults.GUEST_MEMORY_MB * 2**20
+        if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
+            usage = os.statvfs(MEMORY_FOLDER)
+            if usage.f_bavail * usage.f_frsize >= needed and not usage.f_flag & os.ST_NOEXEC:
+                return MEMORY_FOLDER
+        return self.folder
+
+
+def _on_one_core() -> list[str]:
+    """Return what starts a command on one core, if we have several.
+
+    The guest's processes take turns, and the kernel goes with them. The host, which can't
+    know that, would put them on several cores, and a turn from one to another takes longer.
+    """
+    cores = os.sched_getaffinity(0)
+    if len(cores) == 1:
+        return []
+    return ["taskset", "--cpu-list", str(random.choice(sorted(cores)))]
+
+
+def _check_has(scenario: Scenario) -> None:
+    """Refuse a queue that the kernel doesn't have, and NAT where it can't be done. Raise
+    ConfigError, or ToolMissing."""
+    kernel = None if scenario.lab.kernel == STOCK else find_named(scenario.lab.kernel)
+    topology = scenario.path.topology
+    if topology != DUMBBELL and parse_topology("topology", topology).nat:
+        _check_can_nat(scenario, kernel)
+    if kernel is None:
+        return
+    kinds, absent = kernel.kinds, kernel.absent_kinds
+    for name in scenario.router.queues:
+        if queue_of(name).foreign and name not in kinds:
+            raise ConfigError(f"aqm: the kernel {scenario.lab.kernel} has no queue {name!r}"
+                              f"{did_you_mean(name, {*QUEUES, *kinds})}")
+        if queue_of(name).kind in absent:
+            raise ConfigError(f"aqm: {name}: the kernel {scenario.lab.kernel}, Linux "
+                              f"{kernel.version}, has no {queue_of(name).kind}")
+
+
+def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
+    if kernel is None or not kernel.can_nat:
+        whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.lab.kernel}"
+        raise ConfigError(f"topology: {scenario.path.topology}: {whose} can't translate addresses; "
+                          "build one that can, flent-aqm kernel build nat --config nat, and give "
+                          "kernel = nat")
+    if find_program("iptables-legacy") is None:
+        raise ToolMissing(f"topology: {scenario.path.topology} needs the program iptables-legacy; "
+                          "install the package iptables")
+
+
+class VirtualTestbed:
+    """Runs in guests of their own, which may go side by side."""
+
+    title = "the virtual lab"
+    real_time = False
+    tools: Sequence[str] = ()
+
+    def __init__(self, kernel: Kernel | None = None) -> None:
+        self._kernels = {} if kernel is None else {STOCK: kernel}
+
+    def check(self, cells: Iterable[Cell]) -> list[str]:
+        """Refuse where no guest can boot; raises ToolMissing without a kernel."""
+        if os.environ.get(environment.IN_LAB):
+            raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
+                              "--batch-override testbed=netns")
+        for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
+            self.kernel(scenario.lab.kernel)
+            _check_has(scenario)
+            refuse_link_that_ends(scenario, length_s)
+        return []
+
+    def prepare(self) -> None:
+        """Nothing is shared by the runs."""
+
+    def facts(self, kernel: str = STOCK) -> Facts:
+        """Return the guest's kernel, and the interrupt moderation of its hosts."""
+        found = self.kernel(kernel)
+        return Facts({"version": found.version, "hash": found.hash,
+                      **({} if kernel == STOCK else {"name": kernel})},
+                     {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
+                      "tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
+
+    def kernel(self, name: str) -> Kernel:
+        """Return the same for all runs of that name, from the first time on. Raises ToolMissing."""
+        if name not in self._kernels:
+            self._kernels[name] = kernel_called(name)
+        return self._kernels[name]
+
+    def place(self, scenario: Scenario, run: FlentRun) -> Lab:
+        """Return a guest that runs Flent on its client."""
+        env = {**CELL_ENVIRONMENT, **(WITHOUT_RDRAND if run.encrypted else {}),
+               **(ONE_LENGTH if run.encrypted and not run.browser else {})}
+        lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
+                  programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
+                  kernel=self.kernel(scenario.lab.kernel))
+        (lab.folder / "cell.batch").write_text(run.batch)
+        return lab
+
+    def clean_up(self) -> None:
+        """Nothing is left of a guest that has ended."""

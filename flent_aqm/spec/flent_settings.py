@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings of Flent that shape a run: the words that give them to the guest's Flent, and
+the values that are taken from a data file.
+
+A run is made from these, the test's name and the scenario alone. Each data file has them
+in AQM.run, so that the run can be made again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.cross_traffic import FORM as CROSS_TRAFFIC
+from flent_aqm.spec.flow_groups import FLOWS, RATES
+from flent_aqm.tools.table import SERVERS, TOOLS
+
+Check = Callable[[object], bool]
+
+SECOND_SERVER = ("dest1", "dest2")
+LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
+
+
+def number(lowest: float, highest: float) -> Check:
+    """Return a check that accepts numbers within bounds."""
+    return lambda value: (isinstance(value, int | float) and not isinstance(value, bool)
+                          and lowest <= value <= highest)
+
+
+def text(pattern: str) -> Check:
+    """Return a check that accepts texts that match as a whole."""
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def list_of(check: Check) -> Check:
+    """Return a check that accepts lists of what check accepts."""
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _switch(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _never(value: object) -> bool:
+    return False
+
+
+_FLAG = text("(?i)yes|no|true|false|on|off|1|0")
+_COUNT = text("[1-9][0-9]{0,3}")
+_DECIMAL = text("[0-9]{1,9}(\\.[0-9]{1,9})?")
+_PORT = text("[1-9][0-9]{0,4}")
+_WORDS = text("[A-Za-z0-9][A-Za-z0-9_.,-]{0,99}")
+# Of a topology (spec/topology/graph.py) they may be others. No name server knows any.
+_LAB_HOST = text(defaults.HOST_NAME)
+
+
+def _any_of(patterns: Sequence[str]) -> Check:
+    checks = [text(one) for one in patterns]
+    return lambda value: any(check(value) for check in checks)
+
+
+def _of_tools() -> Iterator[tuple[str, Check]]:
+    """Yield the tools' own; of one that several have, any form may come."""
+    forms: dict[str, list[str]] = {}
+    for tool in TOOLS.values():
+        for name, form in tool.parameters.items():
+            forms.setdefault(name, []).append(form.pattern)
+    for name, patterns in forms.items():
+        yield name, _any_of(patterns)
+
+
+# Test parameter -> the values that may come from a data file. Flent makes command lines of
+# some parameters (`command`, `ping_hosts`, …): what isn't listed here is refused.
+TEST_PARAMETERS: dict[str, Check] = {
+    **{server.parameter: _PORT for server in SERVERS.values() if server.parameter},
+    **dict(_of_tools()),
+    "cross_traffic": text(CROSS_TRAFFIC),
+    "cross_direction": text("upload|download|both"),
+    "cross_port": _PORT,
+    "keep_pcap": _FLAG,
+    "round_trips": _FLAG,
+    "start_jitter_ms": _DECIMAL,
+    "cross_jitter_ms": _DECIMAL,
+    "streams": _COUNT,
+    "probes": text("all|ping"),
+    "ping_host": _LAB_HOST,
+    "tcp_cong_control": _WORDS,
+    # of ping_exp
+    "load": text("empty|upload|download|both"),
+    "uploads": _COUNT,
+    "downloads": _COUNT,
+    "ping_count": text("[1-9][0-9]{0,5}"),
+    "ping_interval": _DECIMAL,
+    "lead_time": _DECIMAL,
+    # of aqm_flows
+    "flows": text(FLOWS),
+    "direction": text("upload|download"),
+    "rates_mbps": text(RATES),
+    "rate_step_s": _DECIMAL,
+    # of rrul_compete
+    "second_start": text("[0-9]{1,5}"),
+    "second_length": text("[0-9]{1,5}"),
+    # of tcp_compete, and of Flent's own tests
+    "upload_streams": text("[1-9][0-9]{0,3}|num_cpus"),
+    "download_streams": text("[1-9][0-9]{0,3}|num_cpus"),
+    "bidir_streams": text("[1-9][0-9]{0,3}|num_cpus"),
+    "cc": _WORDS,
+    "ccs": _WORDS,
+    "cong_control": _WORDS,
+    "cong_controls": _WORDS,
+    "markings": _WORDS,
+    "ping_markings": _WORDS,
+    "stream_delays": text("[0-9]{1,4}(,[0-9]{1,4}){0,99}"),
+    "udp_bandwidth": text("[0-9.]{1,12}[kKmMgG]?"),
+    "udp_pktsize": _COUNT,
+}
+
+
+def _test_parameters(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(given))
+        for name, given in value.items())
+
+
+@dataclass(frozen=True)
+class Setting:
+    """option: the word of Flent's command line; may_come_from_data: whether a value that a
+    data file holds is harmless, and of the right form."""
+
+    option: str
+    may_come_from_data: Check
+
+
+SETTINGS: dict[str, Setting] = {
+    "EXTENDED_METADATA": Setting("--extended-metadata", _switch),
+    "HOSTS": Setting("--host", list_of(_LAB_HOST)),
+    "LOCAL_BIND": Setting("--local-bind", _never),
+    "LENGTH": Setting("--length", number(1, 86_400)),
+    "STEP_SIZE": Setting("--step-size", number(0.001, 60)),
+    "DELAY": Setting("--delay", number(0, 3600)),
+    "IP_VERSION": Setting("-", lambda value: value in (4, 6)),
+    "SOCKET_TIMEOUT": Setting("--socket-timeout", number(0, 3600)),
+    "SEND_SIZE": Setting("--send-size", list_of(text("[1-9][0-9]{0,8}"))),
+    "TEST_PAYLOAD": Setting("--test-payload", _never),
+    "TEST_PARAMETERS": Setting("--test-parameter", _test_parameters),
+    "SWAP_UPDOWN": Setting("--swap-up-down", _switch),
+    "SOCKET_STATS": Setting("--socket-stats", _switch),
+    "MARKING_NAMES": Setting("--marking-name", _never),
+    "CONTROL_HOST": Setting("--control-host", _LAB_HOST),
+    "CONTROL_LOCAL_BIND": Setting("--control-local-bind", _never),
+    "NETPERF_CONTROL_PORT": Setting("--netperf-control-port", number(1, 65_535)),
+    "IRTT_INTERVAL": Setting("--irtt-sampling-interval", number(1, 60_000)),
+}
+
+
+def as_words(settings: Mapping[str, object]) -> list[str]:
+    """Return words for Flent's command line, in a fixed order."""
+    words: list[str] = []
+    for key, setting in SETTINGS.items():
+        if key not in settings:
+            continue
+        value = settings[key]
+        if isinstance(value, bool):
+            words += [setting.option] if value else []
+        elif isinstance(value, dict):
+            words += [f"{setting.option}={name}={value[name]}" for name in sorted(value)]
+        elif isinstance(value, list):
+            words += [f"{setting.option}={one}" for one in value]
+        elif key == "IP_VERSION":
+            words.append(f"-{value}")
+        else:
+            words.append(f"{setting.option}={value}")
+    return words
+
+
+def check_from_data(settings: Mapping[str, object]) -> None:
+    """Raise ConfigError unless each setting is known and its value one to be used."""
+    for key, value in settings.items():
+        if key not in SETTINGS:
+            raise ConfigError(f"unknown setting {key[:40]!r}; known: {', '.join(SETTINGS)}")
+        if SETTINGS[key].may_come_from_data(value):
+            continue
+        if key == "TEST_PARAMETERS" and isinstance(value, dict):
+            key, value = next(
+                (f"test parameter {name[:40]!r}", given) for name, given in value.items()
+                if name not in TEST_PARAMETERS or not TEST_PARAMETERS[name](str(given)))
+        raise ConfigError(f"{key}: {str(value)[:60]!r}: this value is not accepted from a data "
+                          "file")

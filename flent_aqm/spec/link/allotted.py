@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A schedule as a link's access hands it out: allotted anew every so often, cut by outages, in
+grants of what is left then."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy
+
+from flent_aqm.spec.link.access import Access
+from flent_aqm.spec.link.outages import Outage
+from flent_aqm.spec.link.schedule import (
+    Schedule,
+    cut,
+    in_grants,
+    split,
+    unrolled,
+    without_capacity,
+)
+from flent_aqm.spec.link.units import NS
+
+# What is by chance, and outages, last so long; then all begins again.
+ROUND_S = 900
+
+
+def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,
+          way: str) -> Schedule:
+    """Return the schedule as the access hands it out. seed: of its chance, another one each
+    way."""
+    if access.period_s or outages:
+        schedule = unrolled(schedule, max([ROUND_S * NS, *(end for _, end in outages)]))
+    if access.period_s:
+        schedule = _allotted_anew(schedule, access, seed, way)
+    schedule = cut(schedule, outages)
+    return in_grants(schedule, round(access.cycle_ms * 1e6)) if access.cycle_ms else schedule
+
+
+def _allotted_anew(schedule: Schedule, access: Access, seed: int, way: str) -> Schedule:
+    chance = random.Random(f"{seed} {way} access").random
+    every, offset, gap = (round(value * NS) for value in (
+        access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))
+    # The one before the first, which is on when the link begins, as well.
+    begins = range(offset - every, schedule.period_ns, every)
+    drawn = [(1 + access.rate_spread_pct / 100 * (2 * chance() - 1),
+              round(access.delay_spread_ms * 1e6 * chance())) for _ in begins]
+    factors, delays_ns = map(numpy.array, zip(*drawn, strict=True))
+    whole = split(schedule, [at for begin in begins for at in (begin, begin + gap)])
+    since_ns = whole.table["at_ns"] - begins[0]
+    number = since_ns // every
+    whole.table["delay_ns"] += delays_ns[number]
+    for name in ("rate_bit_s", "burst_bytes"):
+        whole.table[name] = numpy.rint(whole.table[name] * factors[number])
+    without_capacity(whole.table, since_ns % every < gap)
+    return whole

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keys of a link that plays a schedule, checked as far as their text goes: the guest, which
+checks them as well, has no trace."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.key import Record, key
+from flent_aqm.spec.link.access import parse_access
+from flent_aqm.spec.link.loss import parse_loss
+from flent_aqm.spec.link.outages import parse_outages
+from flent_aqm.spec.link.seeded import parse_seeded
+from flent_aqm.spec.readers import one_of, whole
+
+_MOST_PATH = 4096
+# What comes after a trace's end: its beginning, or its last row for ever.
+ENDS = ("repeat", "hold")
+
+
+def _trace(key: str, value: object) -> str:
+    text = str(value)
+    if len(text) > _MOST_PATH or re.search(r"[\x00-\x1f\x7f]", text):
+        raise ConfigError(f"{key}: {text[:60]!r} is not the path of a file")
+    parse_seeded(key, text)
+    return text
+
+
+def _loss(key: str, value: object) -> str:
+    parse_loss(key, str(value))
+    return str(value)
+
+
+def _access(key: str, value: object) -> str:
+    parse_access(key, str(value), "down" if "_down_" in key else "up")
+    return str(value)
+
+
+def _outages(key: str, value: object) -> str:
+    parse_outages(key, str(value))
+    return str(value)
+
+
+def _jitter(key: str, value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if isinstance(value, bool):  # Flent makes it of 0 and 1
+        number = int(value)
+    if not 0 <= number <= defaults.MAX_JITTER_MS:
+        raise ConfigError(f"{key}: {value!r} is out of range; expected ms from 0 to "
+                          f"{defaults.MAX_JITTER_MS:g}")
+    return number
+
+
+_each_trace: Any = partial(
+    key, "", "file, `seeded+NAME=VALUE…`", "how its rate changes: [links](../links.md)", _trace,
+    both="link_trace", usual="none")
+_each_access: Any = partial(
+    key, "", "`docsis`, `lte`, `starlink`, `+NAME=VALUE`", "how it hands out its capacity", _access,
+    both="link_access", usual="none")
+_each_loss: Any = partial(
+    key, "", "`1%`, `gemodel P [R [1-H [1-K]]]`", "loss behind the buffer, as tc-netem(8)", _loss,
+    both="link_loss", usual="none")
+_each_jitter: Any = partial(
+    key, 0.0, "0 to 4000", "random delay, without reordering", _jitter, both="link_jitter_ms",
+    unit="ms")
+_each_buffer: Any = partial(
+    key, None, "1 to 9999999", "the modem's buffer in packets", partial(
+        whole, low=1, high=9_999_999), both="modem_buffer_packets", unit="packets", usual="none")
+
+
+@dataclass(frozen=True)
+class Link(Record):
+    """A link that plays a schedule in place of the modem's TBF. Traces are paths."""
+
+    link_down_trace: str = _each_trace()
+    link_up_trace: str = _each_trace()
+    link_trace_end: str = key(ENDS[0], "`repeat`, `hold`", "what follows a trace's end",
+                              partial(one_of, known=ENDS))
+    link_down_access: str = _each_access()
+    link_up_access: str = _each_access()
+    link_down_loss: str = _each_loss()
+    link_up_loss: str = _each_loss()
+    link_down_jitter_ms: float = _each_jitter()
+    link_up_jitter_ms: float = _each_jitter()
+    link_outages_s: str = key("", "`10-12, 30-30.5`", "when it carries nothing", _outages,
+                              usual="none")
+    modem_down_buffer_packets: int | None = _each_buffer()
+    modem_up_buffer_packets: int | None = _each_buffer()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether a key asks for one."""
+        return self != Link()
+
+    def of(self, role: str, name: str) -> Any:
+        """Return a setting of the direction `down` or `up`: of("up", "link_loss")."""
+        group, _, rest = name.partition("_")
+        return getattr(self, f"{group}_{role}_{rest}")

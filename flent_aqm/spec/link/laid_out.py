@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How one direction of a link is laid out: its trace, model or rate, what access and outages make
+of it, and its buffer."""
+
+from __future__ import annotations
+
+import functools
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.link.access import Access, parse_access
+from flent_aqm.spec.link.allotted import allot
+from flent_aqm.spec.link.loss import parse_loss
+from flent_aqm.spec.link.outages import Outage, parse_outages
+from flent_aqm.spec.link.plan import WAYS, LinkPlan
+from flent_aqm.spec.link.schedule import (
+    TCP_GIVES_UP_S,
+    Schedule,
+    constant,
+    of_opportunities,
+    unplayable,
+)
+from flent_aqm.spec.link.seeded import make, parse_seeded
+from flent_aqm.spec.link.trace import read_trace
+from flent_aqm.spec.link.units import NS
+from flent_aqm.spec.scenario import Scenario
+
+# A frame has to fit, even where the buffer's time is 0.
+_FRAME_BYTES = 1514
+
+
+@functools.lru_cache(maxsize=8)
+def lay_out(scenario: Scenario, way: str) -> LinkPlan:
+    """Return one direction's plan. Raises ConfigError."""
+    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
+    mbps: float | None = scenario.path.modem_mbps(way)
+    access_text: str = scenario.link.of(way, "link_access")
+    access = parse_access(f"link_{way}_access", access_text, way) if access_text else Access()
+    schedule, about = _source(scenario, way, seed, mbps)
+    outages = parse_outages("link_outages_s", scenario.link.link_outages_s)
+    if schedule is None and (access_text or outages):
+        key = f"link_{way}_access" if access_text else "link_outages_s"
+        raise ConfigError(f"{key}: the link has no rate in the direction {way}; give "
+                          f"modem_{way}_mbps or link_{way}_trace", key)
+    if schedule is not None:
+        schedule = allot(schedule, access, outages, seed, way)
+        # One that ends is told by the length of the run.
+        found = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
+        if found:
+            key = _whose(way, outages, schedule)
+            raise ConfigError(f"{key}: {found}", key)
+        about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
+                  "period_s": schedule.period_ns / NS or None}
+    packets: int | None = scenario.link.of(way, "modem_buffer_packets")
+    limit_bytes = 0
+    if packets is None and schedule is not None:
+        buffer_ms: float = scenario.path.modem_buffer_ms(way)
+        limit_bytes = max(round(schedule.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
+    return LinkPlan(
+        schedule, round(access.request_ms * 1e6),
+        round(scenario.link.of(way, "link_jitter_ms") * 1e6),
+        parse_loss(f"link_{way}_loss", scenario.link.of(way, "link_loss")),
+        limit_bytes, packets or 0,
+        # Another one each way, whatever the seed.
+        (2 * seed + WAYS.index(way)) % 2**63,
+        {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets})
+
+
+def _whose(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
+    gap = any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages)
+    return "link_outages_s" if gap else f"link_{way}_access" if schedule.period_ns else (
+        f"link_{way}_trace")
+
+
+def _source(scenario: Scenario, way: str, seed: int,
+            mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
+    key = f"link_{way}_trace"
+    text: str = scenario.link.of(way, "link_trace")
+    if not text:
+        return (None if mbps is None else constant(mbps)), {}
+    model = parse_seeded(key, text)
+    if model is not None:
+        return of_opportunities(*make(model, seed, way)), {"trace": text}
+    trace = read_trace(key, text, scenario.link.link_trace_end)
+    return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
+                            "size_bytes": trace.size_bytes}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a scenario to what the lab's kernel plays on a modem's device: a pure function of its
+settings, its seed and the trace's content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.link.loss import Loss
+from flent_aqm.spec.link.units import NS
+from flent_aqm.spec.link.words import device_line
+from flent_aqm.spec.scenario import Scenario
+
+if TYPE_CHECKING:
+    from flent_aqm.spec.link.schedule import Schedule
+
+WAYS = ("down", "up")
+_HEADER_BYTES = 14
+
+
+@dataclass(frozen=True)
+class LinkPlan:
+    """One direction of a link. schedule: None for one that carries all at once; limit_bytes,
+    limit_packets: of its buffer, 0 for none; about: what it is, for the data file."""
+
+    schedule: Schedule | None
+    lead_ns: int = 0
+    jitter_ns: int = 0
+    loss: Loss | None = None
+    limit_bytes: int = 0
+    limit_packets: int = 0
+    seed: int = 0
+    about: Mapping[str, object] = field(default_factory=dict)
+
+    def line(self, device: str, file: str) -> str:
+        """Return the device's line for /sys/module/sch_lablink/parameters/link. file: where the
+        guest finds the packed schedule."""
+        loss = self.loss or Loss()
+        values: dict[str, int | str] = {
+            "limit_bytes": self.limit_bytes, "limit_packets": self.limit_packets,
+            "lead_ns": self.lead_ns, "jitter_ns": self.jitter_ns, "seed": self.seed,
+            **({"ge_p": _of_2_32(loss.p), "ge_r": _of_2_32(loss.r), "ge_bad": _of_2_32(loss.bad),
+                "ge_good": _of_2_32(loss.good)} if loss.p or loss.good else {}),
+        }
+        if self.schedule is not None:
+            values |= {"period_ns": self.schedule.period_ns,
+                       "frame_bytes": 0 if self.schedule.counts_frames else _HEADER_BYTES,
+                       "file": file}
+        return device_line(device, values)
+
+
+def _of_2_32(share: float) -> int:
+    return round(share * 2**32)
+
+
+def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
+    """Return the plan of either direction, none where no key asks for a link. Raises ConfigError,
+    for a trace with file, line and column."""
+    if not scenario.link.is_there:
+        return {}
+    # Here, as numpy takes as long to load as half a boot, and most runs have no link.
+    from flent_aqm.spec.link.laid_out import lay_out
+
+    return {way: lay_out(scenario, way) for way in WAYS}
+
+
+def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
+    """Raise ConfigError where a trace that doesn't begin again ends before the run does."""
+    for way, plan in link_plans(scenario).items():
+        dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
+        if dead_ns is not None and dead_ns < length_s * NS:
+            raise ConfigError(
+                f"link_{way}_trace: {scenario.link.of(way, 'link_trace')} ends after "
+                f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer one, or "
+                "link_trace_end = repeat", f"link_{way}_trace")

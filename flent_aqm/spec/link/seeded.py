@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Traces that a seed makes, for links that nobody needs a licence for.
+
+The model is the one by which Sprout forecasts cellular links (K. Winstein, A. Sivaraman,
+H. Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular
+Networks", NSDI 2013, section 3.1): opportunities are a Poisson process whose rate does a
+Brownian motion; a rate of 0 is an outage, which ends by chance.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flent_aqm.spec.link.units import OPPORTUNITY_BYTES
+from flent_aqm.spec.link.words import parse_words
+
+PREFIX = "seeded"
+_TICK_MS = 20
+_TICK_S = _TICK_MS / 1000
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """mean_mbps: over the whole trace. sigma_mbps: by how much the rate has moved after a second,
+    as a standard deviation. outage_s: the mean length of an outage. length_s: of the trace, which
+    then begins again."""
+
+    mean_mbps: float = 10.0
+    sigma_mbps: float = 2.4  # 200 packets of 1500 bytes: Sprout's
+    outage_s: float = 1.0  # Sprout's
+    length_s: float = 120.0
+
+
+_BOUNDS = {"mean_mbps": (0.1, 1000.0), "sigma_mbps": (0.0, 1000.0), "outage_s": (0.01, 60.0),
+           "length_s": (1.0, 3600.0)}
+
+
+def parse_seeded(key: str, text: str) -> Seeded | None:
+    """Return the model of `seeded+NAME=VALUE+…`, None for what is a file's path. Raises
+    ConfigError."""
+    if text.split("+")[0] != PREFIX:
+        return None
+    return parse_words(key, text, {PREFIX: Seeded()}, _BOUNDS)
+
+
+def make(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int], int]:
+    """Return the trace that follows from the seed, how many opportunities there are at which ms,
+    and its length in ns; down and up have their own."""
+    # Of random.Random, only random() gives the same in all versions of Python.
+    chance = random.Random(f"{seed} {direction} link").random
+    per_s = 1e6 / (8 * OPPORTUNITY_BYTES)
+    length_ms = round(model.length_s * 1000)
+    rates = _rates(model, -(-length_ms // _TICK_MS), chance)
+    # Chance leads away from the mean; what is asked for is what comes out.
+    scale = model.mean_mbps * len(rates) / sum(rates) * per_s * _TICK_S
+    counts = {0: 0}
+    # When the next opportunity comes, as so much of the process's intensity.
+    wanted = -math.log(1 - chance())
+    for tick, rate in enumerate(rates):
+        have, used = rate * scale, 0.0
+        while wanted <= have - used:
+            used += wanted
+            at_ms = min(_TICK_MS * tick + int(_TICK_MS * used / have), length_ms - 1)
+            counts[at_ms] = counts.get(at_ms, 0) + 1
+            wanted = -math.log(1 - chance())
+        wanted -= have - used
+    return counts, length_ms * 10**6
+
+
+def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float]:
+    """Return Mbit/s in each tick."""
+    rates, rate, most = [], model.mean_mbps, 2 * model.mean_mbps
+    for _ in range(ticks):
+        moved = model.sigma_mbps * math.sqrt(_TICK_S) * _normal(chance())
+        if rate > 0:
+            rate = max(0.0, rate + moved)
+        elif chance() < 1 - math.exp(-_TICK_S / model.outage_s):
+            rate = abs(moved)
+        rate = max(0.0, 2 * most - rate) if rate > most else rate
+        rates.append(rate)
+    return rates
+
+
+def _normal(share: float) -> float:
+    """Return the standard normal distribution's quantile, by Shore's approximation of 1982 (error
+    below 0.02), which takes one random number for each value."""
+    side, share = (1, 1 - share) if share > 0.5 else (-1, share)
+    share = max(share, 1e-12)
+    return side * 5.5556 * (1 - math.pow(share / (1 - share), 0.1186))

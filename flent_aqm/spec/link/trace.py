@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Traces of links, as people have them in files.
+
+Two formats, told apart by the first line:
+
+    mahimahi    a line for each opportunity to deliver 1500 bytes: its time in ms (mm-link(1))
+    CSV         a header, then rows: time_s, rate_mbps, and if wanted delay_ms and loss_pct
+
+A file is somebody else's: its size is bounded, and each fault is told with line and column. What
+stands there is never quoted, as it may be none of the reader's business.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.link.schedule import (
+    MOST_STEPS,
+    Schedule,
+    Step,
+    of_opportunities,
+    schedule_of,
+    unplayable,
+)
+from flent_aqm.spec.link.units import NS
+
+MOST_BYTES = 64 << 20
+_MOST_S = 7 * 24 * 3600
+_MOST_ROWS = MOST_STEPS // 4
+_COLUMNS: dict[str, tuple[float, float]] = {
+    "time_s": (0, _MOST_S), "rate_mbps": (0, defaults.MAX_RATE_MBPS),
+    "delay_ms": (0, defaults.MAX_FAR_DELAY_MS), "loss_pct": (0, 100)}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a file has: its schedule, and the file's name, size and SHA-256."""
+
+    schedule: Schedule
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _File:
+    path: str
+
+    def fault(self, line: int, column: int, said: str) -> _Fault:
+        return _Fault(f"{self.path}:{line}:{column}: {said}")
+
+
+class _Fault(Exception):
+    """What is wrong with a file, without the key."""
+
+
+def read_trace(key: str, path: str, end: str) -> Trace:
+    """Return the trace in that file. key: whose value the path is; end: one of ENDS. Raises
+    ConfigError with file, line and column."""
+    try:
+        return _parsed(path, end, _content(key, path))
+    except _Fault as fault:
+        raise ConfigError(f"{key}: {fault}") from None
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(path: str, end: str, data: bytes) -> Trace:
+    """Return the same for both ways: whoever asks knows the key."""
+    file = _File(path)
+    lines = data.replace(b"\r\n", b"\n")
+    if not lines.strip():
+        raise file.fault(1, 1, "the file is empty; expected times in ms, or a CSV with a header")
+    is_csv = b"," in lines.partition(b"\n")[0]
+    schedule = (_csv if is_csv else _mahimahi)(file, lines, end)
+    found = unplayable(schedule, place=f"{path}:")
+    if found:
+        raise _Fault(found)
+    return Trace(schedule, Path(path).name, len(data), hashlib.sha256(data).hexdigest())
+
+
+def _content(key: str, path: str) -> bytes:
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise ConfigError(f"{key}: {path} is not a regular file; give the file of a trace")
+            if found.st_size > MOST_BYTES:
+                raise ConfigError(f"{key}: {path} has {found.st_size} bytes; expected at most "
+                                  f"{MOST_BYTES}: shorten it")
+            return file.read(MOST_BYTES)
+    except (OSError, ValueError) as fault:
+        said = getattr(fault, "strerror", None) or fault
+        raise ConfigError(f"{key}: can't read the trace {path}: {said}") from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    # The other end of a named pipe may never come.
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
+    """As mm-link plays it: a round lasts up to the last line's time, at which the next begins."""
+    if not _is_numbers(data):
+        raise _first_odd_line(file, data)
+    # A minute at 300 Mbit/s is a million and a half lines.
+    times = numpy.fromstring(data, dtype=numpy.int64, sep="\n")
+    back = numpy.flatnonzero(numpy.diff(times) < 0)
+    if back.size:
+        at = int(back[0])
+        raise file.fault(at + 2, 1, "the time goes back; expected ascending times")
+    last = int(times[-1])
+    if not last:
+        raise file.fault(len(times), 1, "all delivery opportunities are at 0 ms; expected later "
+                                        "ones")
+    counts = dict(zip(*(each.tolist() for each in numpy.unique(times, return_counts=True)),
+                      strict=True))
+    if len(counts) > _MOST_ROWS:
+        raise file.fault(1, 1, f"there are opportunities at {len(counts)} times; expected at most "
+                         f"{_MOST_ROWS}")
+    if end == "repeat":
+        # Of the first round, this gives the beginning what only later ones have. Nothing has
+        # come by then that could use it.
+        counts[0] = counts.get(0, 0) + counts.pop(last)
+    counts.setdefault(0, 0)
+    return of_opportunities(counts, last * 10**6 if end == "repeat" else 0)
+
+
+def _is_numbers(data: bytes) -> bool:
+    """Return whether each line is a number of at most nine digits."""
+    if data.translate(None, b"0123456789\n"):
+        return False
+    whole = data if data.endswith(b"\n") else data + b"\n"
+    ends = numpy.flatnonzero(numpy.frombuffer(whole, dtype=numpy.uint8) == ord("\n"))
+    lengths = numpy.diff(ends, prepend=-1) - 1
+    return bool(lengths.min() >= 1 and lengths.max() <= 9)
+
+
+def _first_odd_line(file: _File, data: bytes) -> _Fault:
+    for number, line in enumerate(data.split(b"\n"), 1):
+        found = re.match(rb"[0-9]{0,9}", line)
+        good = found.end() if found else 0
+        if good != len(line) or not line:
+            return file.fault(number, good + 1, "this is not a time; expected a whole number of "
+                              "ms below 1000000000, one a line")
+    raise AssertionError  # the caller has found one
+
+
+def _csv(file: _File, data: bytes, end: str) -> Schedule:
+    """Each row holds up to the next one's time. The last row's time is the end of the trace:
+    there it begins again, or that row goes on."""
+    head, *rows = data.decode("utf-8", "replace").rstrip("\n").split("\n")
+    names = [name.strip() for name in head.split(",")]
+    for number, (name, column) in enumerate(zip(names, _columns(head), strict=True)):
+        if name not in _COLUMNS or name in names[:number]:
+            raise file.fault(1, column, "this is not a known column, or stands twice; expected a "
+                                        f"header of {', '.join(_COLUMNS)}")
+    for name in ("time_s", "rate_mbps"):
+        if name not in names:
+            raise file.fault(1, 1, f"the header has no {name}; expected time_s,rate_mbps and, if "
+                             "wanted, delay_ms and loss_pct")
+    if len(rows) > _MOST_ROWS:
+        raise file.fault(_MOST_ROWS + 2, 1, f"more than {_MOST_ROWS} rows; shorten the file")
+    steps: list[Step] = []
+    for line, text in enumerate(rows, 2):
+        row = _row(file, line, text, names)
+        at_ns = round(row["time_s"] * NS)
+        column = _columns(text)[names.index("time_s")]
+        if not steps and at_ns:
+            raise file.fault(line, column, "the first row's time is not 0; expected 0")
+        if steps and at_ns <= steps[-1].at_ns:
+            raise file.fault(line, column, "the time doesn't go forward; expected ascending times")
+        steps.append(Step(at_ns, round(row["rate_mbps"] * 1e6),
+                          round(row.get("delay_ms", 0) * 1e6), 0, row.get("loss_pct", 0) / 100,
+                          line))
+    if not steps or (end == "repeat" and len(steps) < 2):
+        raise file.fault(len(rows) + 1, 1, "too few rows; expected at least two, the last of "
+                         "which ends the trace")
+    if end == "repeat":
+        return schedule_of(steps[:-1], steps[-1].at_ns)
+    if not steps[-1].rate_bit_s or steps[-1].loss >= 1:
+        raise file.fault(len(rows) + 1, 1, "the last row holds for ever and lets nothing pass; "
+                                           "expected a rate above 0 and a loss below 100, or "
+                                           "link_trace_end = repeat")
+    return schedule_of(steps)
+
+
+def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float]:
+    cells = text.split(",")
+    if len(cells) != len(names):
+        raise file.fault(line, 1, f"{len(cells)} values; expected {len(names)}, as the header has")
+    row = {}
+    for name, cell, column in zip(names, cells, _columns(text), strict=True):
+        low, high = _COLUMNS[name]
+        try:
+            number = float(cell)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise file.fault(line, column, f"{name} is not a number from {low:g} to {high:g}")
+        row[name] = number
+    return row
+
+
+def _columns(text: str) -> list[int]:
+    """Return where each value of a row begins, counted from 1."""
+    return [1, *(found.end() + 1 for found in re.finditer(",", text))]
+
+
+

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A queue's parameters as people write them: checked."""
+
+from __future__ import annotations
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.queues.foreign import OPTIONS, queue_of
+
+
+def check_parameter(aqm: str, name: str, text: str) -> str:
+    """Return the text, when it is a parameter of that AQM; raises ConfigError that names both."""
+    known = queue_of(aqm).parameters
+    if name not in known:
+        raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(known)}"
+                          + (f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
+                             if OPTIONS in known else ""), f"aqm_{name}")
+    try:
+        value = known[name].read(text)
+    except ConfigError as fault:
+        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: {fault}", f"aqm_{name}") from None
+    if not value and not isinstance(value, bool) and not known[name].zero:
+        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: 0 is not allowed; omit the key "
+                          "to use the default", f"aqm_{name}")
+    # A hook's own reading of switches and sizes is not needed then.
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return text

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""RED's numbers: thresholds from the rate, and what tc makes of them (iproute2 tc/tc_red.c,
+tc/q_red.c).
+
+By Floyd's rules of thumb: min is 10 ms at the rate, but at least three frames; max is 3 x min;
+limit is 4 x max. The kernel has 32 bits for threshold and averaging weight together, so both
+have an upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from flent_aqm.spec.queues.units import Clock, Scalar
+from flent_aqm.spec.queues.values import Expected, six_digits, size_bytes
+
+_MIN_US, _MIN_FLOOR_BYTES, _MIN_TOP_BYTES = 10_000, 4542, 4_000_000
+_AVPKT_BYTES, _BURST_TOP_PACKETS = 1000, 100
+_PROBABILITY = 0.02
+# tc keeps it in 32 bits, in bytes/s.
+_BANDWIDTH_TOP_BIT_S = 34_000_000_000
+
+
+def thresholds(asked: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, int]:
+    """Return the numbers that tc needs, all in bytes but the burst, in packets."""
+    least = min(max(rate_bit_s // 1000 * _MIN_US // 8000, _MIN_FLOOR_BYTES), _MIN_TOP_BYTES)
+    least = int(asked.get("min", least))
+    packet = int(asked.get("avpkt", _AVPKT_BYTES))
+    above = min(least * 2 // packet // 3, _BURST_TOP_PACKETS)
+    derived = {"min": least, "max": least * 3, "limit": least * 12, "avpkt": packet,
+               "burst": least // packet + above + 1}
+    return {name: int(asked.get(name, value)) for name, value in derived.items()}
+
+
+def complete(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dict[str, str]:
+    """Return all that tc gets: what is asked for, and the rest derived from it and the rate."""
+    sizes = {name: size_bytes(asked[name]) for name in ("min", "avpkt") if name in asked}
+    derived = {name: str(value) for name, value in thresholds(sizes, rate_bit_s).items()
+               if name not in asked}
+    return {"bandwidth": f"{min(rate_bit_s, _BANDWIDTH_TOP_BIT_S)}bit", **asked, **derived}
+
+
+def report(asked: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> dict[str, Expected]:
+    """Return what tc reports of a RED at that rate, all but constants."""
+    have = thresholds(asked, rate_bit_s)
+    ewma = averaging_weight(have["min"], have["burst"], have["avpkt"])
+    return {
+        **{name: have[name] for name in ("limit", "min", "max")},
+        "ecn": asked["ecn"], "harddrop": asked["harddrop"], "adaptive": asked["adaptive"],
+        "ewma": ewma,
+        "probability": six_digits(int(float(asked.get("probability", _PROBABILITY)) * 2**32)
+                                  / 2**32),
+        "Scell_log": frozenset(_idle_damping(ewma, have["avpkt"], rate_bit_s, clock)),
+    }
+
+
+def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> int:
+    """tc_red_eval_ewma(): the weight as a negative power of two; -1 when tc would refuse."""
+    above = burst_packets + 1 - min_bytes / avpkt_bytes
+    weight = 0.5
+    for exponent in range(1, 32):
+        if 1 <= above <= (1 - (1 - weight) ** burst_packets) / weight:
+            return exponent
+        weight /= 2
+    return -1
+
+
+def _idle_damping(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) -> set[int]:
+    """tc_red_eval_idle_damping(), for tc before and since iproute2 6.16; see expected.ticks."""
+    rate = min(rate_bit_s, _BANDWIDTH_TOP_BIT_S) // 8
+    time_us = 10**6 * (avpkt_bytes / rate)
+    found = set()
+    for ticks in (int(int(time_us) * clock.ticks_per_us), math.ceil(time_us * clock.ticks_per_us)):
+        longest = 31 * ticks / -math.log(1 - 1 / (1 << ewma)) if ewma > 0 else 0.0
+        found.add(next((bits for bits in range(32) if longest / (1 << bits) < 512), -1))
+    return found

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of queues: one row for each that can be asked for.
+
+From a row follow the check of its parameters, what the kernel has to report, how each tc
+prints that, the words for tc, what a router needs, how plots show it. docs/extend.md tells how
+to add one.
+
+Defaults are those of Linux net/sched/sch_NAME.c, with a frame of 1514 bytes, but for those
+that are sent. Colours are Okabe and Ito's, and for the rarer queues
+Paul Tol's muted ones: the colour-blind can tell them apart. Lines, markers and hatches do
+so in grey print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flent_aqm.spec.queues import red
+from flent_aqm.spec.queues.queue import (
+    Attachment,
+    LineStyle,
+    Look,
+    Parameter,
+    Queue,
+    Report,
+    Unit,
+)
+from flent_aqm.spec.queues.units import Scalar
+from flent_aqm.spec.queues.values import (
+    at_least,
+    at_most,
+    below_1,
+    codel_us,
+    count_to,
+    dualpi2_factor,
+    flag,
+    fraction,
+    jiffies_ms_in_us,
+    jiffies_us,
+    newly_at_least,
+    number,
+    one_of,
+    percent,
+    power_of_two,
+    psched_us,
+    sfb_share,
+    size_bytes,
+    time_us,
+    whole,
+)
+
+# An Ethernet frame of the usual MTU: 1500 bytes and 14 of header.
+FRAME_BYTES = 1514
+_MB = 2**20
+
+_SOLID: LineStyle = "-"
+_DASHED: LineStyle = (0, (5, 1.5))
+_DOTTED: LineStyle = (0, (1, 1.2))
+_DASH_DOT: LineStyle = (0, (6, 1.5, 1, 1.5))
+_DASH_DOT_DOT: LineStyle = (0, (7, 1.5, 1, 1.5, 1, 1.5))
+_SHORT: LineStyle = (0, (2.5, 2.5))
+_LONG: LineStyle = (0, (10, 2.5))
+# For what is no queue, and for several groups of the same queue, in this order.
+LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
+
+
+def _sfq(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+    """sfq_change(): flows, limit and depth bound each other."""
+    depth = min(int(asked.get("depth", 127)), 127)
+    flows = int(asked.get("flows", 128))
+    flows = min(flows, 0x10000 - 128)
+    if "divisor" in asked:
+        flows = min(flows, int(asked["divisor"]))
+    limit = 127
+    if "limit" in asked:
+        limit = min(int(asked["limit"]), depth * flows)
+        flows = min(flows, limit)
+    return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows}
+
+
+def _cake_report(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+    if "overhead" in asked:
+        report = {**report, "atm": "noatm"}
+    return {**report, "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited",
+            "ingress": False, "fwmark": "0", "raw": "overhead" not in asked,
+            "overhead": asked.get("overhead", 0)}
+
+
+def _sfb(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+    """iproute2 tc/q_sfb.c: of max and target, tc derives the one that isn't given, or is 0.
+    sfb_change(): a limit of 0 is the device's txqueuelen."""
+    most, target = int(asked.get("max", 0)), int(asked.get("target", 0))
+    most = most or ((target * 5 + 1) // 4 if target else 25)
+    return {**report, "limit": asked["limit"] or place.txqueuelen, "max": most,
+            "target": target or (most * 4 + 3) // 5}
+
+
+def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Room for the limit's packets, two frames each; and what has no setting here."""
+    memory = 2 * FRAME_BYTES * int(asked["limit"])
+    return {"memory-limit": memory, "drop-overload": "drop", "drop-early": "drop-dequeue",
+            "ecn-mask": "l4s-ect", "split-gso": True, **report}
+
+
+def _fq(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+    """fq_init(): what concerns packets that their senders have paced."""
+    return {**report, "low_rate_threshold": 550_000 // 8, "horizon_drop": True}
+
+
+def _red(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+    return {**red.report(asked, place.rate_bit_s, place.clock), "nodrop": False}
+
+
+def _cake(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **asked}
+
+
+def _of_classes(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    return {}
+
+
+def _switch(words: str) -> Parameter:
+    """Return a switch that is off, and then not reported."""
+    return Parameter(flag, "", False, only_if_set=True, words=words)
+
+
+_CODEL = {
+    "limit": Parameter(whole, "packets", 1000),
+    "target": Parameter(time_us, "us", 5000, codel_us),
+    "interval": Parameter(time_us, "us", 100_000, codel_us),
+    "ce_threshold": Parameter(time_us, "us", None, codel_us, zero=True),
+    "ecn": _switch("ecn/noecn"),
+}
+_PIE = {
+    "limit": Parameter(whole, "packets", 1000),
+    "target": Parameter(time_us, "us", 15_000, psched_us),
+    "tupdate": Parameter(time_us, "us", 15_000, jiffies_us),
+    "alpha": Parameter(whole, "", 2),
+    "beta": Parameter(whole, "", 20),
+    "ecn": _switch("ecn/noecn"),
+    "bytemode": _switch("bytemode/nobytemode"),
+    "dq_rate_estimator": _switch("dq_rate_estimator/no_dq_rate_estimator"),
+}
+_DIFFSERV = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
+_ISOLATION = ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost",
+              "dual-dsthost", "triple-isolate")
+_CAKE = {
+    "rtt": Parameter(time_us, "us", 100_000),
+    "diffserv": Parameter(one_of(*_DIFFSERV), "", "diffserv3", words="{}"),
+    "isolation": Parameter(one_of(*_ISOLATION), "", "triple-isolate",
+                           reported="flowmode", words="{}"),
+    "nat": Parameter(flag, "", False, words="nat/nonat"),
+    "wash": Parameter(flag, "", False, words="wash/nowash"),
+    "split_gso": Parameter(flag, "", True, words="split-gso/no-split-gso"),
+    "ack_filter": Parameter(flag, "", False, lambda on: "enabled" if on else "disabled",
+                            "ack-filter", words="ack-filter/no-ack-filter"),
+    "overhead": Parameter(whole, "bytes", zero=True),
+    "mpu": Parameter(whole, "bytes", None, only_if_set=True, zero=True),
+    "memlimit": Parameter(size_bytes, "bytes", None, only_if_set=True, zero=True),
+}
+_CAKE_SWITCHES: Mapping[str, tuple[str, Scalar]] = {
+    "nonat": ("nat", False), "nowash": ("wash", False), "ingress": ("ingress", True),
+    "split-gso": ("split_gso", True), "no-split-gso": ("split_gso", False),
+    "raw": ("raw", True), "atm": ("atm", "atm"), "ptm": ("atm", "ptm"),
+    "noatm": ("atm", "noatm"), "ack-filter": ("ack-filter", "enabled"),
+    "no-ack-filter": ("ack-filter", "disabled"),
+    **{word: ("diffserv", word) for word in _DIFFSERV},
+    **{word: ("flowmode", word) for word in _ISOLATION},
+}
+
+_FIFO = "sch_fifo (in every kernel that has qdiscs)"
+
+# In this order they stand in legends and side by side.
+QUEUES: Mapping[str, Queue] = {
+    "no_aqm": Queue(
+        "pfifo", {"limit": Parameter(whole, "packets", 1000, zero=True, sent=True)},
+        Look("#D55E00", "o", _SOLID, ""), _FIFO),
+    "bfifo": Queue(
+        "bfifo", {
+            "limit": Parameter(size_bytes, "bytes", 1000 * FRAME_BYTES, zero=True, sent=True),
+        }, Look("#8C510A", "X", _LONG, "++"), _FIFO),
+    "red": Queue(
+        "red", {
+            "limit": Parameter(size_bytes, "bytes"),
+            "min": Parameter(size_bytes, "bytes"),
+            "max": Parameter(size_bytes, "bytes"),
+            "avpkt": Parameter(size_bytes, "bytes"),
+            "burst": Parameter(whole, "packets"),
+            "probability": Parameter(below_1),
+            "ecn": Parameter(flag, "", False, words="ecn/"),
+            "harddrop": Parameter(flag, "", False, words="harddrop/"),
+            "adaptive": Parameter(flag, "", False, words="adaptive/"),
+        }, Look("#882255", "v", _SHORT, "oo"), "sch_red (CONFIG_NET_SCH_RED)", red.complete, _red,
+        shows_classes=True, switches={"nodrop": ("nodrop", True)}, marks_at=(12,)),
+    "sfb": Queue(
+        "sfb", {
+            "limit": Parameter(whole, "packets", 1000, zero=True, sent=True),
+            "max": Parameter(whole, "packets", zero=True),
+            "target": Parameter(whole, "packets", zero=True),
+            # tc's own are 33/65535 and 3/65535
+            "increment": Parameter(fraction, "", 0.00050355, sfb_share, zero=True),
+            "decrement": Parameter(fraction, "", 0.0000457779, sfb_share, zero=True),
+            "penalty_rate": Parameter(whole, "packets_per_s", 10, zero=True),
+            "penalty_burst": Parameter(whole, "packets", 20, zero=True),
+            "rehash": Parameter(whole, "us", 600_000, jiffies_ms_in_us, zero=True, also_ms=True),
+            "db": Parameter(whole, "us", 60_000, jiffies_ms_in_us, zero=True, also_ms=True),
+        }, Look("#999933", "<", _DASH_DOT_DOT, ".."),
+        "sch_sfb (Linux 2.6.39, CONFIG_NET_SCH_SFB)", adapt=_sfb, shows_classes=True,
+        # before iproute2 5.5
+        old_text=r"^  increment (?P<increment>[\d.]+) decrement (?P<decrement>[\d.]+) "
+                 r"penalty rate (?P<penalty_rate>\d+) burst (?P<penalty_burst>\d+) "
+                 r"\((?P<rehash>\d+ms) (?P<db>\d+ms)\)",
+        marks_at=(20,)),
+    "codel": Queue(
+        "codel", _CODEL, Look("#E69F00", "s", _DASHED, "//"),
+        "sch_codel (Linux 3.5, CONFIG_NET_SCH_CODEL)",
+        marks_at=(24, 32)),  # the second are those above ce_threshold, as in fq_codel
+    "pie": Queue("pie", _PIE, Look("#56B4E9", "D", _SHORT, "||"),
+                 "sch_pie (Linux 3.14, CONFIG_NET_SCH_PIE)", marks_at=(36,)),
+    "sfq": Queue(
+        "sfq", {
+            "limit": Parameter(whole, "packets"),
+            "depth": Parameter(whole, "packets"),
+            "flows": Parameter(whole),
+            "divisor": Parameter(whole),
+            "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, at_least(256)),
+            "perturb": Parameter(whole, "s", None, only_if_set=True, zero=True),
+        }, Look("#CC79A7", "^", _DOTTED, "xx"), "sch_sfq (CONFIG_NET_SCH_SFQ)", adapt=_sfq,
+        shows_classes=True, switches={"headdrop": ("headdrop", True)}),
+    "drr": Queue(
+        "drr", {
+            # each a class
+            "flows": Parameter(count_to(1023), "", 64, reported=None),
+            "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, reported=None),
+        }, Look("#777777", ">", _LONG, "--"),
+        "sch_drr and cls_flow (CONFIG_NET_SCH_DRR, CONFIG_NET_CLS_FLOW)", _of_classes, classes=True,
+        parts=("flow",)),
+    "hhf": Queue(
+        "hhf", {
+            "limit": Parameter(whole, "packets", 1000),
+            "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, at_least(256)),
+            "hh_limit": Parameter(whole, "", 2048),
+            "reset_timeout": Parameter(time_us, "us", 40_000, jiffies_us),
+            "admit_bytes": Parameter(size_bytes, "bytes", 2**17),
+            "evict_timeout": Parameter(time_us, "us", 1_000_000, jiffies_us),
+            "non_hh_weight": Parameter(whole, "", 2),
+        }, Look("#AA3377", "8", _SHORT, "o."), "sch_hhf (Linux 3.14, CONFIG_NET_SCH_HHF)"),
+    "fq_codel": Queue(
+        "fq_codel", {
+            **_CODEL,
+            "limit": Parameter(whole, "packets", 10_240),
+            "flows": Parameter(whole, "", 1024),
+            "quantum": Parameter(whole, "bytes", FRAME_BYTES, at_least(256)),
+            "memory_limit": Parameter(size_bytes, "bytes", 32 * _MB, at_most(2**31), zero=True),
+            "drop_batch": Parameter(whole, "", 64, at_least(1)),
+            "ecn": Parameter(flag, "", True, only_if_set=True, words="ecn/noecn"),
+        }, Look("#0072B2", "P", _DASH_DOT, "\\\\"),
+        "sch_fq_codel (Linux 3.5, CONFIG_NET_SCH_FQ_CODEL)", shows_classes=True, marks_at=(12, 28)),
+    "fq": Queue(
+        "fq", {
+            "limit": Parameter(whole, "packets", 10_000),
+            "flow_limit": Parameter(whole, "packets", 100),
+            "buckets": Parameter(power_of_two(2**18), "", 1024),
+            "quantum": Parameter(size_bytes, "bytes", 2 * FRAME_BYTES),
+            "initial_quantum": Parameter(size_bytes, "bytes", 10 * FRAME_BYTES, zero=True),
+            "refill_delay": Parameter(time_us, "us", 40_000),
+            "horizon": Parameter(time_us, "us", 10_000_000),
+        }, Look("#44AA99", "p", _LONG, "\\\\|"), "sch_fq (Linux 3.12, CONFIG_NET_SCH_FQ)",
+        adapt=_fq, derived={"low_rate_threshold": "bytes_per_s"},
+        switches={"horizon_drop": ("horizon_drop", True)},
+        # Of sockets, of which a router has none; bands by priority (Linux 6.7), which stay as
+        # the kernel has them; and ns in JSON that the text has as a time.
+        ignored=frozenset({"orphan_mask", "bands", "priomap", "weights", "offload_horizon",
+                           "timer_slack"})),
+    "fq_pie": Queue(
+        "fq_pie", {
+            **_PIE,
+            "limit": Parameter(whole, "packets", 10_240),
+            "flows": Parameter(whole, "", 1024),
+            "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, newly_at_least(256)),
+            "memory_limit": Parameter(size_bytes, "bytes", 32 * _MB),
+            "ecn_prob": Parameter(whole, "percent", 10),
+        }, Look("#332288", "d", _DASH_DOT_DOT, "**"),
+        "sch_fq_pie (Linux 5.6, CONFIG_NET_SCH_FQ_PIE) and tc of iproute2 5.6",
+        shows_classes=True, marks_at=(16,)),
+    "cake": Queue(
+        "cake", _CAKE, Look("#009E73", "*", _DASHED, "OO"),
+        "sch_cake (Linux 4.19, CONFIG_NET_SCH_CAKE) and tc of iproute2 4.19", _cake, _cake_report,
+        shows_classes=True,
+        switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}),
+    "cake_mq": Queue(
+        "cake_mq", _CAKE, Look("#225522", "H", _LONG, "O."),
+        "sch_cake of Linux 7.0, tc of iproute2 7.0 and a device with several queues", _cake,
+        _cake_report, shows_classes=True,
+        switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}, needs_new_tc=True,
+        per_queue="cake"),
+    "dualpi2": Queue(
+        "dualpi2", {
+            "limit": Parameter(whole, "packets", 10_000),
+            "memlimit": Parameter(size_bytes, "bytes", reported="memory-limit"),
+            "target": Parameter(time_us, "us", 15_000),
+            "tupdate": Parameter(time_us, "us", 16_000),
+            "alpha": Parameter(number, "", 41 / 256, dualpi2_factor),
+            "beta": Parameter(number, "", 819 / 256, dualpi2_factor),
+            "step_thresh": Parameter(time_us, "us", 1000, reported="step-thresh-us"),
+            "min_qlen_step": Parameter(whole, "packets", 0, reported="min-qlen-step", zero=True),
+            "coupling_factor": Parameter(whole, "", 2, reported="coupling"),
+            "classic_protection": Parameter(percent, "percent", 10, reported="c-protection",
+                                            zero=True, words="classic_protection {}%"),
+        }, Look("#000000", "h", _DOTTED, "||||"),
+        "sch_dualpi2 (Linux 6.17, CONFIG_NET_SCH_DUALPI2) and tc of iproute2 6.18", adapt=_dualpi2,
+        shows_classes=True, switches={
+            "drop_on_overload": ("drop-overload", "drop"),
+            "overflow": ("drop-overload", "overflow"),
+            "drop_enqueue": ("drop-early", "drop-enqueue"),
+            "drop_dequeue": ("drop-early", "drop-dequeue"), "l4s_ect": ("ecn-mask", "l4s-ect"),
+            "any_ect": ("ecn-mask", "any-ect"), "split_gso": ("split-gso", True),
+            "no_split_gso": ("split-gso", False),
+        }, marks_at=(24, 28), needs_new_tc=True),  # the second are those of its step
+}
+
+OF_KIND: Mapping[str, Queue] = {queue.kind: queue for queue in QUEUES.values()}
+
+
+def unit_of(kind: str, reported: str) -> Unit:
+    """Return the unit of a queue's parameter, by its name in tc's JSON; "" for a mere number, and
+    for what is not in the table."""
+    queue = OF_KIND.get(kind)
+    parameter = reported_parameter(kind, reported)
+    if queue is None or parameter is None:
+        return ((queue.derived if queue else None) or {}).get(reported, "")
+    return parameter.unit
+
+
+def reported_parameter(kind: str, reported: str) -> Parameter | None:
+    """Return the parameter that stands behind a name in tc's JSON."""
+    queue = OF_KIND.get(kind)
+    if queue is None:
+        return None
+    return next((parameter for name, parameter in queue.parameters.items()
+                 if (parameter.reported or name) == reported), None)

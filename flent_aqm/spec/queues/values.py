@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values of an AQM's parameters: read as tc reads them, rounded as the kernel does.
+
+Sources: iproute2 lib/utils.c (get_size, get_time, get_unsigned); Linux include/net/codel.h
+(CoDel's time), include/net/pkt_sched.h (psched's time), kernel/time/time.c (jiffies).
+Values that tc would silently reinterpret are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.switch import switch
+from flent_aqm.spec.queues.units import Scalar
+
+# One value, or all that a kernel may make of it, as not every kernel tells its HZ.
+Expected = Scalar | frozenset[Scalar]
+Reader = Callable[[str], Scalar]
+
+_NUMBER = re.compile(r"(\d{1,15}(?:\.\d{1,12})?)([A-Za-z]*)")
+_SIZE = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20,
+         "g": 2**30, "gb": 2**30}
+_TIME_US = {"s": 10**6, "sec": 10**6, "secs": 10**6, "ms": 1000, "msec": 1000, "msecs": 1000,
+            "us": 1, "usec": 1, "usecs": 1}
+_U32 = 2**32 - 1
+# What kernels are built with; OpenWrt's have 100 or 250, Debian's 250, Ubuntu's 1000.
+_KERNEL_HZ = (100, 128, 250, 256, 300, 500, 512, 1000, 1024)
+
+
+def whole(text: str) -> int:
+    """Return a count, of packets, bytes without a unit, flows."""
+    if not re.fullmatch(r"\d{1,10}", text) or int(text) > _U32:
+        raise ConfigError("expected a whole number from 0 to 2^32 - 1")
+    return int(text)
+
+
+def count_to(most: int) -> Reader:
+    """Return a reader of whole numbers from 1 to this."""
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
+            raise ConfigError(f"expected 1 to {most}")
+        return int(text)
+    return read
+
+
+def power_of_two(most: int) -> Reader:
+    """Return a reader of powers of two, from 1 to this."""
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
+            raise ConfigError(f"expected a power of two, up to {most}")
+        return int(text)
+    return read
+
+
+def size_bytes(text: str) -> int:
+    """Return a size: 1500, 15KB, 32Mb; K, M and G are powers of 1024, and B is for bytes."""
+    found = _NUMBER.fullmatch(text)
+    if not found or found[2].lower() not in _SIZE:
+        raise ConfigError("expected a size in bytes, such as 1500, 15KB or 32MB")
+    size = int(float(found[1]) * _SIZE[found[2].lower()])
+    if size > _U32:
+        raise ConfigError("expected a size below 4 GB")
+    return size
+
+
+def time_us(text: str) -> int:
+    """Return a time with its unit: 500us, 5ms, 1s; in microseconds. A 0 needs no unit."""
+    found = _NUMBER.fullmatch(text)
+    if found and not float(found[1]) and not found[2]:
+        return 0
+    if not found or found[2].lower() not in _TIME_US:
+        raise ConfigError("expected a time with its unit, such as 500us, 5ms or 1s")
+    time = int(float(found[1]) * _TIME_US[found[2].lower()])
+    if time > _U32:
+        raise ConfigError("expected a time below 4295 s")
+    return time
+
+
+def fraction(text: str) -> float:
+    """Return a probability."""
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,12})?", text) or float(text) > 1:
+        raise ConfigError("expected a number from 0 to 1")
+    return float(text)
+
+
+def below_1(text: str) -> float:
+    """Return a probability that tc keeps in 32 bits: of 1 they keep nothing."""
+    if fraction(text) == 1:
+        raise ConfigError("expected a number below 1")
+    return fraction(text)
+
+
+def percent(text: str) -> int:
+    """Return a share in percent, without the sign."""
+    if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
+        raise ConfigError("expected a whole number from 0 to 100, in percent")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """Return a number that may have decimals."""
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
+        raise ConfigError("expected a number")
+    return float(text)
+
+
+def flag(text: str) -> bool:
+    """Return a switch."""
+    on = switch(text)
+    if on is None:
+        raise ConfigError("expected yes or no")
+    return on
+
+
+def one_of(*known: str) -> Reader:
+    """Return a reader of one of these words."""
+    def read(text: str) -> str:
+        if text not in known:
+            raise ConfigError(f"expected one of {', '.join(known)}")
+        return text
+    return read
+
+
+def as_asked(value: Scalar) -> Expected:
+    """The kernel keeps the value as it is."""
+    return value
+
+
+def codel_us(value: Scalar) -> Expected:
+    """CoDel keeps time in units of 1024 ns: 5 ms come back as 4882 units = 4999 us."""
+    return ((int(value) * 1000 >> 10) << 10) // 1000
+
+
+def psched_us(value: Scalar) -> Expected:
+    """PIE's target, kept in ticks of 64 ns; told in nanoseconds of 32 bits."""
+    return ((int(value) * 1000 >> 6) << 6) % 2**32 // 1000
+
+
+def jiffies_us(value: Scalar) -> Expected:
+    """Microseconds that the kernel keeps in its timer's ticks, rounded up."""
+    return frozenset(-(-int(value) * hz // 10**6) * 10**6 // hz for hz in _KERNEL_HZ)
+
+
+def jiffies_ms_in_us(value: Scalar) -> Expected:
+    """Milliseconds that the kernel keeps in ticks, and tc prints as microseconds, of 32 bits."""
+    return frozenset(-(-int(value) * hz // 1000) * 1000 // hz * 1000 % 2**32 for hz in _KERNEL_HZ)
+
+
+def six_digits(value: float) -> float:
+    """Return a number with decimals as tc prints it."""
+    return float(f"{value:g}")
+
+
+def dualpi2_factor(value: Scalar) -> Expected:
+    """DualPI2's alpha and beta: tc sends 256ths, and the kernel keeps them in units that
+    don't give each back (dualpi2_scale_alpha_beta)."""
+    kept = (int(float(value) * 256) * _U32 >> 2) // 10**9
+    return six_digits(((kept * 10**9 << 2) // _U32) / 256)
+
+
+def sfb_share(value: Scalar) -> Expected:
+    """SFB's probabilities are kept in 65535ths."""
+    return six_digits(int(float(value) * 0xFFFF + 0.5) / 0xFFFF)
+
+
+def at_least(least: int) -> Callable[[Scalar], Expected]:
+    """The kernel raises smaller values to this."""
+    return lambda value: max(least, int(value))
+
+
+def newly_at_least(least: int) -> Callable[[Scalar], Expected]:
+    """Newer kernels raise smaller values to this, older ones keep them."""
+    return lambda value: frozenset({value, max(least, int(value))})
+
+
+def at_most(most: int) -> Callable[[Scalar], Expected]:
+    """The kernel lowers larger values to this."""
+    return lambda value: min(most, int(value))

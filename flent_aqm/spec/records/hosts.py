@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the hosts are and do: their models, their TCP, what else they send."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.switch import switch
+from flent_aqm.spec.cross_traffic import parse_cross_traffic
+from flent_aqm.spec.key import Record, key
+from flent_aqm.spec.readers import one_of
+from flent_aqm.spec.router_model import parse_router_model, with_parameters
+
+
+def _tcp_ecn(name: str, value: object) -> bool | str:
+    """Return a switch, or ACCECN."""
+    if value == defaults.ACCECN:
+        return defaults.ACCECN
+    on = switch(value)
+    if on is None:
+        raise ConfigError(f"{name}: {value!r} is not known; give 0, 1 or {defaults.ACCECN}")
+    return on
+
+
+def _model(name: str, value: object) -> str:
+    model = with_parameters(str(value), {}, name)
+    if parse_router_model(model, name).timer_latency_us:
+        raise ConfigError(f"{name}: {model} has a timer latency, which is the same for all hosts "
+                          "of the lab; add +timer_latency_us=0, and give the latency in "
+                          "router_model")
+    return model
+
+
+@dataclass(frozen=True)
+class Hosts(Record):
+    """What the hosts are and do."""
+
+    # False, True for bulk, or another kind's name.
+    cross_traffic: bool | str = key(
+        False, "0; 1 or `bulk`; `call`, `video`, `web`, `quic`",
+        "[other traffic](tools.md#cross-traffic) on the line", parse_cross_traffic)
+    tcp_ecn: bool | str = key(False, "0, 1, `accecn`",
+                              "hosts ask for ECN, or for accurate ECN (RFC 9768)", _tcp_ecn)
+    client_model: str = key("ideal", "as `router_model`", "a slow client", _model)
+    server_model: str = key("ideal", "as `router_model`", "a slow server", _model)
+    ndt7_server: str = key("own", "`own`, `mlab`", "whose NDT7 server",
+                           partial(one_of, known=defaults.NDT7_SERVERS))

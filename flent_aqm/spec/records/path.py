@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way between client and server: delays, a modem, who is linked to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flent_aqm.base import defaults
+from flent_aqm.spec.key import Record, key
+from flent_aqm.spec.readers import delay, rate
+
+DUMBBELL = "dumbbell"
+_DELAY = "0 to 604800000"
+_far = partial(delay, most_ms=defaults.MAX_FAR_DELAY_MS)
+
+
+def _topology(name: str, value: object) -> str:
+    """In one form for all ways to write it."""
+    if value == DUMBBELL:
+        return DUMBBELL
+    # Here, as a topology's links are written by readers of keys: the modules need each other.
+    from flent_aqm.spec.topology.topology import parse_topology
+
+    return parse_topology(name, value).text
+
+
+_each_modem: Any = partial(key, None, "0.064 to 40000", "a modem behind the router", rate,
+                           both="modem_mbps", unit="Mbit/s", usual="none")
+
+
+@dataclass(frozen=True)
+class Path(Record):
+    """The way between client and server."""
+
+    base_delay_ms: float = key(0.0, _DELAY, "added round trip, at the server, half each way", _far,
+                               unit="ms")
+    dest2_delay_ms: float | None = key(None, _DELAY, "a second server `dest2`, farther by this",
+                                       _far, unit="ms", usual="none")
+    # A modem with drop-tail queues between router and server. None: there is no modem.
+    modem_down_mbps: float | None = _each_modem()
+    modem_up_mbps: float | None = _each_modem()
+    modem_down_buffer_ms: float = key(
+        defaults.MODEM_BUFFER_MS, "0 to 10000", "its drop-tail queue towards the client", delay,
+        unit="ms")
+    modem_up_buffer_ms: float = key(
+        defaults.MODEM_BUFFER_MS, "0 to 10000", "the same towards the server", delay, unit="ms")
+    topology: str = key(DUMBBELL, "`clients:N`, `parking_lot:N`, `subscribers:N`, file, links",
+                        "other [networks](../topology.md)", _topology)
+
+    def modem_mbps(self, role: str) -> float | None:
+        """The modem's rate `down` or `up`."""
+        return self.modem_up_mbps if role == "up" else self.modem_down_mbps
+
+    def modem_buffer_ms(self, role: str) -> float:
+        """How long the modem's buffer `down` or `up` is."""
+        return self.modem_up_buffer_ms if role == "up" else self.modem_down_buffer_ms

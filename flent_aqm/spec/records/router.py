@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The queue under test, what limits the rate above it, and the router that has both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.kernel import STOCK, parse_kernel
+from flent_aqm.spec.key import Record, Settings, given_as, key
+from flent_aqm.spec.queues.foreign import is_foreign
+from flent_aqm.spec.queues.parameters import check_parameter
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.readers import command, flag, number, one_of, packets, rate, whole
+from flent_aqm.spec.router_model import parse_router_model, with_parameters
+
+Parameters = tuple[tuple[str, str], ...]
+# Queues that shape by themselves: shaper = cake.
+_OWN_SHAPER = ("cake", "cake_mq")
+_USUAL_MBPS = 100.0
+
+
+def _aqm(key: str, value: object, given: Settings) -> str:
+    """Return a queue of the table; on a kernel of the user's any, which is looked for there."""
+    if parse_kernel("kernel", given.get("kernel") or STOCK) != STOCK and is_foreign(str(value)):
+        return str(value)
+    return one_of(key, value, tuple(QUEUES))
+
+
+def _read_aqm(key: str, given: Settings) -> str:
+    return _aqm(key, given.get(key) or "no_aqm", given)
+
+
+def _read_up_aqm(key: str, given: Settings) -> str | None:
+    """Return the AQM of the upload, where it or a parameter of it is given."""
+    if given.get(key):
+        return _aqm(key, given[key], given)
+    own = any(name.startswith("up_aqm_") and value for name, value in given.items())
+    return _read_aqm("aqm", given) if own else None
+
+
+def _read_parameters(key: str, given: Settings) -> Parameters:
+    """From one mapping (as_dict's form) and from keys aqm_NAME, checked and sorted."""
+    prefix = key.removesuffix("parameters")
+    read = _read_up_aqm if prefix == "up_aqm_" else _read_aqm
+    aqm = read(prefix.removesuffix("_"), given)
+    if aqm is None:
+        return ()
+    whole_ = given.get(key) or {}
+    if not isinstance(whole_, Mapping):
+        raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value", key)
+    asked = {str(name): value for name, value in whole_.items()}
+    # What a batch leaves empty isn't given.
+    asked |= {name[len(prefix):]: value for name, value in given.items()
+              if name.startswith(prefix) and name != key and value != ""}
+    # Flent makes True and False of words and of 0 and 1.
+    texts = {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
+             for name, value in asked.items()}
+    return tuple(sorted((name, check_parameter(aqm, name, text))
+                        for name, text in texts.items()))
+
+
+def _read_rate(key: str, given: Settings) -> float:
+    """Return a rate that may be given as a share of the modem's, such as 85%."""
+    name, value = given_as(key, "rate_mbps", given)
+    if value is None:
+        return _USUAL_MBPS
+    text = str(value).strip()
+    if not text.endswith("%"):
+        return rate(name, value)
+    share_pct = number(name, text[:-1].strip(), "% of the modem's rate")
+    if not 1 <= share_pct <= 100:
+        raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
+                          "rate", name)
+    modem = key.replace("rate_", "modem_")
+    _, whole_mbps = given_as(modem, "modem_mbps", given)
+    if whole_mbps is None:
+        raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
+                          f"{modem} or modem_mbps, or give the rate in Mbit/s", name)
+    return rate(name, round(rate(modem, whole_mbps) * share_pct / 100, 6))
+
+
+def _read_router_model(key: str, given: Settings) -> str:
+    """With the keys router_NAME, its parameters."""
+    return with_parameters(str(given.get(key) or "ideal"), {
+        name.removeprefix("router_"): value for name, value in given.items()
+        if name.startswith("router_") and name not in (key, "router_program")})
+
+
+_each_rate: Any = partial(
+    key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "the shaper's rate",
+    reader=_read_rate, both="rate_mbps", unit="Mbit/s")
+
+
+@dataclass(frozen=True)
+class Router(Record):
+    """The queue under test, what limits the rate above it, and the router that has both."""
+
+    aqm: str = key("no_aqm", "a name of [queues](queues.md)",
+                   "queue on both devices of the router", reader=_read_aqm)
+    # Those that are not at their default, by name, as text: target -> 10ms.
+    aqm_parameters: Parameters = key(
+        (), "see [queues](queues.md); of a queue of your own kernel, `aqm_options`",
+        "parameter of the queue, `aqm_target = 10ms`", reader=_read_parameters,
+        shown="aqm_NAME", usual="the kernel's")
+    # None: the same as of the download.
+    up_aqm: str | None = key(None, "as `aqm`", "the upload's queue", reader=_read_up_aqm,
+                             usual="as `aqm`")
+    up_aqm_parameters: Parameters = key(
+        (), "as `aqm_NAME`", "the upload's parameters", reader=_read_parameters,
+        shown="up_aqm_NAME", usual="as `aqm_NAME`")
+    rate_down_mbps: float = _each_rate()
+    rate_up_mbps: float = _each_rate()
+    shaper: str = key("htb", "`htb`, `hfsc`, `tbf`, `cake`, `none`", "what limits the rate",
+                      partial(one_of, known=defaults.SHAPERS))
+    tiers: int = key(1, "1, 3", "with 3, HTB or HFSC has three classes by DSCP",
+                     lambda name, value: int(one_of(name, str(value), ("1", "3"))))
+    ingress: str = key("lan", "`lan`, `ifb`", "shape the download as it leaves, or as it arrives",
+                       partial(one_of, known=defaults.INGRESSES))
+    burst_shaping: bool = key(False, "0, 1", "HTB with ceil 1.6 × rate, burst 15KB, cburst 30KB",
+                              flag)
+    txqueuelen: int | None = key(None, "packets", "length of the devices' queue", packets,
+                                 unit="packets", usual="the device's")
+    # None: one; behind ssh, what the router has.
+    tx_queues: int | None = key(
+        None, "1 to 16", "transmit queues of the router's devices",
+        partial(whole, low=1, high=defaults.MOST_TX_QUEUES), usual="1")
+    router_model: str = key(
+        "ideal", "`ideal`, `omnia`, `mt7621`, `mt7988`, `12us`, `+NAME=VALUE`; `router_NAME` for "
+        "one parameter", "a [slow router](../router-models.md)", reader=_read_router_model)
+    # Runs from when its queue is in place.
+    router_program: str = key("", "a command",
+                              "a program on the router, such as a controller", command)
+
+    def queue(self, role: str) -> tuple[str, Parameters]:
+        """AQM and parameters of the device that shapes `down` or `up`."""
+        if role == "up" and self.up_aqm is not None:
+            return self.up_aqm, self.up_aqm_parameters
+        return self.aqm, self.aqm_parameters
+
+    def rate_mbps(self, role: str) -> float:
+        """The rate of the device that shapes `down` or `up`."""
+        return self.rate_up_mbps if role == "up" else self.rate_down_mbps
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The AQMs of both directions, each once."""
+        return tuple(dict.fromkeys(self.queue(role)[0] for role in ("down", "up")))
+
+    @property
+    def queues_text(self) -> str:
+        """The AQM; where the upload has another one, both with their directions."""
+        down, up = self.queue("down")[0], self.queue("up")[0]
+        return down if down == up else f"{down} down, {up} up"
+
+    @property
+    def has_cards(self) -> bool:
+        """Whether the router has cards and a processor that take their time."""
+        return parse_router_model(self.router_model).has_cards
+
+    def refuse_odd_pairs(self, behind_ssh: bool) -> None:
+        """Raise ConfigError for settings that are right alone and can't be had together."""
+        for key_ in ("aqm", "up_aqm"):
+            name = getattr(self, key_)
+            if self.shaper == "cake" and name not in (None, *_OWN_SHAPER):
+                raise ConfigError(f"shaper: cake is AQM and shaper in one; give {key_} = cake with "
+                                  f"it, not {name}", "shaper")
+            if name in QUEUES and QUEUES[name].per_queue:
+                self._refuse_single_queue(key_, name, behind_ssh)
+        if self.tx_queues is not None and behind_ssh:
+            raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
+                              "cards have; leave it out", "tx_queues")
+        if self.burst_shaping and self.shaper != "htb":
+            raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}",
+                              "burst_shaping")
+        if self.tiers != 1 and self.shaper not in ("htb", "hfsc"):
+            raise ConfigError(f"tiers: needs shaper = htb or hfsc, not {self.shaper}", "tiers")
+        if self.burst_shaping and self.tiers != 1:
+            raise ConfigError("tiers: 3 can't be combined with burst_shaping; switch one of them "
+                              "off", "tiers")
+
+    def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
+        if self.shaper not in ("cake", "none"):
+            raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
+                              f"shaper above it; give shaper = cake with it, not {self.shaper}",
+                              key_)
+        if self.ingress != "lan":
+            raise ConfigError(f"{key_}: {name} needs ingress = lan, as the IFB device has one "
+                              "queue", key_)
+        if self.tx_queues in (None, 1) and not behind_ssh:
+            raise ConfigError(f"{key_}: {name} is for devices with several queues; give tx_queues "
+                              f"from 2 to {defaults.MOST_TX_QUEUES}, such as tx_queues = 4", key_)

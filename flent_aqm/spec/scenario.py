@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is asked of the testbed for one run: a checked, frozen record of records.
+
+Batch files, command lines and data files give text; everything past this module
+works with a Scenario, so a wrong value is found before anything starts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from flent_aqm.base import environment
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.key import Key, Record
+from flent_aqm.spec.link.keys import Link
+from flent_aqm.spec.records.hosts import Hosts
+from flent_aqm.spec.records.lab import Lab
+from flent_aqm.spec.records.path import DUMBBELL, Path
+from flent_aqm.spec.records.router import Router
+from flent_aqm.spec.router_model import parse_router_model
+from flent_aqm.spec.wifi.keys import Wifi
+
+LINK_TRACES = ("link_down_trace", "link_up_trace")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Requested settings of one run. Each field of a record is a key of a batch."""
+
+    lab: Lab = Lab()
+    router: Router = Router()
+    path: Path = Path()
+    link: Link = Link()
+    hosts: Hosts = Hosts()
+    wifi: Wifi = Wifi()
+
+    @property
+    def behind_ssh(self) -> bool:
+        """Whether the router is a real one."""
+        return self.lab.testbed.startswith("ssh://")
+
+    def models_in_full(self) -> dict[str, object]:
+        """Return each model that isn't ideal with all its parameters: `router`, `client`,
+        `server`."""
+        models = {"router": self.router.router_model, "client": self.hosts.client_model,
+                  "server": self.hosts.server_model}
+        return {host: {"model": text, **parse_router_model(text).as_dict()}
+                for host, text in models.items() if text != "ideal"}
+
+    def as_dict(self) -> dict[str, object]:
+        """Return all settings by key, fit for JSON: complete, so that a data file keeps its meaning
+        whatever later versions have for defaults."""
+        return _fit_for_json({one.name: getattr(record, one.name)
+                              for record in self._records() for one in fields(record)})
+
+    def differing(self) -> dict[str, object]:
+        """Return the settings that differ from their defaults, fit for JSON."""
+        return _fit_for_json({name: value for record in self._records()
+                              for name, value in record.differing().items()})
+
+    def identity(self) -> dict[str, object]:
+        """Return what tells this run from others: a new key leaves the seeds of runs without it as
+        they are."""
+        values = self.differing()
+        # A trace is the same wherever it lies.
+        return values | {key: os.path.basename(str(values[key]))
+                         for key in LINK_TRACES if key in values}
+
+    def as_json(self) -> str:
+        """Return the scenario as one line of JSON, the form in which a run's tools get it."""
+        return json.dumps(self.differing())
+
+    @classmethod
+    def from_json(cls, text: str) -> Scenario:
+        """Return the reverse of as_json, checked like any other input."""
+        try:
+            given = json.loads(text)
+        except ValueError:
+            raise ConfigError(f"a scenario is expected as JSON, not as {text[:60]!r}") from None
+        if not isinstance(given, dict):
+            raise ConfigError(f"a scenario is expected as a JSON object, not as {text[:60]!r}")
+        return cls.from_settings(given)
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, object]) -> Scenario:
+        """Check and convert what a batch or command line gives.
+
+        Keys are those of the records, `rate_mbps` and the like for both directions, `aqm_NAME` for
+        a parameter of the AQM and `router_NAME` for one of the router's model; keys of others are
+        left alone. Raises ConfigError that names the key and the value.
+        """
+        records: dict[str, Any] = {name: kind.read(given) for name, kind in RECORDS.items()}
+        scenario = cls(**records)
+        scenario._refuse_odd_pairs()
+        return scenario
+
+    def but(self, **changes: object) -> Scenario:
+        """Return the scenario with other values, by key, which are right already."""
+        changed: dict[str, Any] = {}
+        for name, kind in RECORDS.items():
+            own: dict[str, Any] = {key: changes.pop(key) for key in kind.rows() if key in changes}
+            if own:
+                changed[name] = replace(getattr(self, name), **own)
+        if changes:
+            raise TypeError(f"no such key: {', '.join(changes)}")
+        return replace(self, **changed)
+
+    def _records(self) -> Iterator[Record]:
+        return (getattr(self, name) for name in RECORDS)
+
+    def _refuse_odd_pairs(self) -> None:
+        """Settings that are right alone and can't be had together."""
+        self.router.refuse_odd_pairs(self.behind_ssh)
+        path, link = self.path, self.link
+        for way in ("down", "up"):
+            if link.of(way, "link_trace") and path.modem_mbps(way):
+                raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
+                                  f"modem_{way}_mbps out", f"link_{way}_trace")
+        if (path.modem_down_mbps is None) != (path.modem_up_mbps is None) and not link.is_there:
+            raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
+                              "both, or modem_mbps", "modem")
+        # What reads these needs this module.
+        if path.topology != DUMBBELL:
+            from flent_aqm.spec.topology.pairs import refuse_odd_pairs
+
+            refuse_odd_pairs(self)
+        if self.wifi.wifi_rates_mbps:
+            from flent_aqm.spec.wifi.plan import wifi_plan
+
+            wifi_plan(self)
+
+
+RECORDS: Mapping[str, type[Record]] = {
+    one.name: type(one.default) for one in fields(Scenario)}  # type: ignore[misc]
+# All keys by name, in the order of the records.
+KEYS: Mapping[str, Key] = {name: row for kind in RECORDS.values()
+                           for name, row in kind.rows().items()}
+
+
+def _fit_for_json(values: Mapping[str, object]) -> dict[str, object]:
+    """Parameters of queues are pairs in a frozen record, and a mapping in JSON."""
+    return {key: dict(value) if isinstance(value, tuple) else value
+            for key, value in values.items()}
+
+
+def scenario_in_namespace() -> Scenario | None:
+    """Return the scenario that this process measures for, if its router is a network namespace of
+    this machine, so that its queues can be read, and its rate changed, while a test runs."""
+    text = os.environ.get(environment.SCENARIO)
+    scenario = None if text is None else Scenario.from_json(text)
+    return scenario if scenario and scenario.lab.testbed in ("virtual", "netns") else None

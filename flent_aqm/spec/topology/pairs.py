@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings that a run can't have together with its topology."""
+
+from __future__ import annotations
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.router_model import parse_router_model
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.topology.topology import Topology, parse_topology
+
+
+def refuse_odd_pairs(scenario: Scenario) -> None:
+    """Raise ConfigError, with both keys, for a setting that scenario.path.topology leaves no place
+    for."""
+    topology = parse_topology("topology", scenario.path.topology)
+    for key, given in {
+        "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.link.is_there,
+        "dest2_delay_ms": scenario.path.dest2_delay_ms is not None,
+        "tx_queues": scenario.router.tx_queues is not None,
+        "client_model": parse_router_model(scenario.hosts.client_model).has_cards,
+        "server_model": parse_router_model(scenario.hosts.server_model).has_cards,
+        "router_model (with cards)": scenario.router.has_cards,
+        f"base_delay_ms above {defaults.MAX_DELAY_MS:g}":
+            scenario.path.base_delay_ms > defaults.MAX_DELAY_MS,
+    }.items():
+        if given:
+            raise ConfigError(f"topology: {topology.text} can't be combined with {key}; leave one "
+                              "of them out", "topology")
+    if scenario.lab.testbed.startswith("ssh:"):
+        raise ConfigError(f"topology: {topology.text}: flent-aqm can't set up the network around "
+                          "a router behind ssh; set it up by hand and leave the key out, or use "
+                          "virtual or netns", "topology")
+    if topology.subscribers:
+        _refuse_for_subscribers(topology, scenario)
+
+
+def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
+    for key, needed in {"shaper": "htb", "tiers": 1, "burst_shaping": False,
+                        "ingress": "lan"}.items():
+        asked = getattr(scenario.router, key)
+        if asked != needed:
+            raise ConfigError(f"{key}: {asked} goes without subscribers, each of "
+                              f"whom has a class of HTB; with topology {topology.text} it is "
+                              f"{needed}", key)
+    for name in scenario.router.queues:
+        if queue_of(name).classes:
+            raise ConfigError(f"aqm: {name} has its own classes, which can't be used below "
+                              "subscribers' classes; choose another queue with topology "
+                              f"{topology.text}", "aqm")
+    for way in ("down", "up"):
+        rate = scenario.router.rate_mbps(way)
+        plan = getattr(topology, f"plan_{way}_mbps")
+        if plan is not None and plan > rate:
+            raise ConfigError(f"topology: plan_{way}_mbps: {plan:g} is above the access node's "
+                              f"rate_{way}_mbps, {rate:g}; give no more than that", "topology")
+        if rate / topology.subscribers < defaults.MIN_RATE_MBPS:
+            raise ConfigError(
+                f"topology: {topology.text}: rate_{way}_mbps {rate:g} leaves each subscriber "
+                f"{rate / topology.subscribers:.3g} Mbit/s; expected {defaults.MIN_RATE_MBPS:g} "
+                "or more: give a higher rate or fewer subscribers", "topology")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keys of a scenario that make a topology's clients stations of one Wi-Fi channel, checked as
+far as their text goes.
+
+    wifi_rates_mbps = 2x144.4+7.2     a station each, in the order of the clients
+    wifi_ap = airtime                 how the access point queues
+    wifi_phy = n+frames=16            the channel's times: phy.py
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.spec.key import Record, Settings, key
+from flent_aqm.spec.wifi.phy import parse_phy
+
+# In the words of ATC'17: a driver's FIFO below the qdisc, mac80211's queues, these with turns
+# by airtime.
+FIFO, FQ_MAC, AIRTIME = "fifo", "fq_mac", "airtime"
+ACCESS_POINTS = (FIFO, FQ_MAC, AIRTIME)
+DEFAULT_PHY = "n"
+# From the slowest of 802.11b to the fastest of 802.11be.
+LEAST_MBPS, MOST_MBPS = 1.0, 23060.0
+_MOST_STATIONS = 16
+_PART = re.compile(r"(?:([1-9][0-9]?)x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)")
+
+
+def parse_rates(key: str, text: str) -> tuple[float, ...]:
+    """Return the rate of each station in Mbit/s, from `2x144.4+7.2`. Raises ConfigError."""
+    rates: list[float] = []
+    column = 1
+    for part in text.split("+"):
+        found = _PART.fullmatch(part.strip())
+        if not found:
+            raise ConfigError(f"{key}: column {column}: {part[:40]!r} is no rate; expected Mbit/s "
+                              "with + between stations, such as 2x144.4+7.2")
+        rate = float(found[2])
+        if not LEAST_MBPS <= rate <= MOST_MBPS:
+            raise ConfigError(f"{key}: column {column}: {found[2]} Mbit/s is out of range; "
+                              f"expected {LEAST_MBPS:g} to {MOST_MBPS:g}")
+        rates += [rate] * int(found[1] or 1)
+        column += len(part) + 1
+    if len(rates) > _MOST_STATIONS:
+        raise ConfigError(f"{key}: {len(rates)} stations; expected {_MOST_STATIONS} at most")
+    return tuple(rates)
+
+
+def _rates(name: str, value: object) -> str:
+    text = str(value).strip()
+    parse_rates(name, text)
+    return text
+
+
+def _of_stations(name: str, given: Settings, usual: str) -> str:
+    """Return what is given; what is usual where there are stations; "" where there are none."""
+    if given.get("wifi_rates_mbps") in (None, ""):
+        if given.get(name) not in (None, ""):
+            raise ConfigError(f"{name}: {str(given[name])[:40]!r} needs wifi_rates_mbps, each "
+                              "station's rate; give it, or leave this key out")
+        return ""
+    return str(given.get(name) or usual)
+
+
+def _read_ap(name: str, given: Settings) -> str:
+    ap = _of_stations(name, given, AIRTIME)
+    if ap not in ("", *ACCESS_POINTS):
+        raise ConfigError(f"{name}: unknown value {ap[:40]!r}; known: {', '.join(ACCESS_POINTS)}"
+                          f"{did_you_mean(ap, ACCESS_POINTS)}")
+    return ap
+
+
+def _read_phy(name: str, given: Settings) -> str:
+    phy = _of_stations(name, given, DEFAULT_PHY)
+    if phy:
+        parse_phy(name, phy)
+    return phy
+
+
+@dataclass(frozen=True)
+class Wifi(Record):
+    """The topology's clients are stations of a Wi-Fi channel, a model. "": of none."""
+
+    wifi_rates_mbps: str = key(
+        "", "`2x144.4+7.2`",
+        "clients are stations of a modelled [Wi-Fi](../wifi.md) channel with these rates", _rates,
+        usual="none")
+    wifi_ap: str = key("", "`fifo`, `fq_mac`, `airtime`", "how the access point queues",
+                       reader=_read_ap, usual="`airtime`")
+    wifi_phy: str = key("", "`n`, `ac`, `+NAME=VALUE`", "the channel's times and limits",
+                        reader=_read_phy, usual="`n`")

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The times of a Wi-Fi channel: of the physical layer, of the way to get the channel, of
+acknowledgements; and how large an aggregate may be.
+
+Sources of each number: docs/wifi.md; what has none here is of IEEE Std 802.11-2020.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.link.words import parse_words
+
+# What a frame has beside its IP packet: MPDU delimiter 4, QoS MAC header 26, LLC and SNAP 8,
+# FCS 4. All of it is filled up to four bytes.
+FRAME_BYTES = 42
+_PADDED_TO = 4
+# A compressed block acknowledgement, sent as OFDM: preamble and signal 20 us, then
+# symbols of 4 us for 16 bits of service, the frame, 6 bits of tail.
+_ACK_BYTES, _LEGACY_PREAMBLE_US, _SYMBOL_US, _MORE_BITS = 32, 20, 4, 22
+# It goes at the highest of these rates that isn't above the data's.
+_BASIC_RATES_MBPS = (24, 12, 6)
+
+
+@dataclass(frozen=True)
+class Phy:
+    """Times in us. aifs_us: how long the channel has to be free, before slots are counted; cw_…:
+    of the contention window, in slots; retries: of an aggregate; preamble_us: before the
+    data; frames, bytes, txop_us: the most in an aggregate; hardware: aggregates that are made
+    beforehand; driver_packets: what a driver takes from the qdisc above it; memory_mb: of
+    mac80211's queues."""
+
+    slot_us: float = 9
+    sifs_us: float = 16
+    aifs_us: float = 43
+    cw_min: float = 15
+    cw_max: float = 1023
+    retries: float = 7
+    preamble_us: float = 36
+    frames: float = 32
+    bytes: float = 65535
+    txop_us: float = 4000
+    hardware: float = 2
+    driver_packets: float = 123
+    memory_mb: float = 4
+
+    def data_us(self, frames: float, packet_bytes: int, rate_mbps: float) -> float:
+        """Return how long an aggregate of so many IP packets of one size is on the air, preamble
+        included."""
+        return self.preamble_us + frames * on_air_bytes(packet_bytes) * 8 / rate_mbps
+
+    def overhead_us(self, rate_mbps: float) -> float:
+        """Return what an aggregate costs beside its data if nobody else contends: on average
+        half of the window."""
+        return (self.aifs_us + self.slot_us * self.cw_min / 2 + self.sifs_us
+                + ack_us(rate_mbps))
+
+
+PHYS: Mapping[str, Phy] = {
+    "n": Phy(),
+    "ac": Phy(preamble_us=40, frames=64, bytes=1048575, txop_us=5484, memory_mb=16),
+}
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "slot_us": (1, 100), "sifs_us": (0, 100), "aifs_us": (0, 1000), "cw_min": (0, 32767),
+    "cw_max": (0, 32767), "retries": (0, 100), "preamble_us": (0, 1000), "frames": (1, 1024),
+    "bytes": (1, 1 << 24), "txop_us": (1, 20_000), "hardware": (1, 8),
+    "driver_packets": (1, 100_000), "memory_mb": (1, 64)}
+_WHOLE = ("cw_min", "cw_max", "retries", "frames", "bytes", "hardware", "driver_packets")
+
+
+def parse_phy(key: str, text: str) -> Phy:
+    """Return the channel of `NAME+PARAMETER=VALUE+…`. Raises ConfigError."""
+    phy = parse_words(key, text, PHYS, _BOUNDS)
+    for name in _WHOLE:
+        value = getattr(phy, name)
+        if value != int(value):
+            raise ConfigError(f"{key}: {name}: {value:g} is not a whole number")
+    if phy.cw_max < phy.cw_min:
+        raise ConfigError(f"{key}: cw_max: {phy.cw_max:g} is below cw_min, {phy.cw_min:g}; give "
+                          "no less than that")
+    return phy
+
+
+def on_air_bytes(packet_bytes: int) -> int:
+    """Return what a frame with an IP packet of so many bytes takes in an aggregate."""
+    return -(-(packet_bytes + FRAME_BYTES) // _PADDED_TO) * _PADDED_TO
+
+
+def ack_us(rate_mbps: float) -> float:
+    """Return how long the block acknowledgement of data at this rate is on the air."""
+    basic = next((rate for rate in _BASIC_RATES_MBPS if rate <= rate_mbps), _BASIC_RATES_MBPS[-1])
+    symbols = math.ceil((_ACK_BYTES * 8 + _MORE_BITS) / (basic * _SYMBOL_US))
+    return _LEGACY_PREAMBLE_US + symbols * _SYMBOL_US

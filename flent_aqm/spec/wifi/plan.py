@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a scenario to what the lab's kernel plays as a Wi-Fi channel: a pure function of its
+settings and its seed (setup/kernel/patches/0013-a-wifi-channel.patch)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.link.words import device_line
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.topology.graph import ROUTER
+from flent_aqm.spec.topology.topology import Topology, parse_topology
+from flent_aqm.spec.wifi.keys import AIRTIME, FIFO, parse_rates
+from flent_aqm.spec.wifi.phy import FRAME_BYTES, Phy, ack_us, parse_phy
+
+# mac80211's, of Linux 7.3: a turn's airtime (IEEE80211_DEFAULT_AIRTIME_WEIGHT, us) and CoDel's
+# target and interval (ieee80211_txq_setup_flows()).
+_WEIGHT_US, _TARGET_US, _INTERVAL_US = 256, 20_000, 100_000
+_LAN = "lan"
+
+
+@dataclass(frozen=True)
+class WifiPlan:
+    """rates_mbps: of each station, by host; ap: of keys.ACCESS_POINTS."""
+
+    rates_mbps: Mapping[str, float]
+    ap: str
+    phy: Phy
+    seed: int
+
+    def channel(self, device: str) -> str:
+        """The line for /sys/module/lab_wifi/parameters/channel, of the access point's device."""
+        phy = self.phy
+        values = {
+            "slot_ns": _ns(phy.slot_us), "sifs_ns": _ns(phy.sifs_us), "aifs_ns": _ns(phy.aifs_us),
+            "cw_min": int(phy.cw_min), "cw_max": int(phy.cw_max), "retries": int(phy.retries),
+            "preamble_ns": _ns(phy.preamble_us), "frame_bytes": FRAME_BYTES,
+            "most_frames": int(phy.frames), "most_bytes": int(phy.bytes),
+            "most_ns": _ns(phy.txop_us), "hardware": int(phy.hardware),
+            "driver": int(phy.driver_packets) if self.ap == FIFO else 0,
+            "weight_ns": _ns(_WEIGHT_US) if self.ap == AIRTIME else 0,
+            "memory_bytes": int(phy.memory_mb * 2**20), "codel_target_us": _TARGET_US,
+            "codel_interval_us": _INTERVAL_US, "seed": self.seed}
+        return device_line(device, values)
+
+    def station(self, host: str, device: str, ipv4: int, ipv6: int) -> str:
+        """The line for …/station, with the host's device and its addresses as numbers."""
+        rate = self.rates_mbps[host]
+        return device_line(device, {
+            "rate_bit_s": round(rate * 1e6), "ack_ns": _ns(ack_us(rate)), "ipv4": ipv4,
+            "ipv6_high": ipv6 >> 64, "ipv6_low": ipv6 % 2**64})
+
+    def about(self) -> dict[str, object]:
+        """All of it, for the data file."""
+        return {"rates_mbps": dict(self.rates_mbps), "ap": self.ap, **asdict(self.phy)}
+
+
+def wifi_plan(scenario: Scenario) -> WifiPlan | None:
+    """Return the channel, None where no key asks for one. Raises ConfigError where the rates are
+    not those of the topology's clients."""
+    if not scenario.wifi.wifi_rates_mbps:
+        return None
+    hosts = stations(parse_topology("topology", scenario.path.topology))
+    rates = parse_rates("wifi_rates_mbps", scenario.wifi.wifi_rates_mbps)
+    if not hosts:
+        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps}: topology "
+                          f"{scenario.path.topology} has no clients that could be stations; give "
+                          f"topology = clients:{max(2, len(rates))}", "wifi_rates_mbps")
+    if len(rates) == 1:
+        rates *= len(hosts)
+    if len(rates) != len(hosts):
+        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps} has {len(rates)} "
+                          f"rates, and topology {scenario.path.topology} {len(hosts)} clients; "
+                          "give one rate for each, or one for all", "wifi_rates_mbps")
+    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
+    return WifiPlan(dict(zip(hosts, rates, strict=True)), scenario.wifi.wifi_ap,
+                    parse_phy("wifi_phy", scenario.wifi.wifi_phy), seed)
+
+
+def stations(topology: Topology) -> tuple[str, ...]:
+    """Return the clients of a topology clients:N, none of any other."""
+    if not topology.text.startswith("clients:"):
+        return ()
+    return tuple(node for node in topology.graph.nodes if node != ROUTER and (
+        (node, _LAN) in topology.graph.links or (_LAN, node) in topology.graph.links))
+
+
+def _ns(us: float) -> int:
+    return round(us * 1000)

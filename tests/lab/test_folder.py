@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Temporary folders of runs: whose they are, and who removes them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.lab.folder import PREFIX, OwnedFolder, remove_abandoned
+
+MAKE_AND_WAIT = """
+import time
+from flent_aqm.lab.folder import OwnedFolder
+print(OwnedFolder().path, flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own for temporary files."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+def test_folder_of_a_killed_process_is_removed_and_of_a_living_one_kept(temporary: Path) -> None:
+    """After kill -9 of its owner, and not before, a folder goes with the next start."""
+    with subprocess.Popen([sys.executable, "-c", MAKE_AND_WAIT], text=True,
+                          stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        theirs = Path(owner.stdout.readline().strip())
+        (theirs / "file").write_text("x")
+        ours = OwnedFolder()
+        assert {theirs, ours.path} == set(temporary.iterdir())
+        owner.send_signal(signal.SIGKILL)
+        owner.wait()
+        remove_abandoned()
+        assert [ours.path] == list(temporary.iterdir())
+        ours.remove()
+        ours.remove()
+    assert list(temporary.iterdir()) == []
+
+
+def test_others_names_links_and_files_are_left_alone(temporary: Path) -> None:
+    """Only folders of that name are ours; a link of that name leads somewhere else."""
+    (temporary / "other").mkdir()
+    (temporary / f"{PREFIX}link").symlink_to(temporary / "other")
+    (temporary / f"{PREFIX}file").write_text("x")
+    before = sorted(temporary.iterdir())
+    remove_abandoned()
+    assert sorted(temporary.iterdir()) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving a folder to another user needs root")
+def test_folder_of_another_user_is_left_alone(temporary: Path) -> None:
+    """Root sees all folders, and removes its own alone."""
+    folder = temporary / f"{PREFIX}theirs"
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    remove_abandoned()
+    assert folder.exists()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The copy of the package that guests see: complete, compiled, and the same wherever made."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base import paths
+from flent_aqm.lab import package_copy
+
+MAKE_ANOTHER = """
+from pathlib import Path
+from flent_aqm.lab import package_copy as copy
+copy.paths.SYSTEM_CACHE = copy.paths.user_cache()
+copy.package_folder("/run/package", Path("spare"))
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache in place of this user's and the machine's."""
+    monkeypatch.setattr(paths, "SYSTEM_CACHE", tmp_path / "system")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(paths, "cache_to_write", paths.user_cache)
+    return tmp_path / "flent-aqm" / "package"
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*") if path.is_file()}
+
+
+def test_copy_holds_each_source_and_its_compiled_file(cache: Path, tmp_path: Path) -> None:
+    """All modules are compiled for the place at which the guest has them."""
+    folder = package_copy.package_folder("/run/package", tmp_path / "spare")
+    assert folder.parent == cache
+    files = content(folder)
+    sources = {name for name in files if name.endswith(".py")}
+    assert "flent_aqm/cli.py" in sources
+    assert "router_hooks/router.sh" in files
+    compiled = {name for name in files if name.endswith(".pyc")}
+    assert len(compiled) == len(sources)
+    assert b"/run/package/flent_aqm/cli.py" in next(
+        files[name] for name in compiled if Path(name).name.startswith("cli."))
+    assert os.access(folder / "router_hooks" / "router.sh", os.X_OK) == os.access(
+        paths.resource_dir("router_hooks") / "router.sh", os.X_OK)
+
+
+def test_second_copy_has_the_same_bytes(cache: Path, tmp_path: Path) -> None:
+    """Made again, by another process with other settings, nothing differs."""
+    first = content(package_copy.package_folder("/run/package", tmp_path / "spare"))
+    subprocess.run(
+        [sys.executable, "-c", MAKE_ANOTHER],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "other"), "PYTHONHASHSEED": "5",
+             "LANG": "C"}, check=True, umask=0o077, cwd=tmp_path)
+    again, = (path for path in tmp_path.rglob(f"{package_copy.package_hash()}-*")
+              if cache not in path.parents)
+    assert content(again) == first
+
+
+def test_folder_that_cannot_be_written_leaves_the_copy_in_the_spare_one(
+        cache: Path, tmp_path: Path) -> None:
+    """As for a user without a home."""
+    cache.parent.mkdir()
+    cache.write_text("in the way\n")
+    folder = package_copy.package_folder("/run/package", tmp_path / "spare")
+    assert folder.parent == tmp_path / "spare"
+
+
+def test_copies_long_unused_go_when_one_is_made(cache: Path, tmp_path: Path) -> None:
+    """Editing sources doesn't fill the disk."""
+    for name, age_s in (("old", package_copy.KEPT_S + 60), ("recent", 60.0)):
+        (cache / name).mkdir(parents=True)
+        then = time.time() - age_s
+        os.utime(cache / name, (then, then))
+    package_copy.package_folder("/run/package", tmp_path / "spare")
+    assert not (cache / "old").exists()
+    assert (cache / "recent").exists()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From keys of a batch to the schedule that the kernel plays."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.real_time import refuse_virtual_settings
+from flent_aqm.spec.link.allotted import ROUND_S
+from flent_aqm.spec.link.loss import Loss, parse_loss
+from flent_aqm.spec.link.plan import link_plans, refuse_link_that_ends
+from flent_aqm.spec.link.schedule import Schedule
+from flent_aqm.spec.scenario import Scenario
+
+
+def _schedule(way: str = "up", **given: object) -> Schedule:
+    found = link_plans(Scenario.from_settings({"modem_mbps": "8", **given}))[way].schedule
+    assert found is not None
+    return found
+
+
+def test_link_without_keys_leaves_everything_as_it_was() -> None:
+    """No plan, and no other seed."""
+    plain = Scenario.from_settings({"modem_mbps": "8"})
+    assert link_plans(plain) == {}
+    assert plain == Scenario.from_settings({
+        "modem_mbps": "8", "link_trace": "", "link_loss": "", "link_outages_s": "",
+        "link_trace_end": "", "modem_buffer_packets": ""})
+    assert not [key for key in plain.identity() if key.startswith("link")]
+
+
+def test_link_trace_is_the_same_wherever_it_lies() -> None:
+    """Its path doesn't shape the seed."""
+    here, there = (Scenario.from_settings({"link_trace": path})
+                   for path in ("a/b.trace", "b.trace"))
+    assert here.identity() == there.identity()
+    assert Scenario.from_json(here.as_json()) == here
+
+
+def test_link_outages_cut_what_the_link_carries_and_nothing_else() -> None:
+    """8 Mbit/s but for 2 s and half a second."""
+    schedule = _schedule(link_outages_s="10-12, 30-30.5")
+    assert [(one.at_ns / 1e9, one.rate_bit_s) for one in schedule.steps] == [
+        (0, 8_000_000), (10, 0), (12, 8_000_000), (30, 0), (30.5, 8_000_000)]
+    assert schedule.period_ns == ROUND_S * 10**9
+
+
+def test_link_grants_carry_as_much_as_the_rate_at_the_end_of_each_cycle() -> None:
+    """8 Mbit/s in cycles of 2 ms: 2000 bytes each; on request up, and not down."""
+    plans = link_plans(Scenario.from_settings({"modem_mbps": "8", "link_access": "docsis"}))
+    up, down = plans["up"], plans["down"]
+    assert up.schedule is not None
+    assert [(one.at_ns, one.burst_bytes, one.rate_bit_s) for one in up.schedule.steps] == [
+        (0, 2000, 0)]
+    assert (up.schedule.period_ns, up.lead_ns) == (2_000_000, 2_000_000)
+    assert down.schedule is not None
+    assert (down.schedule.steps[0].rate_bit_s, down.lead_ns) == (8_000_000, 0)
+    odd = _schedule(link_outages_s="0.0005-0.001", link_up_access="lte+cycle_ms=70")
+    assert odd.mean_mbps == pytest.approx(8 * (1 - 0.0005 / ROUND_S), rel=1e-9)
+
+
+def test_link_allotted_anew_follows_the_seed_within_its_bounds() -> None:
+    """Every 15 s another rate and delay, after a gap."""
+    one = _schedule(link_access="starlink", seed="3")
+    assert one.packed() == _schedule(link_access="starlink", seed="3").packed()
+    assert one.packed() != _schedule(link_access="starlink", seed="4").packed()
+    assert one.packed() != _schedule("down", link_access="starlink", seed="3").packed()
+    at = [step.at_ns / 1e9 for step in one.steps]
+    assert at[:5] == [0, 9, 9.05, 24, 24.05]
+    assert [step.rate_bit_s for step in one.steps[1::2]] == [0] * len(one.steps[1::2])
+    rates = [step.rate_bit_s for step in one.steps[::2]]
+    assert 8e6 * 0.6 <= min(rates) < 8e6 * 0.7
+    assert 8e6 * 1.3 < max(rates) <= 8e6 * 1.4
+    assert 0 <= min(step.delay_ns for step in one.steps) < max(
+        step.delay_ns for step in one.steps) <= 10 * 10**6
+
+
+@pytest.mark.parametrize("given", [{"modem_mbps": "8"}, {"link_trace": "seeded+length_s=30"}])
+def test_link_of_a_quarter_of_an_hour_is_laid_out_in_whole_columns(
+    given: dict[str, object]
+) -> None:
+    """A step of each millisecond, both ways, and no call of a function for any of them."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    scenario = Scenario.from_settings({**given, "link_access": "lte", "link_outages_s": "3-5"})
+    sys.setprofile(count)
+    try:
+        plans = link_plans(scenario)
+        packed = [len(plan.schedule.packed()) for plan in plans.values() if plan.schedule]
+    finally:
+        sys.setprofile(None)
+    assert packed == [32 * ROUND_S * 1000] * 2
+    # The model of seeded takes each of its ticks of 20 ms by itself.
+    assert calls < 5_000
+
+
+def test_link_schedule_is_packed_as_the_kernel_reads_it() -> None:
+    """struct step of sch_lablink.c."""
+    first, second = struct.iter_unpack("<QQQII", _schedule(link_outages_s="1-901").packed())
+    assert first == (0, 8_000_000, 0, 0, 0)
+    assert second == (10**9, 0, 0, 0, 0)
+
+
+def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
+    """gemodel p r 1-h 1-k; what is left out is as of tc."""
+    assert parse_loss("link_up_loss", "1%") == Loss(good=0.01)
+    assert parse_loss("link_up_loss", "gemodel 1% 10% 70% 0.1%") == Loss(0.01, 0.1, 0.7, 0.001)
+    assert parse_loss("link_up_loss", "gemodel 1%") == Loss(0.01, 0.99, 1.0, 0.0)
+    assert Loss(0.01, 0.1, 0.7, 0.001).mean == pytest.approx(
+        0.7 * 0.01 / 0.11 + 0.001 * 0.1 / 0.11)
+    line = link_plans(Scenario.from_settings({"link_up_loss": "50%"}))["up"].line("wan", "-")
+    assert f"ge_good={2**31}" in line.split()
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"link_loss": "101%"}, "link_down_loss: '101%' is not a loss"),
+    ({"link_loss": "5"}, "link_down_loss: '5' is not a loss"),
+    ({"link_up_loss": "100%"}, "link_up_loss: '100%' loses every packet"),
+    ({"link_up_jitter_ms": "-1"}, "link_up_jitter_ms: '-1'"),
+    ({"link_up_jitter_ms": "nan"}, "link_up_jitter_ms: 'nan'"),
+    ({"link_access": "cable"}, "link_down_access: unknown value 'cable'; known: docsis"),
+    ({"link_access": "lte+cycle=1"}, "'cycle=1' is not a parameter of lte"),
+    ({"link_access": "lte+cycle_ms=x"}, "link_down_access: cycle_ms: 'x' is out of range"),
+    ({"link_outages_s": "5"}, "link_outages_s: '5' is not an outage"),
+    ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is not an outage"),
+    ({"link_outages_s": "5-7, 6-8"}, "goes back from 7 to 6 s"),
+    ({"link_trace_end": "stop"}, "link_trace_end: unknown value 'stop'; known: repeat, hold"),
+    ({"link_trace": "a\nb"}, "is not the path of a file"),
+    ({"modem_buffer_packets": "0"}, "modem_down_buffer_packets: '0'"),
+    ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace gives the rate"),
+])
+def test_link_keys_that_are_wrong_are_refused_by_name(
+    given: dict[str, object], said: str
+) -> None:
+    """One line names key and value."""
+    with pytest.raises(ConfigError) as fault:
+        Scenario.from_settings(given)
+    assert said in str(fault.value)
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"link_up_access": "docsis"}, "link_up_access: the link has no rate in the direction up"),
+    ({"link_outages_s": "1-2"}, "link_outages_s: the link has no rate in the direction down"),
+    ({"modem_mbps": "1", "link_outages_s": "0-2000"}, "link_outages_s: nothing"),
+    ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
+])
+def test_link_that_starves_or_has_no_rate_is_refused(
+    given: dict[str, object], said: str
+) -> None:
+    """Before anything starts."""
+    with pytest.raises(ConfigError) as fault:
+        link_plans(Scenario.from_settings(given))
+    assert said in str(fault.value)
+
+
+def test_link_that_ends_before_the_run_is_refused(tmp_path: Path) -> None:
+    """A trace of 3 s, held, is enough for a run of 2 s."""
+    (tmp_path / "short").write_text("1\n3000\n")
+    scenario = Scenario.from_settings({"link_trace": tmp_path / "short", "link_trace_end": "hold"})
+    refuse_link_that_ends(scenario, 2)
+    with pytest.raises(ConfigError, match="ends after 3 s, and the run lasts 5 s"):
+        refuse_link_that_ends(scenario, 5)
+
+
+@pytest.mark.parametrize("given", [{"link_loss": "1%"}, {"base_delay_ms": "20000"},
+                                   {"modem_mbps": "5", "modem_buffer_packets": "50"}])
+def test_link_on_kernels_that_are_not_the_labs_is_refused(given: dict[str, object]) -> None:
+    """netns and ssh have no such qdisc."""
+    with pytest.raises(ConfigError, match="virtual lab's kernel"):
+        refuse_virtual_settings("netns", Scenario.from_settings(given))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Router models as they are written in batches."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.known_routers import KNOWN_ROUTERS
+from flent_aqm.spec.router_model import (
+    PARAMETERS,
+    RouterModel,
+    parse_router_model,
+    with_latency,
+    with_parameters,
+)
+from flent_aqm.spec.scenario import Scenario
+
+
+@pytest.mark.parametrize(("text", "latency_ns"), [
+    ("ideal", 0), ("12.5us", 12_500), ("0us", 0), ("1000us", 1_000_000),
+    ("ideal+timer_latency_us=3", 3000)])
+def test_model_of_late_timers_alone_has_no_cards(text: str, latency_ns: int) -> None:
+    """Names and latencies are models; without other parameters packets pass at once."""
+    model = parse_router_model(text)
+    assert model.timer_latency_ns == latency_ns
+    assert not model.has_cards
+
+
+def test_model_of_a_latency_reads_back() -> None:
+    """The latency that a model is made of is the one that it has."""
+    assert parse_router_model(with_latency(17_000)).timer_latency_ns == 17_000
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN_ROUTERS if name != "ideal"])
+def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name: str) -> None:
+    """A named router is a whole one: its packets cost time, and its ring has an end."""
+    model = KNOWN_ROUTERS[name]
+    assert model.has_cards
+    assert model.rx_packet_ns > 0
+    assert model.line_mbps > 0
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("turris", "unknown value 'turris'; known: ideal, omnia"),
+    ("1001us", "from 0us to 1000us"),
+    ("", "unknown value ''"),
+    ("omnia+ring=3", "'ring=3' is not a parameter of a router model; expected NAME=VALUE"),
+    ("omnia+cores", "'cores' is not a parameter"),
+    ("ideal+rx_ring_packets=0", "'0' is out of range; expected a whole number from 1 to 65536"),
+    ("ideal+rx_ring_packets=1.5", "expected a whole number"),
+    ("ideal+rx_packet_ns=nan", "rx_packet_ns: 'nan' is out of range"),
+    ("ideal+cores=3", "expected a whole number from 1 to 2"),
+    ("ideal+cores=1+cores=2", "gives a parameter twice"),
+    ("ideal+bql=yes", "bql: 'yes' is neither 0 nor 1"),
+    ("ideal+other_work_kind=cron", "unknown value 'cron'; known: process, interrupt"),
+    ("ideal+rx_packet_ns=5000000", "200 packets a second, but the probes alone are 200; give"),
+    ("ideal+other_work_per_s=1000+other_work_us=1000", "takes a whole core"),
+])
+def test_wrong_model_is_refused_with_what_was_expected(text: str, message: str) -> None:
+    """One line names the parameter, the value and the values that are right."""
+    with pytest.raises(ConfigError, match=re.escape(message)) as caught:
+        parse_router_model(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_parameter_is_a_key_of_a_batch() -> None:
+    """Each parameter given as router_NAME is in the model that the scenario names."""
+    given = {"timer_latency_us": "1", "line_mbps": "1000", "line_up_mbps": "20",
+             "rx_ring_packets": "64",
+             "tx_ring_packets": "32", "bql": False, "rx_coalesce_us": "10",
+             "rx_coalesce_packets": "8", "cores": "2", "rx_packet_ns": "100",
+             "rx_byte_ns": "0.5", "tx_packet_ns": "50", "tx_byte_ns": "0.25", "wakeup_us": "3",
+             "napi_weight": "32", "netdev_budget": "64", "softirq_limit_us": "1000",
+             "other_work_per_s": "5", "other_work_us": "7", "other_work_kind": "interrupt",
+             "process_slice_us": "100"}
+    assert set(given) == set(PARAMETERS)
+    scenario = Scenario.from_settings({f"router_{name}": value for name, value in given.items()})
+    model = parse_router_model(scenario.router.router_model)
+    default = RouterModel()
+    assert all(getattr(model, name) != getattr(default, name) for name in PARAMETERS)
+    assert Scenario.from_json(scenario.as_json()) == scenario
+    full = scenario.models_in_full()["router"]
+    assert isinstance(full, dict)
+    assert set(full) == {"model", *PARAMETERS}
+
+
+def test_parameters_of_one_model_in_any_order_name_it_the_same() -> None:
+    """Runs of one model are one group, however it was written; a key of a batch wins."""
+    one = with_parameters("omnia+rx_packet_ns=7+cores=2", {"rx_ring_packets": "9"})
+    other = with_parameters("omnia+rx_ring_packets=8+cores=2", {
+        "rx_packet_ns": "7", "rx_ring_packets": "9", "bql": ""})
+    assert one == other == "omnia+cores=2+rx_packet_ns=7+rx_ring_packets=9"
+
+
+def test_scenario_without_a_model_is_what_it_was_before_there_were_any() -> None:
+    """A default model changes no seed and no metadata."""
+    scenario = Scenario.from_settings({})
+    assert scenario.router.router_model == "ideal"
+    assert "client_model" not in scenario.identity()
+    assert scenario.models_in_full() == {}
+
+
+def test_late_timers_of_a_host_are_refused() -> None:
+    """The lab's kernel has one latency for all timers, and that is the router's."""
+    with pytest.raises(ConfigError, match="client_model: 20us has a timer latency"):
+        Scenario.from_settings({"client_model": "20us"})
+
+
+def test_unknown_router_key_is_refused() -> None:
+    """A key that looks like a parameter of the router and is none doesn't go unnoticed."""
+    with pytest.raises(ConfigError, match="'speed=3' is not a parameter of a router model"):
+        Scenario.from_settings({"router_speed": "3"})
