@@ -79,12 +79,14 @@ def _judge(args: argparse.Namespace) -> int:
     if both := {path.resolve() for path in files[0]} & {path.resolve() for path in files[1]}:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
                           "expected runs before the change and runs after it")
-    comparison, judged = _compared(files, names)
+    sides = [scored(side) for side in files]
+    comparison, judged = _compared(sides, names)
     until_s = time.monotonic() + 60 * (args.minutes or 0)
     while args.minutes and (cells := _undecided(comparison, judged)) and add_seeds(
             cells, _folders(args), _seeds_to_have(cells, judged), until_s):
-        files = [find_files(side) for side in (args.base, args.test)]
-        comparison, judged = _compared(files, names)
+        sides = [[*runs, *scored(_not_among(runs, find_files(side)))]
+                 for runs, side in zip(sides, (args.base, args.test), strict=True)]
+        comparison, judged = _compared(sides, names)
         print(verdict_page.sentence(comparison, judged), file=sys.stderr)
     text = verdict_page.markdown(comparison, judged)
     for (side, cell), count in sorted(comparison.alone.items()):
@@ -104,10 +106,16 @@ def _judge(args: argparse.Namespace) -> int:
     return NOT_WORSE if known else CAN_NOT_TELL
 
 
-def _compared(files: Sequence[Sequence[Path]], names: Sequence[str]
+def _compared(sides: Sequence[Sequence[ScoredFile]], names: Sequence[str]
               ) -> tuple[Comparison, list[JudgedMetric]]:
-    comparison = pair(*map(scored, files))
+    comparison = pair(*sides)
     return comparison, judge(comparison, names)
+
+
+def _not_among(runs: Sequence[ScoredFile], files: Sequence[Path]) -> list[Path]:
+    """Return the files that have no score yet: to read one takes longer than to judge all."""
+    there = {run.path for run in runs}
+    return [path for path in files if path not in there]
 
 
 def _folders(args: argparse.Namespace) -> list[Path]:

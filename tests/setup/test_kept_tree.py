@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import SetupError
+from flent_aqm.setup.kernel.compile import EXPECTED_LINES, EXPECTED_LINKS, expected_lines
 from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
 
 MAKEFILE = "out: in\n\tcp in out; echo made\n"
@@ -128,3 +129,27 @@ def test_a_folder_of_another_source_takes_this_ones_place_and_goes_again(
         tree.settle()
     tree.take_back()
     assert content() == before
+
+
+def test_only_what_is_older_than_its_sources_counts_as_to_be_compiled(tmp_path: Path) -> None:
+    """By kbuild's notes; a tree without objects is compiled whole."""
+    assert expected_lines(tmp_path) == EXPECTED_LINES
+    (tmp_path / "net").mkdir()
+    for name in ("net/a.c", "net/b.c", "net/both.h"):
+        (tmp_path / name).write_text("")
+    for name in ("a", "b"):
+        (tmp_path / "net" / f".{name}.o.cmd").write_text(
+            f"savedcmd_net/{name}.o := gcc -c net/{name}.c\n\nsource_net/{name}.o := net/{name}.c\n"
+            f"\ndeps_net/{name}.o := \\\n    $(wildcard include/config/X) \\\n  net/both.h \\\n")
+        (tmp_path / "net" / f"{name}.o").write_text("")
+
+    def changed(*names: str) -> int:
+        for path in tmp_path.glob("net/*"):
+            late = path.relative_to(tmp_path).as_posix() in names
+            moment = 300 if late else 200 if path.suffix == ".o" else 100
+            os.utime(path, (moment, moment))
+        return expected_lines(tmp_path) - EXPECTED_LINKS
+
+    assert [changed(), changed("net/a.c"), changed("net/both.h")] == [0, 1, 2]
+    (tmp_path / "net" / "b.o").unlink()
+    assert changed() == 1

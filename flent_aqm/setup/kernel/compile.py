@@ -15,8 +15,9 @@ from flent_aqm.setup.kernel.tree import Tree
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
 
-# Lines that make prints for this fragment with 7.3; only for the progress shown.
-EXPECTED_LINES = 1240
+# Lines that make prints for this fragment with 7.3, and those of archives and links that it prints
+# each time; only for the progress shown.
+EXPECTED_LINES, EXPECTED_LINKS = 1240, 25
 
 # The program doesn't depend on who built it, where and when.
 BUILD_IDENTITY = {
@@ -32,6 +33,8 @@ OLDER_NAMES = {"PROC_SYSCTL": "fs/proc/Kconfig"}
 # older one does without: a queue that it can't run, a switch for what it always has.
 LATER_NAMES = {"NET_SCH_DUALPI2": "net/sched/Kconfig",
                "NETFILTER_XTABLES_LEGACY": "net/netfilter/Kconfig"}
+# What an object is made of, in kbuild's note on it: `source_PATH := FILE`, then lines of headers.
+_MADE_OF = re.compile(r"^(?:source_\S+ := |  )([^\s$(]+)", re.MULTILINE)
 # Errors that a message tells; the log has the others.
 MOST_FAULTS = 5
 # The compiler's, kconfig's, make's and the linker's words, the most telling first.
@@ -70,12 +73,12 @@ def _declares(kconfig: Path, option: str) -> bool:
 
 def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
     """Raise SetupError with the faults, as the compiler tells them, and where the log is."""
-    lines = 0
+    lines, expected = 0, expected_lines(tree.path)
 
     def count(_line: str) -> None:
         nonlocal lines
         lines += 1
-        progress.count("compiling", lines, EXPECTED_LINES)
+        progress.count("compiling", lines, expected)
 
     jobs = len(os.sched_getaffinity(0))
     with tree.compiling():
@@ -87,6 +90,30 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
         else:
             return
     raise SetupError(f"the kernel did not compile: {failed}; all of it is in {log}")
+
+
+def expected_lines(tree: Path) -> int:
+    """Return about how many lines make will print: the objects older than what they are made of,
+    as kbuild has noted it beside each. New options are not seen before make looks at them."""
+    notes = list(tree.rglob(".*.o.cmd"))
+    if not notes:
+        return EXPECTED_LINES
+    times: dict[str, float] = {}
+
+    def changed_s(name: str) -> float:
+        if name not in times:
+            path = tree / name
+            times[name] = path.stat().st_mtime if path.is_file() else 0.0
+        return times[name]
+
+    old = 0
+    for note in notes:
+        made = note.with_name(note.name[1:].removesuffix(".cmd"))
+        source, *others = _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace")
+                                           ) or [""]
+        made_s = made.stat().st_mtime if made.is_file() else 0.0
+        old += bool(source) and any(changed_s(name) > made_s for name in (source, *others))
+    return old + EXPECTED_LINKS
 
 
 def all_faults(output: str) -> str:
