@@ -34,6 +34,8 @@ KERNEL = "FLENT_AQM_KERNEL"
 DEBIAN_URI = "FLENT_AQM_DEBIAN_URI"
 # A folder with a copy of librespeed/speedtest.
 LIBRESPEED = "FLENT_AQM_LIBRESPEED"
+# A file of Python with the user's own speed test.
+OWN_TOOL = "FLENT_AQM_OWN_TOOL"
 # Data files are trusted, and may be as large as our own.
 LARGE_FILES = "FLENT_AQM_LARGE_FILES"
 # Between flent-aqm speedtest and its Flent.
@@ -79,6 +81,9 @@ VARIABLES: dict[str, Variable] = {
     DEV_UP: Variable(
         ("flent_aqm/parts/ssh/testbed.py",),
         ("flent_aqm/lab/guest_files.py", "router_hooks/on_router.sh")),
+    OWN_TOOL: Variable(
+        (USER, "flent_aqm/parts/scorecard/command.py", "flent_aqm/lab/guest_files.py"),
+        ("flent_aqm/tools/own.py",)),
     LARGE_FILES: Variable((USER,), ("flent_aqm/results/reading/limits.py",)),
     DISABLE: Variable(
         (USER, "flent_aqm/results/share/check.py"),

@@ -32,6 +32,7 @@ from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.router_model import parse_router_model
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import parse_topology
+from flent_aqm.tools import own
 from flent_aqm.tools.table import listening, port_variables, start_script
 
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
@@ -114,6 +115,7 @@ def write(
         **links(folder, scenario, IN_GUEST),
         **_wifi(folder, scenario),
         **_cards(scenario),
+        **_own_tool(),
         "INTERACTIVE": "yes" if interactive else "no",
         "RESULTS": RESULTS_IN_GUEST,
         **(env or {}),
@@ -125,7 +127,7 @@ def write(
     program = shlex.split(scenario.router.router_program)
     if program:
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
-    words = [*(argv if writable_cwd else ()), *named, *program]
+    words = [*(argv if writable_cwd else ()), *named, *program, *own.files()]
     visible = _hidden_but_needed(cwd, words, hidden)
     # Not exported: no program needs them.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
@@ -289,6 +291,12 @@ def _cards(scenario: Scenario) -> dict[str, str]:
     if found:
         found["PROBE_PORT"] = str(defaults.IRTT_PORT)
     return found
+
+
+def _own_tool() -> dict[str, str]:
+    """Return the variable of a speed test of the user's, whose file is inside where it is here."""
+    files = own.files()
+    return {environment.OWN_TOOL: files[0]} if files else {}
 
 
 def _hosts(scenario: Scenario) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -107,6 +108,9 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                  for name, value in one.items()} for one in report["idle"]]
         found: dict[str, Parsed] = {}
         for direction, way in report["ways"].items():
+            if not 0 <= float(way["mbps"]) < math.inf:
+                raise ParseError(f"{tool.name} reports {way['mbps']} Mbit/s of {direction}; "
+                                 "expected 0 or more")
             samples = [{name: float(value) for name, value in one.items()}
                        for one in (*way["rates"], *way["probes"])]
             # Those of the idle line go with the first direction.

@@ -25,6 +25,7 @@ from flent_aqm.tools import (
     netperf,
     nuttcp,
     ookla_style,
+    own,
     quic,
     responsiveness,
     webrtc_call,
@@ -57,6 +58,7 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (
     fetching.VIDEO,
     fetching.WEB,
     quic.TOOL,
+    own.tool(),
 )}
 
 # Those that tell numbers of their own.

@@ -4,17 +4,32 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+
+OWN_SUFFIX = ".py"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("tests", nargs="*", metavar="TEST", help="a speed test by name")
+    parser.add_argument("tests", nargs="*", metavar="TEST",
+                        help="a speed test by name, or FILE.py with a Tool of yours")
     parser.add_argument("--all", action="store_true", help="all that this machine has")
+    parser.add_argument("--client", metavar="COMMAND",
+                        help="a test of yours, such as 'mytest {host}:{port}'")
+    parser.add_argument("--server", metavar="COMMAND",
+                        help="its server, such as 'mytestd -p {port}'")
+    parser.add_argument("--reads", metavar="WHERE",
+                        help="its numbers in what the client prints, such as 'json: "
+                             "down.mbps=download_mbps up.mbps=upload_mbps rtt=latency_ms'")
+    parser.add_argument("--name", help="what the page calls it (default: the client's)")
+    parser.add_argument("--longest", type=float, default=60.0, metavar="S",
+                        help="no run of it takes longer (default: %(default)g)")
     parser.add_argument("--cells", default="core", metavar="SET",
                         help="core: 60 cells; small: 4; ten: 10 that real time keeps up with; "
                              "full: 576 (default: core)")
@@ -33,25 +48,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Make runs and page; 1 where a cell has no number. Raises AqmError."""
+    own = _own_file(args)
+    if own:
+        # Before the table of tools is made, in this process and in those that it starts.
+        os.environ[environment.OWN_TOOL] = str(own.resolve())
     # Late, as --help needs none of it.
-    from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
+    from flent_aqm.parts.scorecard.contestant import (
+        CONTESTANTS,
+        contestant,
+        own_contestant,
+        why_not,
+    )
     from flent_aqm.parts.scorecard.places import places
-    from flent_aqm.parts.scorecard.steps import score, show
+    from flent_aqm.parts.scorecard.steps import own_folder, score, show
+    from flent_aqm.tools.own import NAME
 
-    if bool(args.tests) == args.all:
-        raise ConfigError("which test? give one by name, such as ndt7, or --all; known: "
-                          + ", ".join(CONTESTANTS))
-    chosen = [*CONTESTANTS.values()] if args.all else [contestant(name) for name in args.tests]
+    names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
+    if not (names or own or args.all) or (names and args.all):
+        raise ConfigError("which test? give one by name, such as ndt7, a file of yours, or --all; "
+                          f"known: {', '.join(name for name in CONTESTANTS if name != NAME)}")
+    cells = places(args.cells, _seeds(args.seeds), args.only)
+    keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
+    chosen = [*CONTESTANTS.values()] if args.all else [contestant(name) for name in names]
+    chosen = [one for one in chosen if one.test != NAME]
     if args.all:
         for one in chosen:
             if missing := why_not(one):
                 print(f"left out: {one.label}: {missing}", file=sys.stderr)
         chosen = [one for one in chosen if not why_not(one)]
-    cells = places(args.cells, _seeds(args.seeds), args.only)
-    keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
-    complete = [score(one, cells, args.output, args.testbed, keys) for one in chosen]
+    pairs = [(one, args.output / one.test) for one in chosen]
+    if own:
+        if args.scheduler:
+            raise ConfigError("--scheduler: workers don't have a test of yours; leave it out")
+        mine = own_contestant()
+        pairs.append((mine, own_folder(args.output, mine.label, own)))
+    complete = [score(one, cells, folder, args.testbed, keys) for one, folder in pairs]
     show(args.output)
     return 0 if all(complete) else 1
+
+
+def _own_file(args: argparse.Namespace) -> Path | None:
+    """Return the file with the user's test, which may be made here of two commands; None without
+    one. Raises ConfigError."""
+    files = [Path(name) for name in args.tests if name.endswith(OWN_SUFFIX)]
+    parts = [args.client, args.server, args.reads]
+    if any(parts) and not all(parts):
+        raise ConfigError("--client, --server and --reads belong together; give all three")
+    if len(files) + any(parts) > 1:
+        raise ConfigError("one test of yours at a time: give one file, or --client, and then the "
+                          "next with the same -o")
+    if files and not files[0].is_file():
+        raise ConfigError(f"{files[0]}: there is no such file; expected Python with a TOOL")
+    if files or not any(parts):
+        return files[0] if files else None
+    from flent_aqm.parts.scorecard.own_commands import write_tool
+
+    return write_tool(args.output, args.name, args.client, args.server, args.reads, args.longest)
 
 
 def _seeds(text: str | None) -> Sequence[int]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
@@ -12,6 +12,7 @@ from flent_aqm.setup.optional import check_tools
 from flent_aqm.show.figures.speedtests import SHOWN
 from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.tools import own
 from flent_aqm.tools.table import tool_of
 from flent_aqm.tools.tool import Shown
 
@@ -65,6 +66,14 @@ CONTESTANTS: Mapping[str, Contestant] = {
     test: Contestant(test, " ".join(shown.label.split()), shown, _VERDICTS.get(test),
                      _PARAMETERS.get(test, {}), _method(test))
     for test, shown in SHOWN.items() if shown.rates}
+
+
+def own_contestant() -> Contestant:
+    """Return that of the user's file, which FLENT_AQM_OWN_TOOL names. Raises ConfigError."""
+    tool, known = own.tool(), CONTESTANTS[own.NAME]
+    verdict = Verdict(tool.metric("good")) if any(
+        number.name == "good" for number in tool.numbers) else None
+    return replace(known, verdict=verdict)
 
 
 def contestant(name: str) -> Contestant:

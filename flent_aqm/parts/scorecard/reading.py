@@ -174,7 +174,8 @@ def _counters(run: Run, moment: str, way: str) -> Mapping[str, Any]:
 
 
 def _known(run: Run, name: str) -> float | None:
-    value = METRICS[name].of(run)
+    # A tool of the user's need not have both directions.
+    value = METRICS[name].of(run) if name in METRICS else None
     return None if isinstance(value, Unavailable) else value
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from flent_aqm.sweep.sweep import Stopped, Sweep
 
 # In real time a sweep tells how long it will take; the virtual lab's clock needs none.
 _LENGTH_S = 40.0
+# Of tests that take a length, for each direction.
+_LOAD_S = 10
 
 
 def cell_of(one: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
@@ -27,7 +30,8 @@ def cell_of(one: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
                   **({"cross_traffic": "yes"} if place.beside else {})}
     return Cell(
         name=place.name, folder=folder, test_name=one.test, scenario=scenario,
-        settings={"HOSTS": ["server"], "TEST_PARAMETERS": parameters}, commands=ROUTER_COMMAND,
+        settings={"HOSTS": ["server"], "LENGTH": _LOAD_S, "TEST_PARAMETERS": parameters},
+        commands=ROUTER_COMMAND,
         metadata={"BATCH_NAME": "scorecard", "TITLE": f"{one.label}: {place}"},
         length_s=_LENGTH_S)
 
@@ -52,9 +56,18 @@ def make(cells: Iterable[Cell], keys: Mapping[str, object]) -> None:
         sweep.drain()
 
 
+# What a run's runners say of the test itself, beside what they say of its capture.
+_OF_TEST = re.compile(r"TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.DOTALL)
+
+
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
     """Return why runs have no data file, by the name of their place."""
     known = status.read(folder)
     causes = dict(known.failed) if known else {}
-    return {cell.name: causes.get(cell.data_file.name, "it was not made")
-            for cell in cells if not cell.data_file.exists()}
+    found = {}
+    for cell in cells:
+        if not cell.data_file.exists():
+            cause = causes.get(cell.data_file.name, "it was not made")
+            of_test = _OF_TEST.search(cause)
+            found[cell.name] = of_test[1] if of_test else cause
+    return found

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file with a Tool, of two commands that the user gives."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from pathlib import Path
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.whole_file import write_text
+from flent_aqm.tools.command import command_tool, files_of, words_of
+
+# With a hash of the files, so that another version of them is another file.
+_TEXT = """# Written by flent-aqm scorecard of --client, --server and --reads, and the files {hash}.
+from flent_aqm.tools.command import command_tool, files_of, measure_by
+
+CLIENT = {client!r}
+SERVER = {server!r}
+READS = {reads!r}
+TOOL = command_tool({name!r}, CLIENT, SERVER, READS, {longest_s!r})
+FILES = files_of(CLIENT, SERVER)
+
+
+def measure(call, report):
+    measure_by(CLIENT, READS, call, report)
+"""
+
+
+def write_tool(output: Path, name: str | None, client: str, server: str, reads: str,
+               longest_s: float) -> Path:
+    """Write the file, with programs and files of the commands by their places. Raises
+    ConfigError."""
+    client, server = (shlex.join(words_of(option, text))
+                      for option, text in (("--client", client), ("--server", server)))
+    name = name or os.path.basename(shlex.split(client)[0])
+    command_tool(name, client, server, reads, longest_s)
+    path = output / "own" / f"{os.path.basename(name)}.py"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256(b"".join(
+            Path(file).read_bytes() for file in files_of(client, server)))
+        write_text(path, _TEXT.format(client=client, server=server, reads=reads, name=name,
+                                      longest_s=longest_s, hash=digest.hexdigest()[:16]))
+    except OSError as error:
+        raise ConfigError(f"-o: can't write {path}: {error.strerror}") from None
+    return path

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A speed test of the user's as two commands, client and server, and where its numbers stand in
+what the client prints.
+
+    down.mbps=download_mbps up.mbps=upload_mbps rtt.loaded=latency_ms
+
+reads {"down": {"mbps": 47.1}, "up": …, "rtt": {"loaded": 80}} of the last line that is JSON, or of
+all output. A factor may stand behind the place: down.kbps*0.001=download_mbps.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.tools.client import Call, lines_of
+from flent_aqm.tools.own import PORT
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.tool import WAYS, Number, Server, Tool
+
+# What can be read, and what it is.
+NUMBERS: Mapping[str, Number] = {number.name: number for number in (
+    Number("download_mbps", "Mbit/s", "its download"),
+    Number("upload_mbps", "Mbit/s", "its upload"),
+    Number("latency_ms", "ms", "its latency, of no direction"),
+    Number("latency_download_ms", "ms", "its latency under download"),
+    Number("latency_upload_ms", "ms", "its latency under upload"),
+    Number("good", "", "its verdict: 1 good, 0 bad", "higher"),
+)}
+FORM = "json"
+_PAIR = re.compile(r"(?P<place>[^=*\s]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\w+)")
+
+
+@dataclass(frozen=True)
+class Read:
+    """Where a number is: keys and indexes, and what it is multiplied by."""
+
+    name: str
+    place: tuple[str, ...]
+    factor: float = 1.0
+
+
+def parse_reads(text: str) -> list[Read]:
+    """Return what --reads says. Raises ConfigError."""
+    form, _, rest = text.partition(":")
+    if form.strip() != FORM or not rest.split():
+        raise ConfigError(f"--reads: {text[:60]!r}; expected 'json: PLACE=NUMBER …', such as "
+                          "'json: down.mbps=download_mbps'")
+    found = [_parse(word) for word in rest.split()]
+    if not {f"{way}_mbps" for way in WAYS} & {one.name for one in found}:
+        raise ConfigError(f"--reads: {text[:60]!r} reads no rate; expected download_mbps or "
+                          "upload_mbps")
+    return found
+
+
+def _parse(word: str) -> Read:
+    pair = _PAIR.fullmatch(word)
+    try:
+        if pair is None:
+            raise ValueError
+        factor = float(pair["factor"] or 1)
+    except ValueError:
+        raise ConfigError(f"--reads: {word[:60]!r}; expected PLACE=NUMBER or PLACE*FACTOR=NUMBER, "
+                          "such as down.kbps*0.001=download_mbps") from None
+    if pair["name"] not in NUMBERS:
+        raise ConfigError(f"--reads: {word[:60]!r}: there is no number {pair['name']}"
+                          f"{did_you_mean(pair['name'], NUMBERS)}; known: {', '.join(NUMBERS)}; "
+                          "another unit needs a factor, down.kbps*0.001=download_mbps")
+    return Read(pair["name"], tuple(pair["place"].split(".")), factor)
+
+
+def command_tool(name: str, client: str, server: str, reads: str, longest_s: float = 60.0) -> Tool:
+    """Return the Tool. client: words with {host} and {port}; server: with {port}; longest_s: no
+    test takes longer. Raises ConfigError."""
+    for option, text, wanted in (("--client", client, "{host}"), ("--client", client, "{port}"),
+                                 ("--server", server, "{port}")):
+        if wanted not in text:
+            raise ConfigError(f"{option}: {text[:60]!r} has no {wanted}, which stands for the "
+                              "server's")
+    words_of("--client", client)
+    numbers = tuple(NUMBERS[one.name] for one in parse_reads(reads))
+    start = shlex.join(word.replace("{port}", str(PORT)) for word in words_of("--server", server))
+    return Tool(name, Server(name, {"OWN_PORT": (PORT,)}, start), method=f"`{client}`",
+                source="its command line", longest_s=longest_s, numbers=numbers)
+
+
+def words_of(option: str, text: str) -> list[str]:
+    """Return a command's words, with its program, and files that they name, by their places. Raises
+    ConfigError for a program that isn't there."""
+    try:
+        words = shlex.split(text)
+    except ValueError as fault:
+        raise ConfigError(f"{option}: {text[:60]!r}: {fault}") from None
+    if not words:
+        raise ConfigError(f"{option}: it is empty; expected a command")
+    found = shutil.which(words[0])
+    if found is None:
+        raise ConfigError(f"{option}: there is no program {words[0][:60]!r} that may be "
+                          "executed; give its path")
+    return [os.path.abspath(found), *(os.path.abspath(word) if os.path.isfile(word) else word
+                                      for word in words[1:])]
+
+
+def files_of(*commands: str) -> list[str]:
+    """Return the files that commands name, which runs have to see."""
+    return [word for text in commands for word in words_of("command", text)
+            if os.path.isabs(word) and os.path.isfile(word)]
+
+
+def measure_by(client: str, reads: str, call: Call, report: Report) -> None:
+    """Run the client, and fill the report. Raises BadResult."""
+    words = [word.replace("{host}", call.host).replace("{port}", str(call.port))
+             for word in words_of("--client", client)]
+    name = os.path.basename(words[0])
+    started_s = time.monotonic()
+    text = "\n".join(line.text for line in lines_of(name, words))
+    numbers = read_numbers(name, text, parse_reads(reads))
+    report.numbers |= numbers
+    for way in WAYS:
+        if (mbps := numbers.get(f"{way}_mbps")) is not None:
+            # When each was, the capture tells.
+            report.way(way).begin(started_s)
+            report.way(way).show(time.monotonic(), mbps)
+            report.way(way).mbps = mbps
+
+
+def read_numbers(name: str, text: str, reads: list[Read]) -> dict[str, float]:
+    """Return the numbers in a client's output. Raises BadResult."""
+    if not text.strip():
+        raise BadResult(f"{name} printed nothing; expected JSON")
+    told = _json(name, text)
+    found: dict[str, float] = {}
+    for read in reads:
+        place, value = ".".join(read.place), told
+        for key in read.place:
+            value = _inside(value, key)
+        if isinstance(value, bool):
+            value = int(value)
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise BadResult(f"{name}: {place} is {json.dumps(value)[:40]}; expected a number")
+        if value < 0:
+            raise BadResult(f"{name}: {place} is {value:g}; expected 0 or more")
+        found[read.name] = value * read.factor
+    return found
+
+
+def _json(name: str, text: str) -> Any:
+    for part in (text, *reversed(text.splitlines())):
+        try:
+            found = json.loads(part)
+        except ValueError:
+            continue
+        if isinstance(found, (dict, list)):
+            return found
+    raise BadResult(f"{name} printed no JSON; its output starts with {text.strip()[:60]!r}")
+
+
+def _inside(value: Any, key: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(key)
+    if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+        return value[int(key)]
+    return None

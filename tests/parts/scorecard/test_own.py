@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Speed tests of the user's: a file with a Tool, or two commands; and what they do wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.tools.command import Read, command_tool, parse_reads, read_numbers
+
+HERE = Path(__file__).parent
+TINY = HERE.parents[1] / "own_code" / "tiny_speedtest.py"
+ODD = HERE / "odd_client.py"
+READS = ("json: down.mbps=download_mbps up.mbps=upload_mbps down.ms=latency_download_ms "
+         "up.ms=latency_upload_ms")
+
+Scorecard = Callable[..., tuple[int, str, list[str]]]
+
+
+@pytest.fixture
+def scorecard(tmp_path: Path) -> Scorecard:
+    """Run the command in a process of its own, as its table of tools is another one; gives status,
+    output, and its own lines on standard error."""
+    def scorecard(*words: object, cells: str = "fq_codel") -> tuple[int, str, list[str]]:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "flent_aqm.cli", "scorecard", *map(str, words),
+             "--cells", "small", "--only", cells, "-o", str(tmp_path)],
+            capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, [
+            line for line in done.stderr.splitlines() if line.startswith("flent-aqm: ")]
+    return scorecard
+
+
+def commands(how: str = "", server: str = "serve") -> list[str]:
+    """The words for a client, its server, and a name."""
+    client = f"{ODD} {how} {{host}} {{port}}" if how else f"{TINY} {{host}} {{port}}"
+    return ["--client", client, "--server", f"{TINY} {server} {{port}}", "--reads", READS,
+            "--name", how or "tiny", "--longest", "5"]
+
+
+@pytest.mark.lab
+def test_two_commands_are_scored_beside_ours(scorecard: Scorecard, tmp_path: Path) -> None:
+    """By the same truth: its rate and the round trip that its connection took are right. A call
+    with another version of its files makes no second kind of runs in the same folder."""
+    status, out, faults = scorecard(*commands())
+    assert (status, faults) == (0, [])
+    card = json.loads((tmp_path / "own-tiny" / "card.json").read_text())
+    assert card["label"] == "tiny"
+    down = card["readings"][0]["ways"]["download"]
+    assert 0.8 < down["shown_mbps"] / down["possible_mbps"] < 1
+    assert down["shown_ms"] == pytest.approx(down["others_median_ms"], rel=0.2)
+    assert "tiny" in out
+    assert "tiny" in (tmp_path / "scorecard.md").read_text()
+    (tmp_path / "own-tiny" / "tool.py").write_text("# of another day\n")
+    status, _, faults = scorecard(*commands())
+    assert status == 1
+    assert "has runs of another version" in faults[0]
+
+
+@pytest.mark.lab
+def test_file_with_a_tool_is_scored(scorecard: Scorecard, tmp_path: Path) -> None:
+    """Its measure() runs in the lab, its server finds the file by its variable; here it tells of
+    one direction, and a verdict."""
+    file = tmp_path / "mine.py"
+    file.write_text(f'''
+import json
+import sys
+from subprocess import run
+from flent_aqm.tools.tool import Number, Server, Tool
+import time
+
+TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}},
+            "{TINY} serve 9400; echo $FLENT_AQM_OWN_TOOL"),
+            method="Its own.", longest_s=10, numbers=(
+                Number("download_mbps", "Mbit/s", "down"), Number("good", "", "verdict", "higher")))
+
+
+def measure(call, report):
+    way = report.way("download")
+    way.begin(time.monotonic())
+    told = json.loads(run(["{TINY}", call.host, str(call.port)], capture_output=True).stdout)
+    way.mbps = told["down"]["mbps"]
+    way.show(time.monotonic(), way.mbps)
+    report.numbers |= {{"download_mbps": way.mbps, "good": 0}}
+''')
+    status, _, faults = scorecard(file)
+    assert (status, faults) == (0, [])
+    card = json.loads((tmp_path / "own-mine" / "card.json").read_text())
+    (reading,) = card["readings"]
+    assert reading["good"] is False
+    assert reading["ways"]["upload"]["shown_mbps"] is None
+    assert reading["ways"]["download"]["shown_mbps"] > 8
+    assert card["scores"]["calls_good_bad"]["value"] == 1
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(("how", "server", "cause"), [
+    ("never-ends", "serve", "own_test still ran after 65 s and was killed"),
+    ("fails", "serve", "odd_client.py ended with status 1: the moon is in the way"),
+    ("nothing", "serve", "odd_client.py printed nothing; expected JSON"),
+    ("table", "serve", "odd_client.py printed no JSON; its output starts with 'down 9.4 Mbit/s'"),
+    ("kilobits", "serve", "Mbit/s of download, where 9.56 Mbit/s are possible"),
+    ("negative", "serve", "odd_client.py: down.mbps is -8."),
+    ("words", "serve", 'odd_client.py: down.mbps is "fast"; expected a number'),
+    ("fails", "snerve", "own_test doesn't serve: "),
+])
+def test_fault_of_a_client_or_server_is_one_line(
+        how: str, server: str, cause: str, scorecard: Scorecard, tmp_path: Path) -> None:
+    """With the cell. The page is made without it, and lists it."""
+    status, _, faults = scorecard(*commands(how, server))
+    assert status == 1
+    (line,) = faults
+    assert line.startswith(f"flent-aqm: {how}: 10mbit-40ms-fq_codel-seed1: ")
+    assert cause in line
+    assert "No number in 1 cell." in (tmp_path / "scorecard.md").read_text()
+
+
+@pytest.mark.lab
+def test_other_cells_go_on(scorecard: Scorecard, tmp_path: Path) -> None:
+    """Where the queue is long the client says nothing."""
+    status, _, faults = scorecard(*commands("sometimes"), cells="0mbit-40ms-f")
+    assert status == 1
+    assert [line.split(": ")[2] for line in faults] == [
+        "10mbit-40ms-fifo_250ms-seed1", "10mbit-40ms-fifo_1000p-seed1"]
+    card = json.loads((tmp_path / "own-sometimes" / "card.json").read_text())
+    assert [one["place"] for one in card["readings"]] == ["10mbit-40ms-fq_codel-seed1"]
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    (None, "there is no such file; expected Python with a TOOL"),
+    ("TOOL = 1", "its TOOL is int; expected a file of Python with a TOOL"),
+    ("", "its TOOL is NoneType"),
+    ("def", "SyntaxError: "),
+    ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+    ("1 / 0", "ZeroDivisionError: division by zero"),
+    (('from flent_aqm.tools.tool import Server, Tool\n'
+      'TOOL = Tool("x", Server("x", {"P": (9,)}, "x"))'),
+     "TOOL has the numbers none; expected download_mbps or upload_mbps among them")])
+def test_file_without_a_tool_is_refused(
+        text: str | None, cause: str, scorecard: Scorecard, tmp_path: Path) -> None:
+    """In one line that names it."""
+    file = tmp_path / "mine.py"
+    if text is not None:
+        file.write_text(text)
+    status, out, faults = scorecard(file)
+    assert (status, out) == (1, "")
+    (line,) = faults
+    assert line.startswith(f"flent-aqm: {file}: ")
+    assert cause in line
+
+
+def test_two_tests_of_the_users_are_refused(scorecard: Scorecard) -> None:
+    """One process has one table of tools."""
+    assert "one test of yours at a time" in scorecard("mine.py", "other.py")[2][0]
+    assert "belong together" in scorecard("--client", "x {host}:{port}")[2][0]
+
+
+def test_reads_are_places_with_factors() -> None:
+    """And names of numbers."""
+    assert parse_reads("json: down.kbps*0.001=download_mbps rtt.0=latency_ms") == [
+        Read("download_mbps", ("down", "kbps"), 0.001), Read("latency_ms", ("rtt", "0"))]
+    text = 'starting\n{"down": {"kbps": 9400}, "rtt": [40.5, 41]}\n'
+    assert read_numbers("x", text, parse_reads(
+        "json: down.kbps*0.001=download_mbps rtt.0=latency_ms")) == {
+            "download_mbps": pytest.approx(9.4), "latency_ms": 40.5}
+
+
+@pytest.mark.parametrize(("reads", "cause"), [
+    ("down=download_mbps", "expected 'json: PLACE=NUMBER"),
+    ("json: down=download_kbps", "there is no number download_kbps; did you mean 'download_mbps'"),
+    ("json: down=download_kbps", "another unit needs a factor"),
+    ("json: down*x=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
+    ("json: rtt=latency_ms", "reads no rate"),
+    ("json:", "expected 'json: PLACE=NUMBER")])
+def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
+    """With what is expected."""
+    with pytest.raises(ConfigError, match="--reads: ") as fault:
+        parse_reads(reads)
+    assert cause in str(fault.value)
+
+
+@pytest.mark.parametrize(("client", "server", "cause"), [
+    ("true {host}", "true {port}", "--client: 'true {host}' has no {port}"),
+    ("true {host} {port}", "true", "--server: 'true' has no {port}"),
+    ("no-such-program {host} {port}", "true {port}", "there is no program 'no-such-program'"),
+    ("true '{host} {port}", "true {port}", "No closing quotation")])
+def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause: str) -> None:
+    """Before anything runs."""
+    with pytest.raises(ConfigError) as fault:
+        command_tool("x", client, server, "json: down=download_mbps")
+    assert cause in str(fault.value)
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ('{"down": null}', "down is null; expected a number"),
+    ('{"down": 1e999}', "down is Infinity; expected a number"),
+    ("[]", "down is null"),
+    ('"words"', "printed no JSON")])
+def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
+    """With what was printed."""
+    with pytest.raises(BadResult) as fault:
+        read_numbers("x", text, parse_reads("json: down=download_mbps"))
+    assert cause in str(fault.value)
