@@ -79,64 +79,64 @@ scripts: test-packages venv
 	      { nextfile }' {} +; } | sort -u | xargs shellcheck -x -P SCRIPTDIR
 
 bench: setup
-	$(BIN)/python -m bench.run $(BENCH_ARGUMENTS)
+	$(BIN)/python -m research.bench.run $(BENCH_ARGUMENTS)
 
 # If the source tree is read-only: VALIDATE_ARGUMENTS='--output DIR'.
 validate: setup
-	$(BIN)/python -m validation.run $(VALIDATE_ARGUMENTS)
+	$(BIN)/python -m research.validation.run $(VALIDATE_ARGUMENTS)
 
 docs: validate
-	$(BIN)/python -m validation.numbers $(DOCS_ARGUMENTS)
+	$(BIN)/python -m research.validation.numbers $(DOCS_ARGUMENTS)
 
 # The tables that take hours: papers, speed tests, the study. real_time needs root.
 results: setup
-	$(BIN)/python -m validation.renew $(RESULTS_ARGUMENTS)
+	$(BIN)/python -m research.validation.renew $(RESULTS_ARGUMENTS)
 
 # The parts of README.md and docs/reference/ that follow from the code.
 reference: venv
-	$(BIN)/python -m website.reference.write
+	$(BIN)/python -m release.website.reference.write
 
 identical: setup
-	$(BIN)/python -m bench.identical $(IDENTICAL_ARGUMENTS)
+	$(BIN)/python -m research.bench.identical $(IDENTICAL_ARGUMENTS)
 
 kills: setup
-	$(BIN)/python -m bench.kills $(KILLS_ARGUMENTS)
+	$(BIN)/python -m research.bench.kills $(KILLS_ARGUMENTS)
 
 mutants: venv
-	$(BIN)/python -m bench.mutants $(MUTANTS_ARGUMENTS)
+	$(BIN)/python -m research.bench.mutants $(MUTANTS_ARGUMENTS)
 
 # Both wheels and the source archive; the same sources and parts give the same bytes.
 dist: setup
 	@# keep dist/deb, which belongs to deb-check
 	@rm -f dist/*.whl dist/*.tar.gz dist/SHA256SUMS
 	@mkdir -p build dist
-	PYTHONPATH=build_backend $(BIN)/python -W ignore -c "import flent_aqm_backend as backend; \
+	PYTHONPATH=release/build_backend $(BIN)/python -W ignore -c "import flent_aqm_backend as backend; \
 	    backend.build_sdist('dist'); backend.build_wheel('dist')" >build/dist.log
-	$(BIN)/python -m build_backend.lab_wheel dist
+	$(BIN)/python -m release.build_backend.lab_wheel dist
 	@cd dist && sha256sum *.whl *.tar.gz >SHA256SUMS && ls -l
 
 # Both wheels in a Debian without a compiler, as user nobody, from pip install to the demo's picture.
 # Needs root and mmdebstrap.
 dist-check: dist
-	bench/dist_check.sh $(DIST_CHECK_ARGUMENTS)
+	research/bench/dist_check.sh $(DIST_CHECK_ARGUMENTS)
 
 # The Debian packages, built without network in one Debian 13, installed and used in another.
 # Needs root, mmdebstrap, dpkg-dev and cargo; compiles the lab's kernel.
 deb-check: venv
-	bench/deb_check.sh $(DEB_CHECK_ARGUMENTS)
+	research/bench/deb_check.sh $(DEB_CHECK_ARGUMENTS)
 
 # Deliberate defects, and every queue, on a kernel with KASAN and lockdep, which it compiles.
 debug-check: setup
-	$(BIN)/python -m bench.debug_kernel $(DEBUG_CHECK_ARGUMENTS)
+	$(BIN)/python -m research.bench.debug_kernel $(DEBUG_CHECK_ARGUMENTS)
 
 older-check: setup
-	$(BIN)/python -m bench.older_kernel $(OLDER_CHECK_ARGUMENTS)
+	$(BIN)/python -m research.bench.older_kernel $(OLDER_CHECK_ARGUMENTS)
 
 # The site: open build/site/index.html, or serve the folder.
 site: venv
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet \
-	    --disable-pip-version-check -c constraints.txt mkdocs-material mkdocstrings-python
-	$(BIN)/python -m website.build $(SITE_ARGUMENTS)
+	    --disable-pip-version-check -c release/constraints.txt mkdocs-material mkdocstrings-python
+	$(BIN)/python -m release.website.build $(SITE_ARGUMENTS)
 
 clean:
 	rm -rf .venv .venv.lock build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -15,7 +15,7 @@ say() {
 
 # A new interpreter or folder needs a new environment; other changes only need pip.
 base="$root $(readlink -f "$python")"
-inputs=$(cat constraints.txt setup.cfg pyproject.toml | sha256sum | cut -d ' ' -f 1)
+inputs=$(cat release/constraints.txt setup.cfg pyproject.toml | sha256sum | cut -d ' ' -f 1)
 
 if [ "$(cat "$stamp" 2>/dev/null)" = "$base $inputs" ]; then
     exit 0
@@ -51,7 +51,7 @@ say 'installing flent and what it needs into .venv (about a minute)'
 # flent-gui needs only the essential part of PySide6, which is 170 MB smaller than all of it.
 # The constraints also apply to the build of this package.
 # shellcheck disable=SC2086 # $quiet is a word or nothing
-PIP_CONSTRAINT=$root/constraints.txt .venv/bin/python -m pip install $quiet \
+PIP_CONSTRAINT=$root/release/constraints.txt .venv/bin/python -m pip install $quiet \
     --disable-pip-version-check --editable '.[test]' PySide6-Essentials qtpy
 printf '%s' "$base $inputs" > "$stamp"
 say "ready: $(.venv/bin/python -m pip --disable-pip-version-check list | grep -c '[0-9]$') packages"

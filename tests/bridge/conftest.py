@@ -27,7 +27,7 @@ from ..warm_flent import run_flent
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "flent-aqm"
 PACKED = ("LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg", "batches",
-          "build_backend", "flent_aqm", "router_hooks", "tests_defs")
+          "release", "flent_aqm", "router_hooks", "tests_defs")
 
 PROBE_CONF = """\
 include("aqm_probe.inc")

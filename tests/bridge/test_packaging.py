@@ -55,7 +55,7 @@ def test_wheel_when_built_from_sdist_is_the_same(
     build = f"import flent_aqm_backend as b; print(b.build_sdist({str(tmp_path)!r}))"
     made = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", build], cwd=own_checkout, capture_output=True,
-        text=True, check=True, env={"PYTHONPATH": str(own_checkout / "build_backend")})
+        text=True, check=True, env={"PYTHONPATH": str(own_checkout / "release/build_backend")})
     fresh.pip("wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path,
               tmp_path / made.stdout.split()[-1])
     again = next(tmp_path.glob("*.whl"))

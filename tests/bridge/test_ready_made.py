@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from build_backend import lab_papers, lab_wheel
-from build_backend.flent_aqm_backend import write_wheel
 from flent_aqm.base import paths
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.setup.apt import Package
 from flent_aqm.setup.install import find_tool_link
 from flent_aqm.setup.kernel import build, locate, recipe
 from flent_aqm.setup.kernel.recipe import Source
+from release.build_backend import lab_papers, lab_wheel
+from release.build_backend.flent_aqm_backend import write_wheel
 
 from .conftest import Env
 

@@ -12,10 +12,11 @@ import pytest
 from flent_aqm.commands.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob(".github/*.md"),
+                    *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
 # What people read: all of it, each page, and the two that are read first.
-READ = sorted([*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-               *ROOT.glob("docs/**/*.md"), *ROOT.glob("website/pages/**/*.md")])
+READ = sorted([*(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+               *ROOT.glob("docs/**/*.md"), *ROOT.glob("release/website/pages/**/*.md")])
 MOST_WORDS, MOST_WORDS_OF_A_PAGE = 30_000, 1500
 MOST_WORDS_OF = {"README.md": 600, "CHANGELOG.md": 600}
 
@@ -53,7 +54,7 @@ def test_code_names_documents_that_there_are() -> None:
     """In messages and comments: DOCS/PAGE.md, perhaps with a heading."""
     named = subprocess.run(
         ["git", "grep", "-noE", r"docs/[a-z0-9/_-]+\.(md|html|sh|csv)(#[a-z0-9_-]+)?", "--", ".",
-         ":!docs", ":!*.md", ":!bench/results", ":!tests/docs"],
+         ":!docs", ":!*.md", ":!research/bench/results", ":!tests/docs"],
         cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(named) > 30
     assert [one for one in named
@@ -73,8 +74,8 @@ def test_result_page_begins_with_what_was_found_and_how(page: Path) -> None:
 
 def test_newest_result_of_each_bench_is_kept_and_no_other() -> None:
     """Older ones are in the history."""
-    names = subprocess.run(["git", "ls-files", "bench/results"], cwd=ROOT, capture_output=True,
-                           text=True, check=True).stdout.splitlines()
+    names = subprocess.run(["git", "ls-files", "research/bench/results"], cwd=ROOT,
+                           capture_output=True, text=True, check=True).stdout.splitlines()
     kinds = [re.sub(r"\d{4}-\d\d-\d\dT\d+Z", "DATE", name) for name in names]
     assert sorted(set(kinds)) == sorted(kinds)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from matplotlib.testing.compare import compare_images
 
-from website.build import sample_report
-from website.reference.demo import BATCH
+from release.website.build import sample_report
+from release.website.reference.demo import BATCH
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.spec.keys import SCENARIO_KEYS, SWEEP_KEYS
-from website.reference import metrics, write
+from release.website.reference import metrics, write
 
 ROOT = Path(__file__).resolve().parents[2]
 

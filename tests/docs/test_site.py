@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.commands.table import COMMANDS
+from release.website.build import SAMPLE_REPORT, gather, requests_of
+from release.website.gallery import FIRST, drawings
+from research.validation.all_checks import CHECKS
 from tests.show.plots.pictures import PICTURES
-from validation.all_checks import CHECKS
-from website.build import SAMPLE_REPORT, gather, requests_of
-from website.gallery import FIRST, drawings
 
 ROOT = Path(__file__).resolve().parents[2]
 NAVIGATION = set(re.findall(r": ([\w/-]+\.md)$",
-                            (ROOT / "website" / "mkdocs.yml").read_text(), re.MULTILINE))
+                            (ROOT / "release/website/mkdocs.yml").read_text(), re.MULTILINE))
 DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")),
-             *sorted(ROOT.glob("website/pages/**/*.md")))
+             *sorted(ROOT.glob("release/website/pages/**/*.md")))
 _BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 

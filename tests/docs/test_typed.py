@@ -30,8 +30,8 @@ from ..warm_flent import run_flent, run_flent_aqm
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")),
-             *sorted(ROOT.glob("website/pages/**/*.md")))
+DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")),
+             *sorted(ROOT.glob("release/website/pages/**/*.md")))
 FLENT_SETTINGS = frozenset(action.dest.lower() for action in settings.parser._actions)
 _BLOCK = re.compile(r"(?P<mark>^ *<!-- not run: [^>]+-->\n)?^ *```(?:sh)?\n(?P<text>.*?)^ *```$",
                     re.MULTILINE | re.DOTALL)
@@ -68,17 +68,19 @@ _ELSEWHERE = (
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),
     (r"flent-aqm worker |dask scheduler |.* scheduler=|export DASK",
      "parts/cluster/test_cluster.py", "scheduler="),
+    (r"flent-aqm scorecard ", "parts/scorecard/test_own.py", "scorecard"),
     (r"flent-aqm serve", "measure/serve/test_command.py", "serve"),
     (r"flent-gui ", "show/plots/test_gui.py", "flent-gui"),
     (r"flent -B batches/aqm_sweep.batch -b paper", "sweep/plan/test_batch_keys.py", "dry-run"),
     (r"flent -B .*--batch-resume", "sweep/test_sweep.py", "batch-resume"),
-    (r"python -m validation.(bbr|l4s|cake_mq|wifi)", "validation/test_case_tables.py",
+    (r"python -m research.validation.(bbr|l4s|cake_mq|wifi)", "research/test_case_tables.py",
      "validation"),
-    (r"python -m validation.papers", "validation/test_papers.py", "validation.papers"),
-    (r"python -m validation.study", "validation/test_study_router.py", "validation"),
-    (r"python -m validation.numbers", "validation/test_numbers.py", "numbers.PARTS"),
-    (r"python -m validation.prediction", "validation/test_prediction.py", "validation.prediction"),
-    (r"python -m validation.speedtests", "validation/test_speedtests.py", "validation"),
+    (r"python -m research.validation.papers", "research/test_papers.py", "papers"),
+    (r"python -m research.validation.study", "research/test_study_router.py", "validation"),
+    (r"python -m research.validation.numbers", "research/test_numbers.py", "numbers.PARTS"),
+    (r"python -m research.validation.prediction", "research/test_prediction.py",
+     "prediction"),
+    (r"python -m research.validation.speedtests", "research/test_speedtests.py", "validation"),
 )
 _WARM = {"flent": run_flent, "flent-aqm": run_flent_aqm}
 # What stands for names of the reader's.

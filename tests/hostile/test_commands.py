@@ -2,7 +2,7 @@
 """Hostile files through the commands that read data: each is opened, or refused in a line.
 
 A command gets all files at once and has to go on behind each. How long that takes is what
-`python -m bench.hostile` measures, file by file, for share, the raw samples of export and
+`python -m research.bench.hostile` measures, file by file, for share, the raw samples of export and
 flent, too, which take minutes; here a command that hangs runs into a limit,
 and one that takes too much memory is seen by its peak.
 """

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from build_backend.man_pages import pages
 from flent_aqm.commands.table import COMMANDS, fill
+from release.build_backend.man_pages import pages
 
 PAGES = pages()
 

@@ -65,7 +65,7 @@ def test_patch_has_the_header_of_a_kernel_maintainer(patch: Path, tmp_path: Path
 def test_patch_names_tests_that_there_are(patch: Path, tmp_path: Path) -> None:
     """And kept results."""
     tested = read_header(patch, tmp_path).fields["Tested"]
-    named = re.findall(r"\b(?:tests|validation|bench)/[\w./-]*\w", tested)
+    named = re.findall(r"\b(?:tests|research)/[\w./-]*\w", tested)
     assert [name for name in named if not (SOURCE / name).exists()] == []
 
 

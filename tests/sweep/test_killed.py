@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from bench.kills import Here, compare, disturb, gone
 from flent_aqm.base.words import counted
+from research.bench.kills import Here, compare, disturb, gone
 
 pytestmark = pytest.mark.lab
 

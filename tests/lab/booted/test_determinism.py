@@ -28,7 +28,7 @@ def test_run_repeats(name: str, circumstances: str, tmp_path: Path) -> None:
     output = tmp_path / "verdict.json"
     count = len(circumstances.split(","))
     done = subprocess.run(
-        [sys.executable, "-m", "bench.identical", "--runs", str(count + 1), "--only", name,
+        [sys.executable, "-m", "research.bench.identical", "--runs", str(count + 1), "--only", name,
          "--circumstances", circumstances, "--output", output],
         cwd=SOURCE, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr

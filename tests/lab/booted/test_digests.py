@@ -25,9 +25,9 @@ from typing import Any
 
 import pytest
 
-from bench import disturbances
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.data_file import read_data_file
+from research.bench import disturbances
 
 pytestmark = pytest.mark.lab
 

@@ -18,7 +18,7 @@ from flent_aqm.router.hook import apply_command
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.wifi.keys import ACCESS_POINTS
 from flent_aqm.spec.wifi.phy import PHYS, ack_us, on_air_bytes
-from validation.wifi_theory import Receiver, by_turns, published
+from research.validation.wifi_theory import Receiver, by_turns, published
 
 pytestmark = pytest.mark.lab
 HOSTS = ("client", "client2", "client3")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bench.kills import Here
+from research.bench.kills import Here
 
 BIN = Path(sys.executable).parent
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from bench.kills import Here, children, compare, gone
 from flent_aqm.base import paths
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
+from research.bench.kills import Here, children, compare, gone
 
 from .conftest import Cluster, wait_for
 

@@ -16,8 +16,8 @@ from typing import Any
 import distributed.core
 import pytest
 
-from bench.kills import Here, compare
 from flent_aqm.parts.cluster.security import own_address
+from research.bench.kills import Here, compare
 
 from .conftest import BIN, Cluster, wait_for
 

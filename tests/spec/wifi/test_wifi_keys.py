@@ -14,7 +14,7 @@ from flent_aqm.spec.cell import derive_seed
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.wifi.phy import PHYS, ack_us, on_air_bytes
 from flent_aqm.spec.wifi.plan import wifi_plan
-from validation.wifi_theory import Receiver, by_turns, published
+from research.validation.wifi_theory import Receiver, by_turns, published
 
 STATIONS = {"topology": "clients:3", "wifi_rates_mbps": "2x144.4+7.2"}
 

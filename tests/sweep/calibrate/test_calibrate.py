@@ -24,7 +24,7 @@ from flent_aqm.sweep.calibrate.points import (
     parse_point,
 )
 from flent_aqm.sweep.calibrate.simulate import measure
-from validation.token_bucket import default_burst_us, goodput_mbps
+from research.validation.token_bucket import default_burst_us, goodput_mbps
 
 
 def by_theory(rates_mbps: Sequence[float], latency_us: float) -> list[float]:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The source of ndt7-client with that of all crates it is built of, as one archive.
+
+    python3 -m release.build_backend.ndt7_source ARCHIVE.tar.xz
+
+For a Debian source package, which builds without a network. Crates for other systems than Linux
+on x86-64 keep their manifest and an empty library, which cargo wants to see: some of them are
+programs without source. The same versions give the same archive.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.base.shell import run
+from flent_aqm.setup import ndt7_client
+from release.build_backend.flent_aqm_backend import SDIST_EPOCH
+
+MANIFEST = """\
+[package]
+name = "fetch"
+version = "0.0.0"
+edition = "2021"
+[dependencies]
+ndt7-client = "={version}"
+"""
+TARGET = "x86_64-unknown-linux-gnu"
+# Compiled already.
+LEFT_OUT = ("*.lib", "*.dll", "*.a", "*.o", "*.obj", "*.exe")
+
+
+def write(archive: Path) -> None:
+    """Raises AqmError where cargo or the registry is out of reach."""
+    with tempfile.TemporaryDirectory() as scratch:
+        top = Path(scratch, "ndt7-client")
+        fetch(top, Path(scratch))
+        with lzma.open(archive, "wb", preset=1) as packed, \
+                tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for path in sorted(top.rglob("*")):
+                tar.add(path, path.relative_to(scratch), recursive=False, filter=_plain)
+
+
+def fetch(top: Path, scratch: Path) -> None:
+    """Fill the folder top: client/, vendor/."""
+    cargo = ndt7_client.find_cargo()
+    asking = scratch / "asking"
+    (asking / "src").mkdir(parents=True)
+    (asking / "src" / "lib.rs").touch()
+    (asking / "Cargo.toml").write_text(MANIFEST.format(version=ndt7_client.VERSION))
+    run([cargo, "vendor", "--quiet", scratch / "first"], cwd=asking, timeout_s=900)
+    shutil.copytree(scratch / "first" / "ndt7-client", top / "client")
+    # its own list of versions, which a crate that another one asks for doesn't obey
+    run([cargo, "vendor", "--quiet", "--locked", "--manifest-path", top / "client" / "Cargo.toml",
+         top / "vendor"], cwd=top, timeout_s=900)
+    told = json.loads(run([
+        cargo, "metadata", "--offline", "--locked", "--format-version", "1", "--filter-platform",
+        TARGET, "--manifest-path", top / "client" / "Cargo.toml",
+        "--config", 'source.crates-io.replace-with="vendored"',
+        "--config", f"source.vendored.directory={json.dumps(str(top / 'vendor'))}"],
+        cwd=top, timeout_s=300))
+    built = {node["id"] for node in told["resolve"]["nodes"]}
+    used = {Path(each["manifest_path"]).parent for each in told["packages"] if each["id"] in built}
+    for crate in sorted((top / "vendor").iterdir()):
+        _thin(crate, manifest_alone=crate not in used)
+
+
+def _thin(crate: Path, *, manifest_alone: bool) -> None:
+    """Remove what isn't needed, and what cargo would check of it."""
+    checked = crate / ".cargo-checksum.json"
+    facts = json.loads(checked.read_text())
+    if manifest_alone:
+        for path in crate.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name not in ("Cargo.toml", checked.name):
+                path.unlink()
+        # without which cargo takes it for no package
+        (crate / "src").mkdir()
+        (crate / "src" / "lib.rs").touch()
+    for pattern in LEFT_OUT:
+        for path in crate.rglob(pattern):
+            path.unlink()
+    facts["files"] = {name: digest for name, digest in facts["files"].items()
+                      if (crate / name).exists()}
+    checked.write_text(json.dumps(facts, sort_keys=True))
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Without owners, times and permissions of this machine."""
+    entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    entry.mtime = SDIST_EPOCH
+    return entry
+
+
+if __name__ == "__main__":
+    try:
+        write(Path(sys.argv[1]))
+    except AqmError as error:
+        sys.exit(f"ndt7-client's source: {error}")

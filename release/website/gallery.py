@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gallery: every plot, drawn from golden runs, with its description and command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from release.website.reference.plots import described
+from tests.show.plots.pictures import PICTURES, Picture
+
+ROOT = Path(__file__).resolve().parents[2]
+ABOUT = ("Here is every plot. The command below a plot drew it from runs in `tests/golden/` "
+         "when this site was built. See also [plots](reference/plots.md).")
+# Plots that answer a question by themselves, which come first.
+FIRST = ("compare_latency_box", "latency_tail", "compare_throughput_box", "heat_map")
+# Names of the pictures that show most of a plot, best first.
+PREFERRED = ("queues-", "both-ways-", "one-")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One picture. words: the command that draws it, run in the top folder of the source tree."""
+
+    plot: str
+    picture: str
+    words: tuple[str, ...]
+
+
+def drawings() -> Iterator[Drawing]:
+    """Yield each plot once: those of FIRST, then the order of the table of test pictures."""
+    chosen: dict[str, Picture] = {}
+    for one in sorted(PICTURES, key=lambda one: _rank(one.name)):
+        chosen.setdefault(one.plot, one)
+    for one in sorted(PICTURES, key=lambda one: _place(one.plot)):
+        if chosen[one.plot] is one:
+            picture = f"{one.plot}.png"
+            files = (os.path.relpath(file, ROOT) for file in one.files)
+            yield Drawing(one.plot, picture, ("flent", "-p", one.plot, "-o", picture, *files))
+
+
+def _place(plot: str) -> int:
+    return FIRST.index(plot) if plot in FIRST else len(FIRST)
+
+
+def _rank(name: str) -> int:
+    return next((rank for rank, start in enumerate(PREFERRED) if name.startswith(start)),
+                len(PREFERRED))
+
+
+def page(all_of_them: Iterable[Drawing]) -> str:
+    """Return the gallery's page in Markdown."""
+    lines = ["# Gallery", "", ABOUT, ""]
+    known = described()
+    for one in all_of_them:
+        lines += [f"## {one.plot}", ""]
+        if words := known.get(one.plot):
+            lines += [f"{words[0].upper()}{words[1:]}.", ""]
+        lines += [f"![{one.plot}](gallery/{one.picture})" + "{ loading=lazy }", "",
+                  "```", _wrapped(one.words), "```", ""]
+    return "\n".join(lines)
+
+
+def _wrapped(words: tuple[str, ...]) -> str:
+    """Return a command with one line for its options and one for each file."""
+    return " \\\n    ".join((" ".join(words[:5]), *words[5:]))

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The columns of exported tables, with the places in a data file that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flent_aqm.results.export import runs, samples
+from flent_aqm.results.export.columns import METRIC_COLUMNS, RUN_COLUMNS, Column
+from flent_aqm.results.grouping import collect
+from release.website.reference.rows import table
+
+_REQUESTED = "AQM.requested.*"
+
+
+def run_columns() -> Iterator[str]:
+    """Yield a row for each column of the table of runs but the metrics. Settings, which keys.md
+    describes, share a row; so do the columns of the two devices."""
+    of_file = {column.name for column in (*RUN_COLUMNS, *METRIC_COLUMNS)}
+    others = [column for column in runs.COLUMNS if column.name not in of_file]
+    groups = collect([*others, *RUN_COLUMNS], _shared)
+    yield from table(("column", "metadata", "unit", ""), (
+        (_names(place, group), f"`{place}`" if place else "", unit, words)
+        for (place, unit, words), group in groups.items()))
+
+
+def sample_columns() -> Iterator[str]:
+    """Yield a row for each unit, with the fields that have it."""
+    groups = collect(samples.COLUMNS, lambda one: one.unit or one.kind)
+    yield from table(("unit", "fields"), (
+        (unit, ", ".join(f"`{one.name}`" for one in group)) for unit, group in groups.items()))
+
+
+def _names(place: str, group: Sequence[Column]) -> str:
+    if place == _REQUESTED:
+        return "each key of [batch keys](keys.md)"
+    return ", ".join(f"`{one.name}`" for one in group)
+
+
+def _shared(column: Column) -> tuple[str, str, str]:
+    """Return where the column comes from, its unit and description: what a row has beside names."""
+    place = ".".join(column.path)
+    if place.startswith("AQM.requested."):
+        return _REQUESTED, "", "as requested"
+    if place.startswith("AQM.after.applied."):
+        return "AQM.after.applied.*", "", "as the kernel reported them after the run"
+    return place, column.unit, column.description

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands of flent-aqm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flent_aqm.commands.table import COMMANDS
+from release.website.reference.rows import table
+
+
+def commands() -> Iterator[str]:
+    """Yield a row for each command: an example, which begins with its name, and what it does."""
+    yield from table(("example", "what it does"), (
+        (f"`{command.example}`", command.summary) for _, command in sorted(COMMANDS.items())))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tests and the tools that they run: methods, numbers, servers, optional programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.results.grouping import collect
+from flent_aqm.show.looks import DASH
+from flent_aqm.tools.table import OPTIONAL, SERVERS, SPEED_TESTS
+from flent_aqm.tools.tool import WAYS, Number, Server
+from release.website.reference.rows import table
+
+
+def tests() -> Iterator[str]:
+    """Yield a row for each test whose client has no paragraph of its own."""
+    yield from table(("test", "what runs"), (
+        (f"`{path.stem}`", _description(path.read_text(encoding="utf-8")))
+        for path in sorted(resource_dir("tests_defs").glob("*.conf"))
+        if path.stem not in SPEED_TESTS))
+
+
+def methods() -> Iterator[str]:
+    """Yield a paragraph for each client that reports numbers of its own."""
+    told: set[tuple[Number, ...]] = set()
+    for name, client in SPEED_TESTS.items():
+        numbers = ", ".join(dict.fromkeys(map(_number, client.numbers)))
+        yield (f"**{name}**: {client.method} Source: {client.source}. "
+               f"`{client.metric('…')}`: {'as there' if client.numbers in told else numbers}.")
+        told.add(client.numbers)
+        yield ""
+
+
+def servers() -> Iterator[str]:
+    """Yield one line: each program with its ports."""
+    programs = collect(SERVERS.values(), lambda one: one.program or one.module or "this package's")
+    yield "; ".join(f"{program} {_ports(group)}" for program, group in programs.items()) + "."
+
+
+def optional() -> Iterator[str]:
+    """Yield a row for each program that `flent-aqm setup --speedtests` gets."""
+    yield from table(("name", "maker", "from", "package", "version", "licence"), (
+        (name, one.maker, one.source, f"`{one.package}`", one.version or "the system's",
+         one.licence) for name, one in OPTIONAL.items()))
+
+
+def _description(definition: str) -> str:
+    found = re.search(r'^DESCRIPTION = "([^"]+)"', definition, re.MULTILINE)
+    assert found
+    return found[1].replace(", with irtt and ping", "").replace(" with irtt and ping", "")
+
+
+def _number(number: Number) -> str:
+    """Return a number's name with WAY in the place of a direction."""
+    name = re.sub(rf"(?:(?<=_)|^)({'|'.join(WAYS)})(?=_|$)", "WAY", number.name)
+    return f"`{name}`"
+
+
+def _ports(servers: Sequence[Server]) -> str:
+    """Return each port once, by protocol."""
+    by_protocol = collect(servers, lambda one: one.protocol)
+    return ", ".join(
+        f"{', '.join(dict.fromkeys(port for one in group for port in _told(one)))}/{protocol}"
+        for protocol, group in by_protocol.items())
+
+
+def _told(server: Server) -> list[str]:
+    every = list(map(str, server.every_port))
+    return [f"{every[0]}{DASH}{every[-1]}"] if len(every) > 2 else every

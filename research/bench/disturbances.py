@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Circumstances that must not change a run: what `make identical` varies.
+
+Each is a context manager that gives an Around: how a command of this package is started in
+these circumstances.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+# What a checkout has that runs need.
+PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
+# The guest's Flent imports this module, and with it these.
+RUNNERS = "flent_aqm/measure/runners/all_runners.py"
+FUTURE = "from __future__ import annotations\n"
+MORE_IMPORTS = "import colorsys, decimal, fractions, statistics, xmlrpc.client\n"
+HOOK = "router_hooks/on_router.sh"
+SET_U = "\nset -u\n"
+MORE_PROGRAMS = '[ "$1" != apply ] || { env true; env true; env true; }\n'
+BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10**5))"]
+
+
+@dataclass(frozen=True)
+class Around:
+    """bin: folder of `flent-aqm`; before: words in front of the command; env, cwd: its own."""
+
+    bin: Path = Path(sys.executable).parent
+    before: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    cwd: Path = Path("/")
+
+    def run(self, *words: str | Path) -> subprocess.CompletedProcess[bytes]:
+        """Run `flent-aqm WORDS`."""
+        return subprocess.run([*self.before, self.bin / "flent-aqm", *words], cwd=self.cwd,
+                              env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False)
+
+
+@contextmanager
+def nothing() -> Iterator[Around]:
+    """As it is."""
+    yield Around()
+
+
+@contextmanager
+def load() -> Iterator[Around]:
+    """Two busy processes for each core."""
+    with _running([BUSY] * 2 * (os.cpu_count() or 1)):
+        yield Around()
+
+
+@contextmanager
+def jobs_beside() -> Iterator[Around]:
+    """Another lab at work on the same cores."""
+    around = Around()
+    with _running([[str(around.bin / "flent-aqm"), "lab", "--seed", "99", "--aqm", "sfq", "--",
+                    "iperf3", "-c", "server", "-t", "3600"]]):
+        yield around
+
+
+@contextmanager
+def other_folder() -> Iterator[Around]:
+    """A checkout with a longer path, without compiled Python files."""
+    with _checkout(Path("/var/tmp"), "another place/of the sources") as around:
+        yield around
+
+
+@contextmanager
+def below_tmp() -> Iterator[Around]:
+    """A checkout in /tmp, which the guest hides and has to show again."""
+    with _checkout(Path("/tmp"), "a/b/c") as around:
+        yield around
+
+
+@contextmanager
+def other_user() -> Iterator[Around]:
+    """Nobody, with a home, a temporary folder and a checkout of its own. Needs root."""
+    with _checkout(Path("/var/tmp"), "flent-aqm") as around, _as_nobody(around) as other:
+        yield other
+
+
+@contextmanager
+def earlier_files() -> Iterator[Around]:
+    """A working folder with files of all kinds in it, and a temporary folder full of them."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-full-") as name:
+        folder = Path(name)
+        for number in range(50):
+            (folder / f"batch-cell-{number}.flent.gz").write_bytes(os.urandom(number))
+            (folder / f"flent-aqm-lab-{number}").mkdir()
+        (folder / "flent.py").write_text("raise SystemExit('imported the wrong file')\n")
+        (folder / ".flentrc").write_text("[global]\nlength = 1\n")
+        yield Around(cwd=folder, env={**os.environ, "TMPDIR": name, "HOME": name})
+
+
+@contextmanager
+def other_environment() -> Iterator[Around]:
+    """Other locale, time zone, terminal, hash seed, umask, limits, and much more beside."""
+    yield Around(
+        before=["sh", "-c", 'umask 077; ulimit -n 512; ulimit -s 16384; exec "$@"', "sh"],
+        env={**os.environ, "LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Asia/Kolkata",
+             "TERM": "xterm-256color", "COLUMNS": "40", "PYTHONHASHSEED": "77",
+             **{f"OTHER_{number}": "x" * number for number in range(200)}})
+
+
+@contextmanager
+def other_host_name() -> Iterator[Around]:
+    """A host of another name, and no address layout randomization. Needs root."""
+    yield Around(before=["unshare", "--uts", "sh", "-c", 'hostname another.example; exec "$@"',
+                         "sh", "setarch", "-R"])
+
+
+@contextmanager
+def more_imports() -> Iterator[Around]:
+    """A checkout whose runners import five more modules in the guest."""
+    with _checkout(Path("/var/tmp"), "flent-aqm", more_imports=True) as around:
+        yield around
+
+
+@contextmanager
+def more_programs() -> Iterator[Around]:
+    """A checkout whose router hook starts three more programs to apply a queue."""
+    with _checkout(Path("/var/tmp"), "flent-aqm", more_programs=True) as around:
+        yield around
+
+
+@contextmanager
+def paths() -> Iterator[Around]:
+    """A working folder with a path of 200 characters, and as much in a variable."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-") as name:
+        folder = Path(name) / ("x" * 200)
+        folder.mkdir()
+        yield Around(cwd=folder, env={**os.environ, "LONG": "x" * 200})
+
+
+@contextmanager
+def all_at_once() -> Iterator[Around]:
+    """Another user (if we are root), a longer path of the sources, more imports, more programs
+    in the router's hook, and many variables."""
+    with _checkout(Path("/var/tmp"), "another place/of the sources", more_imports=True,
+                   more_programs=True) as around:
+        env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
+        if os.geteuid() != 0:
+            yield replace(around, env=env)
+            return
+        with _as_nobody(around) as other:
+            yield replace(other, env={**env, **{key: other.env[key]
+                                                for key in ("HOME", "TMPDIR", "USER")}})
+
+
+ALL: Mapping[str, Callable[[], AbstractContextManager[Around]]] = {
+    "nothing": nothing,
+    "load": load,
+    "jobs_beside": jobs_beside,
+    "other_folder": other_folder,
+    "below_tmp": below_tmp,
+    "other_user": other_user,
+    "earlier_files": earlier_files,
+    "other_environment": other_environment,
+    "other_host_name": other_host_name,
+    "more_imports": more_imports,
+    "more_programs": more_programs,
+    "paths": paths,
+}
+NEEDS_ROOT = ("other_user", "other_host_name")
+
+
+def possible() -> list[str]:
+    """Those that this user can bring about."""
+    return [name for name in ALL if os.geteuid() == 0 or name not in NEEDS_ROOT]
+
+
+@contextmanager
+def _as_nobody(around: Around) -> Iterator[Around]:
+    home = around.cwd / "home"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    yield replace(
+        around, cwd=home,
+        before=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"],
+        env={**os.environ, "HOME": str(home), "TMPDIR": str(home), "USER": "nobody"})
+
+
+@contextmanager
+def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
+    """Processes that run meanwhile, and end with this."""
+    with ExitStack() as stack:
+        for words in commands:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, cwd="/")
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+        yield
+
+
+@contextmanager
+def _checkout(base: Path, name: str, *, more_imports: bool = False,
+              more_programs: bool = False) -> Iterator[Around]:
+    """The sources and their Python environment in another place; libraries are links."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
+        top = Path(temporary)
+        top.chmod(0o755)
+        # A mount in the guest can't have blanks in it.
+        folder = top / (name if base != Path("/tmp") else name.replace(" ", "-"))
+        for part in PARTS:
+            shutil.copytree(SOURCE / part, folder / part,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        if more_imports:
+            runners = folder / RUNNERS
+            runners.write_text(runners.read_text().replace(FUTURE, FUTURE + MORE_IMPORTS, 1))
+        if more_programs:
+            hook = folder / HOOK
+            hook.write_text(hook.read_text().replace(SET_U, SET_U + MORE_PROGRAMS, 1))
+        old = Path(sys.prefix)
+        new = folder / ".venv"
+        (new / "bin").mkdir(parents=True)
+        shutil.copy(old / "pyvenv.cfg", new)
+        (new / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+        for program in ("flent", "flent-aqm"):
+            _, _, rest = (old / "bin" / program).read_text().partition("\n")
+            # By `env`, as the first line of a script can't hold a path with blanks.
+            (new / "bin" / program).write_text(
+                f'#!/bin/sh\n\'\'\'exec\' "{new}/bin/python" "$0" "$@"\n\' \'\'\'\n{rest}')
+            (new / "bin" / program).chmod(0o755)
+        libraries = Path(*Path(os.__file__).parts[-2:-1]) / "site-packages"
+        (new / "lib" / libraries).mkdir(parents=True)
+        for path in (old / "lib" / libraries).iterdir():
+            (new / "lib" / libraries / path.name).symlink_to(path)
+        editable = new / "lib" / libraries / "flent_aqm.pth"
+        text = editable.read_text().replace(str(SOURCE), str(folder))
+        editable.unlink()
+        editable.write_text(text)
+        yield Around(bin=new / "bin", cwd=top)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Puts the newest kept result of `make bench` into docs/results/performance.md.
+
+    .venv/bin/python -m research.bench.document
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from research.validation import marked
+from research.validation.stamp import Made
+
+RESULTS = Path(__file__).parent / "results"
+UNITS = {"s per virtual s": "s/s"}
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "performance.md"
+
+
+def main() -> None:
+    """Write the page."""
+    path = max(RESULTS.glob("2*.json"))
+    result = json.loads(path.read_text())
+    versions = result["versions"]
+    made = Made((versions["flent-aqm"],), (versions["lab kernel"],), path.stem[:10])
+    marked.replace(PAGE, "figures", section(result), made)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Text and table of one result."""
+    machine = result["machine"]
+    lines = [(f"On {machine['cores']} cores of {machine['cpu']}, host kernel "
+             f"{machine['kernel']}; load average before: {result['load_before']:.1f}. "
+             "`s/s`: seconds per second of virtual time."), "",
+             "| processor time | unit | | target |", "|---|---|---|---|"]
+    lines += [" | ".join((f"| {one['name']}", UNITS.get(one["unit"], one["unit"]),
+                          _number(one.get("cpu", one["value"])),
+                          f"{_number(one['target'])} |")) for one in result["figures"]
+              if one["target"] is not None or one["name"].startswith("peer")]
+    if "peer" in result:
+        lines += ["", f"Peer: {result['peer']}."]
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Can batches/gate.batch be trusted? Does it see changes where there are none, and does it see
+those that are there?
+
+    python -m research.bench.gate false-alarms -o results/false-alarms
+        21 sets of 5 seeds, 945 runs
+    python -m research.bench.gate false-alarms -o results/false-alarms --draws 1000
+        of the same runs, too
+    python -m research.bench.gate power -o results/power
+        21 kernels: research/bench/defects.py
+
+Both write their table to research/bench/results/gate-WHAT-DATE.json. The exit status is 1 if there
+was a false alarm, or a defect that was not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from flent_aqm.base.paths import cache_to_write, resource_dir
+from flent_aqm.commands.verdict import scored
+from flent_aqm.results import status
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.results.verdict.decide import SAME, UNTOLD, USUAL, WORSE, judge
+from flent_aqm.results.verdict.pairs import SEED, pair
+from flent_aqm.setup.kernel.recipe import stock_source
+from flent_aqm.show.verdict_page import sentence
+from research.bench.defects import DEFECTS
+
+RESULTS = Path(__file__).parent / "results"
+BIN = Path(sys.executable).parent
+SEEDS = 5
+_SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one verdict said. seen: the metrics that weren't the same, with their verdicts; wall_s:
+    of a side's runs, None where they were there already; right: whether it said what it should."""
+
+    name: str
+    seen: dict[str, str]
+    said: str
+    wall_s: float | None = None
+    right: bool = True
+
+
+def main() -> int:
+    """Run what is asked for; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("false-alarms", "power"))
+    parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
+    parser.add_argument("--comparisons", type=int, default=20,
+                        help="of false-alarms (default: %(default)s)")
+    parser.add_argument("--first-seed", type=int, default=1,
+                        help="of false-alarms (default: %(default)s)")
+    parser.add_argument("--draws", type=int, default=0,
+                        help="of false-alarms: compare so many pairs of sets more, of seeds that "
+                             "are drawn from all runs (default: %(default)s)")
+    parser.add_argument("--only", default="", help="of power: changes with this in their names")
+    parser.add_argument("--cells", default="", metavar="NAME,...",
+                        help="of power: these cells alone, such as one_flow,fair")
+    parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
+    args = parser.parse_args()
+    output = args.output.resolve()
+    results: dict[str, object] = {}
+    if args.what == "false-alarms":
+        found, runs = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
+        if args.draws:
+            results["drawn"] = drawn(runs, args.draws)
+        found = [replace(one, right=not one.seen) for one in found]
+        good = sum(one.right for one in found)
+        print(f"{good} of {len(found)} comparisons of a kernel with itself: not different")
+    else:
+        found = power(output, args.only, args.cells)
+        results["cells"] = args.cells or "all"
+        good = sum(one.right for one in found)
+        print(f"{good} of {len(found)} changes: as it should be")
+    RESULTS.mkdir(exist_ok=True)
+    now = datetime.datetime.now(datetime.UTC)
+    (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
+        json.dumps({"comparisons": [asdict(one) for one in found], **results}, indent=1) + "\n")
+    return int(good < len(found))
+
+
+def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
+                 ) -> tuple[list[Comparison], dict[int, list[ScoredFile]]]:
+    """Compare each set of seeds with the next one: the code is the same, chance is another. Return
+    what was found, and all runs by seed."""
+    text = (resource_dir("batches") / "gate.batch").read_text()
+    base = (resource_dir("batches") / "base.batch").read_text()
+    found: list[Comparison] = []
+    before: list[ScoredFile] = []
+    by_seed: dict[int, list[ScoredFile]] = {}
+    for number in range(comparisons + 1):
+        folder = output / f"set{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        batch = folder / "gate.batch"
+        # Flent reads the base.batch of the same folder.
+        (folder / "base.batch").write_text(base)
+        before_first = first_seed - 1 + number * SEEDS
+        batch.write_text(_with_seeds_from(text, before_first))
+        took_s = _sweep(batch, folder / "runs", [f"aqm={aqm}"])
+        runs = []
+        for run in scored(find_files([folder / "runs"])):
+            seed = int(str(run.settings[SEED]))
+            by_seed.setdefault(seed, []).append(run)
+            runs.append(_with_seed(run, seed - before_first))
+        if before:
+            found.append(_compared(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
+                                   "next five", before, runs, took_s))
+        before = runs
+    return found, by_seed
+
+
+def drawn(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
+    """Compare pairs of sets whose seeds are drawn from all: these comparisons share runs, but a
+    rate of one in a hundred shows. Return how many there were, in how many of them something was
+    different ("alarms"), and each metric that wasn't."""
+    draw = random.Random(1)
+    found = Counter(draws=draws, alarms=0)
+    for _ in range(draws):
+        seeds = draw.sample(sorted(runs), 2 * SEEDS)
+        base, test = ([_with_seed(run, place) for place, seed in enumerate(half, 1)
+                       for run in runs[seed]] for half in (seeds[:SEEDS], seeds[SEEDS:]))
+        seen = {one.metric.name for one in judge(pair(base, test), USUAL)
+                if one.verdict not in (SAME, UNTOLD)}
+        found.update(seen, alarms=bool(seen))
+    print(f"{found['alarms']} of {draws} pairs of sets drawn from all runs: different")
+    return dict(found)
+
+
+def _with_seeds_from(text: str, before_first: int) -> str:
+    return _SEED_LINE.sub(lambda line: f"seed = {before_first + int(line[1])}", text)
+
+
+def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
+    """As if both sides had the same seeds, without which there are no pairs."""
+    return replace(run, settings={**run.settings, SEED: seed})
+
+
+def power(output: Path, only: str, cells: str) -> list[Comparison]:
+    """Build a kernel for each change, and compare it with set-up's, whose runs serve all changes
+    to one queue."""
+    source = stock_source()
+    if source is None:
+        raise SystemExit("bench.gate: no kernel is set up: make setup")
+    tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    batch = resource_dir("batches") / "gate.batch"
+    found = []
+    for number, planted in enumerate(DEFECTS):
+        if only not in planted.name:
+            continue
+        folder = output / f"change{number}"
+        base = output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20]
+                                            for one in planted.overrides))
+        patch = output / f"change{number}.patch"
+        output.mkdir(parents=True, exist_ok=True)
+        patch.write_text(planted.patch(tree))
+        name = f"gate-change{number}"
+        overrides = [*planted.overrides, *([f"for_check={cells}"] if cells else [])]
+        _sweep(batch, base, overrides)
+        took_s = None
+        if not _is_there(folder):
+            subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
+                           check=True)
+            took_s = _sweep(batch, folder, [*overrides, f"kernel={name}"])
+            subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
+        one = _compared(planted.name, scored(find_files([base])), scored(find_files([folder])),
+                        took_s)
+        if failed := len(told.failed) if (told := status.read(folder)) else 0:
+            one = replace(one, seen={**one.seen, f"{failed} runs failed": WORSE})
+        found.append(replace(one, right=bool(one.seen) == planted.has_effect))
+    return found
+
+
+def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
+              wall_s: float | None) -> Comparison:
+    comparison = pair(base, test)
+    judged = judge(comparison, USUAL)
+    one = Comparison(name, {each.metric.name: each.verdict for each in judged
+                            if each.verdict not in (SAME, UNTOLD)}, sentence(comparison, judged),
+                     wall_s)
+    took = "" if wall_s is None else f" ({wall_s:.0f} s a side)"
+    print(f"{name}{took}: {one.said}", flush=True)
+    return one
+
+
+def _sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
+    """Run the batch; return the wall seconds that it took, None where its runs are there already,
+    of a comparison before that was stopped."""
+    if _is_there(folder):
+        return None
+    begun_s = time.monotonic()
+    done = subprocess.run([BIN / "flent", "-B", batch, f"--batch-override=output_path={folder}",
+                           *(f"--batch-override={each}" for each in overrides)],
+                          check=False, stdout=subprocess.DEVNULL)
+    if not _is_there(folder):
+        # Runs that failed are a result.
+        raise SystemExit(f"bench.gate: flent ended with {done.returncode} before it made all runs")
+    return time.monotonic() - begun_s
+
+
+def _is_there(folder: Path) -> bool:
+    told = status.read(folder)
+    return told is not None and told.ended_s is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

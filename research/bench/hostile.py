@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What hostile files cost each command that reads data: processor time and memory, one file
+in one process at a time.
+
+    .venv/bin/python -m research.bench.hostile [--commands score,report] [--families sizes,numbers]
+
+Each process is forked off one that has imported the command's modules, as importing is the
+same for any file; the first line of each command says what it takes beside. Fails where a
+file takes more than MOST_S or MOST_MB, ends in a traceback, or gives more than a line
+that refuses it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tests.gui_window import WINDOW
+from tests.hostile import families
+
+MOST_S = 2.0
+MOST_MB = 500.0
+WALL_LIMIT_S = 60
+
+Do = Callable[[Path, Path], int]
+
+
+def _cli(*words: str) -> Do:
+    """A command of ours; FILE and OUT in its words are replaced."""
+    def do(file: Path, out: Path) -> int:
+        from flent_aqm.cli import main
+
+        return main([word.replace("FILE", str(file)).replace("OUT", str(out)) for word in words])
+    return do
+
+
+def _replay(file: Path, out: Path) -> int:
+    """Up to the moment when the run would be made again."""
+    from flent_aqm.base.errors import AqmError
+    from flent_aqm.sweep.replay import recorded
+
+    try:
+        recorded.read(file, out)
+    except AqmError as error:
+        print(f"flent-aqm: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _follow(file: Path, out: Path) -> int:
+    """The page, its data and its state, of a folder with the file in it."""
+    from flent_aqm.show.report.follow import Follower
+
+    folder = out / "folder"
+    folder.mkdir()
+    os.link(file, folder / file.name, follow_symlinks=False)
+    follower = Follower([folder], "title", 1)
+    follower.look()
+    return 0 if all((follower.state(), follower.page(), follower.data())) else 1
+
+
+def _flent(*words: str) -> Do:
+    def do(file: Path, out: Path) -> int:
+        import flent
+
+        sys.argv = ["flent", *(word.replace("FILE", str(file)).replace("OUT", str(out))
+                               for word in words)]
+        return int(flent.run_flent() or 0)
+    return do
+
+
+# As WINDOW's window: a file is in a tab and drawn, or named in a box as left out.
+LOOK = WINDOW + """
+from qtpy.QtWidgets import QMessageBox
+window.load_files([sys.argv[1]])
+until(lambda: not window.load_queue and (
+    window.viewArea.count() or window.findChildren(QMessageBox)))
+for number in range(window.viewArea.count()):
+    until(lambda: window.viewArea.widget(number).async_fig is None)
+for box in window.findChildren(QMessageBox):
+    print(box.text())
+opened = window.viewArea.count()
+window.worker_pool.terminate()
+window.worker_pool.join()  # so that what its processes took is counted
+"""
+
+
+def _gui(file: Path, out: Path) -> int:
+    """Open the file in flent-gui's window, without a screen."""
+    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(out)}
+    os.chdir(out)
+    sys.argv = ["flent-gui", str(file)]
+    names: dict[str, object] = {}
+    exec(LOOK, names)
+    return 0 if names["opened"] else 1
+
+
+COMMANDS: dict[str, Do] = {
+    "score": _cli("score", "--", "FILE"), "score-csv": _cli("score", "--format=csv", "--", "FILE"),
+    "score-json": _cli("score", "--format=json", "--", "FILE"),
+    "assert": _cli("assert", "p99(latency_loaded) < 20ms", "--", "FILE"),
+    "report": _cli("report", "-o", "OUT/x.html", "--", "FILE"),
+    "export": _cli("export", "-o", "OUT/x.parquet", "--", "FILE"),
+    "export-csv": _cli("export", "-o", "OUT/x.csv", "--", "FILE"),
+    "samples": _cli("export", "--samples", "-o", "OUT/x.parquet", "--", "FILE"),
+    "share": _cli("share", "-o", "OUT/shared", "--", "FILE"),
+    "figures": _cli("figures", "--test", "iperf3_download", "-o", "OUT/figures", "--", "FILE"),
+    "replay": _replay, "report-follow": _follow,
+    "flent-summary": _flent("-f", "summary", "--", "FILE"),
+    "flent-metadata": _flent("-f", "metadata", "-o", "OUT/x", "--", "FILE"),
+    "flent-csv": _flent("-f", "csv", "-o", "OUT/x", "--", "FILE"),
+    "flent-plot": _flent("-f", "plot", "-o", "OUT/x.png", "--", "FILE"),
+    "flent-gui": _gui,
+}
+IMPORTS: dict[str, tuple[str, ...]] = {
+    "score": ("flent_aqm.commands.score",), "assert": ("flent_aqm.commands.assert_",),
+    "report": ("flent_aqm.show.report.html", "flent_aqm.show.report.read",
+               "flent_aqm.commands.report"),
+    "export": ("flent_aqm.results.export.runs",), "samples": ("flent_aqm.results.export.samples",),
+    "share": ("flent_aqm.commands.share",), "figures": ("flent_aqm.show.figures.verdicts",),
+    "replay": ("flent_aqm.commands.replay",),
+    "report-follow": ("flent_aqm.show.report.follow", "flent_aqm.show.report.server"),
+    "flent": ("flent.batch", "flent.plotters", "matplotlib.figure", "numpy",
+              "matplotlib.backends.backend_agg"),
+    "flent-gui": ("flent.gui", "flent.batch", "flent.plotters", "matplotlib.figure", "numpy",
+                  "matplotlib.backends.backend_qtagg", "qtpy.QtWidgets"),
+}
+
+
+@dataclass(frozen=True)
+class Met:
+    """What a command did with a file. cpu_s, peak_mb: of it and what it started; status:
+    negative when it was killed, 99 with a traceback."""
+
+    cpu_s: float
+    peak_mb: float
+    status: int
+    out: str
+    err: str
+
+
+def measure(command: str, file: Path) -> Met:
+    """Run the command in a process of its own."""
+    with (tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile() as said,
+          tempfile.TemporaryFile() as complained):
+        texts = said, complained
+        child = os.fork()
+        if not child:
+            signal.alarm(WALL_LIMIT_S)
+            for number, text in enumerate(texts, 1):
+                os.dup2(text.fileno(), number)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            status = 99
+            try:
+                status = COMMANDS[command](file, Path(out))
+            except SystemExit as error:
+                status = error.code if isinstance(error.code, int) else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                with contextlib.suppress(Exception):
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                os._exit(status)
+        _, ended, used = os.wait4(child, 0)
+        return Met(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024,
+                   os.waitstatus_to_exitcode(ended), _read(said), _read(complained))
+
+
+def _read(text: IO[bytes]) -> str:
+    text.seek(0)
+    return text.read(1 << 20).decode(errors="replace")
+
+
+def fault_of(command: str, met: Met) -> str:
+    """What is wrong with the way in which a file was met; empty if nothing is."""
+    if met.status < 0:
+        return f"killed by signal {-met.status}"
+    if met.status in (3, 99) or "Traceback" in met.err or "can't show it" in met.err:
+        return "traceback: " + " ".join(met.err.split())[-300:]
+    if "\x1b" in met.out + met.err:
+        return f"escape on the terminal: {(met.out + met.err)[:200]!r}"
+    if met.cpu_s > MOST_S or met.peak_mb > MOST_MB:
+        return f"{met.cpu_s:.2f} s, {met.peak_mb:.0f} MB"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--families", default=",".join([*families.CONTENT, *families.PLACES]))
+    parser.add_argument("--every", type=int, default=1, metavar="N",
+                        help="of large families only each N-th file, as tests do")
+    parser.add_argument("--folder", type=Path, help="where the files are, or are to be made")
+    args = parser.parse_args()
+    os.environ |= {"MPLBACKEND": "agg"}
+    faults = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        top = args.folder or Path(temporary)
+        files: list[Path] = []
+        for family in args.families.split(","):
+            there = sorted((top / family).glob(f"*{families.SUFFIX}")) if args.folder else []
+            files += there or families.make_family(family, top / family, args.every)
+        for command in args.commands.split(","):
+            child = os.fork()  # its imports are not the next one's
+            if not child:
+                os._exit(min(_all(command, files), 99))
+            faults += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return 1 if faults else 0
+
+
+def _all(command: str, files: list[Path]) -> int:
+    began_s = time.process_time()
+    import flent_aqm.bridge.hook
+    import flent_aqm.cli
+    flent_aqm.bridge.hook.install()
+    key = command if command in IMPORTS else command.partition("-")[0]
+    with contextlib.redirect_stdout(io.StringIO()):
+        for name in IMPORTS[key]:
+            __import__(name)
+    start_s = time.process_time() - began_s
+    base_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seen = [(file, measure(command, file)) for file in files]
+    faults = [(file, fault) for file, met in seen if (fault := fault_of(command, met))]
+    slowest = max(seen, key=lambda pair: pair[1].cpu_s)
+    largest = max(seen, key=lambda pair: pair[1].peak_mb)
+    print(f"{command}: {len(files)} files, {sum(met.status == 0 for _, met in seen)} opened; "
+          f"start {start_s:.2f} s, {base_mb:.0f} MB; slowest {slowest[1].cpu_s:.2f} s "
+          f"{slowest[0].name[:60]!r}; largest {largest[1].peak_mb:.0f} MB "
+          f"{largest[0].name[:60]!r}")
+    for file, fault in faults:
+        print(f"  {file.name[:70]!r}: {fault}")
+    sys.stdout.flush()
+    return len(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

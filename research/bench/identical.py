@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Proof that runs repeat: each test once, then again and again in other circumstances.
+
+    make identical                                           all tests, 20 runs of each
+    make identical IDENTICAL_ARGUMENTS='--runs 3 --only rrul'
+    make identical IDENTICAL_ARGUMENTS='--only ndt7 --router-model mt7621'
+
+Each test of ours and Flent's rrul runs as a batch of one cell; `flent-aqm replay` repeats
+it and compares. Commands in `flent-aqm lab` are repeated, too: what they print has to be
+the same, byte for byte. Circumstances are those of disturbances.py, in turn. The result
+goes to research/bench/results/identical-DATE.json; the exit status is 1 if any run differed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import cycle
+from pathlib import Path
+
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.optional import find
+from flent_aqm.setup.parts import tool_versions
+from flent_aqm.spec.cross_traffic import BULK, KINDS
+from flent_aqm.spec.test_files import our_tests
+from flent_aqm.spec.wifi.keys import ACCESS_POINTS
+from flent_aqm.tools.table import SPEED_TESTS
+from flent_aqm.tools.tool import Program
+from research.bench import disturbances
+
+RESULTS = Path(__file__).parent / "results"
+FLENT = Path(sys.executable).with_name("flent")
+
+# 20 Mbit/s: all that could differ is there, and a run takes seconds.
+BATCH = """[Batch::identical]
+inherits = base
+output_path = results
+test_name = {test}
+aqm = {aqm}
+router_model = {model}
+rate_mbps = 20
+length = 5
+{more}
+"""
+CROSS = "cross_traffic = {kind}"
+# Topology -> flows of hosts that begin at once, under CAKE, which shares by host.
+FLOWS = {"parking_lot:3": "4xcubic+middle:1xcubic", "clients:3": "4xcubic+client2:1xcubic",
+         "subscribers:50": "4xcubic+sub7:1xcubic"}
+TOPOLOGIES = [f"aqm_flows, {topology}" for topology in FLOWS]
+# With the batch of all speed tests' intervals, not the draft's, it takes a quarter of the time.
+MORE = {"responsiveness": "test_parameters = interval_s=1;"
+                          "probes_per_s=20",
+        "goresponsiveness": "test_parameters = probes_per_s=20"}
+# A browser isn't meant to repeat; and what isn't on PATH can't.
+LEFT_OUT = ("ndt7_browser", "librespeed_browser", "cloudflare_browser",
+            *(name for name, tool in SPEED_TESTS.items()
+              if any(isinstance(one, Program) and find(one) is None for one in tool.programs)))
+# Beside one test; the other tests have bulk.
+OTHER_CROSS = [f"iperf3_bidirectional, {kind}" for kind in KINDS
+               if kind != BULK and (kind != "quic" or find_spec("aioquic"))]
+BUSY = ("omnia+rx_packet_ns=60000+other_work_kind=interrupt+other_work_per_s=100"
+        "+other_work_us=500")
+CARDS = "ip netns exec router cat /sys/module/lab_router/parameters/card"
+WIFI = "/sys/module/lab_wifi/parameters/channel"
+RANDOM = "head -c 64 /dev/urandom | od"
+LAB = {
+    "lab: iperf3": ["--aqm", "fq_codel", "--rate", "50", "--", "sh", "-c",
+                    f"{RANDOM}; iperf3 -J -t 5 -c server"],
+    # A full ring, and other work that a seed decides.
+    "lab: iperf3, omnia": ["--aqm", "fq_codel", "--rate", "200", "--router-model", BUSY, "--",
+                           "sh", "-c", f"iperf3 -J -t 3 -c server; {CARDS}"],
+    # A router whose own processor the load fills.
+    **{f"lab: iperf3, {name}": ["--aqm", "fq_codel", "--rate", str(rate), "--router-model", name,
+                                "--", "sh", "-c", f"iperf3 -J -t 2 -c server; {CARDS}"]
+       for name, rate in (("mt7621", 900), ("mt7988", 3000))},
+    # Hosts that send at once, several routers, many queues.
+    **{f"lab: {topology}": [
+        "--topology", topology, "--aqm", "cake", "--rate", "50", "--delay", "10", "--", "sh", "-c",
+        f"{other} -p 5202 -t 2 & iperf3 -J -c server -P 4 -t 2; wait; {RANDOM}"]
+       for topology, other in (
+           ("clients:3", "ip netns exec client2 iperf3 -J -c server"),
+           ("parking_lot:3", "ip netns exec middle iperf3 -J -c server"),
+           ("subscribers:50", "iperf3 -J -R -c server -B sub7"))},
+    # Back-offs that a seed decides, collisions, queues of a driver and of mac80211.
+    **{f"lab: Wi-Fi, {ap}": [
+        "--topology", "clients:3", "--set", "wifi_rates_mbps=2x144.4+7.2", "--set",
+        f"wifi_ap={ap}", "--set", "shaper=none", "--delay", "10", "--", "sh", "-c",
+        ("ip netns exec client3 iperf3 -J -R -c server -p 5202 -t 2 & "
+         f"iperf3 -J -c server -P 4 -t 2; wait; cat {WIFI}; {RANDOM}")]
+       for ap in ACCESS_POINTS},
+    # A round trip of 18 minutes: packets wait in the delay line, and nothing else happens.
+    "lab: far": ["--delay", "1080000", "--", "sh", "-c",
+                 f"ping -c 20 -i 540 -W 2800 server; {RANDOM}"],
+    "lab: rrul": ["--aqm", "codel", "--rate", "20", "--", "sh", "-c",
+                  "cd /tmp && flent rrul -H server -l 5 >&2 && zcat *.flent.gz"],
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One test or command: how many runs there were, and those that differed, by
+    circumstance and with what was said."""
+
+    name: str
+    runs: int
+    differed: list[tuple[str, str]]
+
+
+def main() -> int:
+    """Run all, write the result; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=20, help="of each test (default: 20)")
+    parser.add_argument("--only", action="append", help="this test or command; may be repeated")
+    parser.add_argument("--router-model", default="ideal", metavar="MODEL",
+                        help="of the tests that run as a batch (default: %(default)s)")
+    parser.add_argument("--circumstances", default=",".join(disturbances.possible()),
+                        help="in turn, with commas between (default: %(default)s)")
+    parser.add_argument("--output", type=Path,
+                        help="instead of research/bench/results/identical-DATE.json")
+    arguments = parser.parse_args()
+    names = arguments.only or [*(name for name in our_tests() if name not in LEFT_OUT),
+                               *OTHER_CROSS, *TOPOLOGIES, "rrul", *LAB]
+    circumstances = arguments.circumstances.split(",")
+    unknown = [name for name in circumstances if name not in disturbances.ALL]
+    if unknown:
+        parser.error(f"unknown circumstances {', '.join(unknown)}; "
+                     f"known: {', '.join(disturbances.ALL)}")
+    # Going on where the last test stopped, so that each meets other ones first.
+    order = cycle(circumstances)
+    verdicts = []
+    for name in names:
+        repeat = (repeated_in_lab if name in LAB
+                  else partial(replayed, router_model=arguments.router_model))
+        differed, runs = [], 1
+        for circumstance, message in repeat(name, [next(order) for _ in range(arguments.runs - 1)]):
+            runs += 1
+            if message:
+                differed.append((circumstance, message))
+                print(f"{name}, {circumstance}: {message}", flush=True)
+        verdicts.append(Verdict(name, runs, differed))
+        print(f"{name}: {runs - len(differed)} of {runs} identical", flush=True)
+    now = datetime.datetime.now(datetime.UTC)
+    path = arguments.output or RESULTS / f"identical-{now:%Y-%m-%dT%H%M%SZ}.json"
+    path.parent.mkdir(exist_ok=True)
+    kernel = find_kernel()
+    path.write_text(json.dumps({
+        "kernel": {"version": kernel.version, "hash": kernel.hash},
+        "versions": tool_versions(),
+        "circumstances": circumstances,
+        "router_model": arguments.router_model,
+        "verdicts": [asdict(verdict) for verdict in verdicts],
+    }, indent=1) + "\n")
+    print(f"written to {path}")
+    return 1 if any(verdict.differed for verdict in verdicts) else 0
+
+
+def replayed(name: str, circumstances: list[str], *, router_model: str
+             ) -> Iterator[tuple[str, str]]:
+    """Run a test once and replay it; gives circumstance and what differed, or ''."""
+    test, _, kind = name.partition(", ")
+    ours = test in our_tests()
+    if kind in FLOWS:
+        aqm = "cake"
+        more = (f"topology = {kind}\nbase_delay_ms = 10\n"
+                f"test_parameters = flows={FLOWS[kind]}")
+    elif ours:
+        aqm = "fq_codel"
+        more = "\n".join([CROSS.format(kind=kind or 1), MORE.get(test, "")])
+    else:
+        aqm, more = "codel", "test_parameters ="
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-identical-") as place:
+        folder = Path(place)
+        folder.chmod(0o755)  # for other users
+        base = resource_dir("batches") / "base.batch"
+        (folder / "base.batch").write_text(base.read_text())
+        (folder / "identical.batch").write_text(BATCH.format(
+            test=test, aqm=aqm, model=router_model, more=more))
+        done = subprocess.run([FLENT, "-B", "identical.batch"], cwd=folder, check=False,
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"{test}: {done.stderr}")
+        file, = (folder / "results").glob("*.flent.gz")
+        for circumstance in circumstances:
+            with disturbances.ALL[circumstance]() as around:
+                again = around.run("replay", file)
+            yield circumstance, "" if again.returncode == 0 else (
+                again.stdout + again.stderr).decode(errors="replace").strip()
+
+
+def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
+    """Run a command in `flent-aqm lab` and again; gives circumstance and what differed."""
+    with disturbances.nothing() as around:
+        first = around.run("lab", *LAB[name])
+    if first.returncode:
+        raise SystemExit(f"{name}: {first.stderr.decode(errors='replace')}")
+    for circumstance in circumstances:
+        with disturbances.ALL[circumstance]() as around:
+            again = around.run("lab", *LAB[name])
+        yield circumstance, what_differs(first, again)
+
+
+def what_differs(was: subprocess.CompletedProcess[bytes], now: subprocess.CompletedProcess[bytes]
+                 ) -> str:
+    """The first difference of two outputs, or ''."""
+    if now.returncode:
+        return f"status {now.returncode}: {now.stderr.decode(errors='replace').strip()}"
+    if was.stdout == now.stdout:
+        return ""
+    pairs = enumerate(zip(was.stdout.splitlines(), now.stdout.splitlines(), strict=False), 1)
+    return next((f"line {number}: {old[:200]!r} before, {new[:200]!r} now"
+                 for number, (old, new) in pairs if old != new), "one output is longer")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

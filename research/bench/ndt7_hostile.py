@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an NDT7 server takes, and what an honest client gets, while others misuse the server.
+
+    .venv/bin/python -m research.bench.ndt7_hostile                       this package's server
+    .venv/bin/python -m research.bench.ndt7_hostile --server ndt-server   M-Lab's, a program on PATH
+
+Needs root, and makes two network namespaces that nobody else sees. The honest client is
+ndt7-client behind 100 Mbit/s each way (HTB), the others come over the server's loopback. Memory
+is the most that the server's process had resident (VmHWM). As much as the machine allows of the
+two cores is the server's, so keep it idle for figures of throughput.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from websockets.frames import Frame, Opcode
+
+from flent_aqm.measure.parsers.ndt7 import parse_ndt7
+from flent_aqm.setup.tools import tool_path
+
+RATE = "100mbit"
+PORT, TLS_PORT = 8080, 4443
+SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
+_INSIDE = "FLENT_AQM_BENCH_INSIDE"
+_REQUEST = (
+    "GET /ndt/v7/{test} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n"
+    "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: DOdm+5/Cm3WwvhfcAlhJoQ==\r\n"
+    "Sec-WebSocket-Protocol: net.measurementlab.ndt.v7\r\n\r\n")
+
+
+def main() -> None:
+    """Measure each misuse beside an upload and a download, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--server", choices=("ours", "ndt-server"), default="ours")
+    parser.add_argument("--only", choices=MISUSES, help="one misuse in place of all")
+    parser.add_argument("--misuse", choices=MISUSES, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.misuse:
+        MISUSES[args.misuse]()
+        return
+    if os.environ.get(_INSIDE) != "1":
+        # A network namespace that is gone with this process.
+        os.environ[_INSIDE] = "1"
+        os.execvp("unshare", ["unshare", "--net", sys.executable, "-m",
+                              "research.bench.ndt7_hostile", *sys.argv[1:]])
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    with _far_away() as client:
+        for name in [args.only] if args.only else MISUSES:
+            for test in ("upload", "download"):
+                memory_mb, mbps = _measure(args.server, name, test, client)
+                print(f"{args.server:10} {name:12} {test:8} {mbps:6.1f} Mbit/s "
+                      f"{memory_mb:7.1f} MiB", flush=True)
+
+
+def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, float]:
+    """Most memory of the server in MiB, throughput of the honest client in Mbit/s."""
+    with _serving(server) as pid:
+        other = subprocess.Popen([sys.executable, "-m", "research.bench.ndt7_hostile", "--misuse",
+                                  misuse])
+        try:
+            time.sleep(1)
+            mbps = _honest(test, client)
+        finally:
+            other.kill()
+            other.wait()
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024, mbps
+    raise AssertionError("no VmHWM")
+
+
+def _honest(test: str, client: int) -> float:
+    """An ndt7-client's own mean over the test; 0 where it failed."""
+    unwanted = "--no-upload" if test == "download" else "--no-download"
+    done = subprocess.run(
+        ["nsenter", f"--net=/proc/{client}/ns/net", tool_path("ndt7-client"), "--server",
+         f"{SERVER}:{PORT}", "--no-locate", "--no-tls", "--format", "json", unwanted],
+        capture_output=True, text=True, check=False, timeout=60)
+    subtest = parse_ndt7(done.stdout).subtests.get(test) if done.stdout else None
+    return (subtest.throughput_mbps if subtest else None) or 0.0
+
+
+@contextlib.contextmanager
+def _far_away() -> Iterator[int]:
+    """A second namespace behind a shaped link; gives the process that keeps it."""
+    keeper = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+    try:
+        while os.readlink(f"/proc/{keeper.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            time.sleep(0.01)
+        inside = ["nsenter", f"--net=/proc/{keeper.pid}/ns/net"]
+        for words in (
+            "ip link set lo up",
+            f"ip link add near type veth peer name far netns {keeper.pid}",
+            f"ip address add {SERVER}/24 dev near", "ip link set near up",
+        ):
+            subprocess.run(words.split(), check=True)
+        for words in (f"ip address add {CLIENT}/24 dev far", "ip link set far up"):
+            subprocess.run([*inside, *words.split()], check=True)
+        for prefix, device in (([], "near"), (inside, "far")):
+            for words in (f"tc qdisc add dev {device} root handle 1: htb default 1",
+                          f"tc class add dev {device} parent 1: classid 1:1 htb rate {RATE}"):
+                subprocess.run([*prefix, *words.split()], check=True)
+        yield keeper.pid
+    finally:
+        keeper.kill()
+        keeper.wait()
+
+
+@contextlib.contextmanager
+def _serving(kind: str) -> Iterator[int]:
+    """A fresh server; gives its process."""
+    with tempfile.TemporaryDirectory() as folder:
+        if kind == "ours":
+            words = [sys.executable, "-m", "flent_aqm.measure.serve", "ndt7"]
+        else:
+            # Its TLS port wants a certificate, which ours makes for itself.
+            words = ["ndt-server", "-ndt7_addr_cleartext", f":{PORT}", "-datadir", folder,
+                     "-ndt7_addr", f":{TLS_PORT}", *_certificate(Path(folder))]
+        with (Path(folder) / "log").open("wb") as log:
+            process = subprocess.Popen(words, stdout=log, stderr=log)
+            try:
+                while True:
+                    with contextlib.suppress(OSError):
+                        socket.create_connection((SERVER, PORT)).close()
+                        break
+                    assert process.poll() is None, (Path(folder) / "log").read_text()
+                    time.sleep(0.05)
+                yield process.pid
+            finally:
+                process.kill()
+                process.wait()
+
+
+def _certificate(folder: Path) -> list[str]:
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem",
+                    "-out", folder / "cert.pem", "-days", "2", "-subj", "/CN=bench"],
+                   check=True, capture_output=True)
+    return ["-cert", str(folder / "cert.pem"), "-key", str(folder / "key.pem")]
+
+
+def _upgraded(test: str) -> socket.socket:
+    sock = socket.create_connection(("127.0.0.1", PORT))
+    sock.sendall(_REQUEST.format(test=test).encode())
+    sock.recv(1 << 16)
+    return sock
+
+
+def _repeat(sock: socket.socket, data: bytes) -> None:
+    """Send the same for ever, and read what comes back, so that nobody has to wait for us."""
+
+    def read() -> None:
+        with contextlib.suppress(OSError):
+            while sock.recv(1 << 16):
+                pass
+
+    threading.Thread(target=read, daemon=True).start()
+    with contextlib.suppress(OSError):
+        while True:
+            sock.sendall(data)
+
+
+def _again(connect: Callable[[], socket.socket], data: bytes) -> None:
+    while True:
+        with contextlib.suppress(OSError), connect() as sock:
+            _repeat(sock, data)
+
+
+def _texts() -> None:
+    """Measurements of 63 kB made of empty objects, in an upload."""
+    text = b'{"a":[' + b",".join([b"{}"] * 21_000) + b"]}"
+    _again(lambda: _upgraded("upload"), Frame(Opcode.TEXT, text).serialize(mask=True))
+
+
+def _tiny() -> None:
+    """Binary messages of one byte, in an upload."""
+    _again(lambda: _upgraded("upload"),
+           Frame(Opcode.BINARY, b"x").serialize(mask=True) * 1000)
+
+
+def _pings() -> None:
+    """Pings without a pause, in an upload."""
+    _again(lambda: _upgraded("upload"), Frame(Opcode.PING, b"x").serialize(mask=True) * 1000)
+
+
+def _idle_tls() -> None:
+    """200 connections to the TLS port that say nothing, renewed when they are cut off."""
+    _idle(TLS_PORT, 200, b"")
+
+
+def _idle_uploads() -> None:
+    """200 uploads that send nothing."""
+    _idle(PORT, 200, _REQUEST.format(test="upload").encode())
+
+
+def _deaf_downloads() -> None:
+    """200 downloads that read nothing."""
+    _idle(PORT, 200, _REQUEST.format(test="download").encode())
+
+
+def _idle(port: int, count: int, request: bytes) -> None:
+    while True:
+        socks = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+        for sock in socks:
+            sock.sendall(request)
+        time.sleep(9)
+        for sock in socks:
+            sock.close()
+
+
+MISUSES: dict[str, Callable[[], None]] = {
+    "nothing": lambda: time.sleep(1000), "texts": _texts, "tiny": _tiny, "pings": _pings,
+    "idle-tls": _idle_tls, "idle-upload": _idle_uploads, "deaf": _deaf_downloads}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A peer to measure beside the lab: ns-3, of its package on PyPI, with peer_ns3.cc.
+
+    .venv/bin/python -m research.bench.peer    what it simulates and costs, rate by rate
+
+Both go to the cache folder: the package to tools/ns3-VERSION (300 MB), the program to
+tools/peer-ns3-HASH, by the hash of its source and of how it is compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError, CommandFailed, ToolMissing
+from flent_aqm.base.paths import cache_to_write, find_cached
+from flent_aqm.base.shell import find_program, run
+from flent_aqm.setup import install
+
+VERSION = "3.44.post0"
+SOURCE = Path(__file__).with_name("peer_ns3.cc")
+MODULES = ("applications", "internet", "point-to-point", "traffic-control", "network", "core")
+# As the package's own lib64/cmake/ns3/ns3Targets.cmake has it: its headers depend on them.
+FLAGS = ("-std=c++20", "-O2", "-DNS3_BUILD_PROFILE_RELEASE", "-DNS3_LOG_ENABLE",
+         "-DNS3_ASSERT_ENABLE")
+# Rate in Mbit/s -> seconds to simulate: the cost is even, and 1 Gbit/s takes long.
+SIMULATED_S = {100: 5, 1000: 1}
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One simulation: goodput in Mbit/s, packets that FqCoDel dropped, seconds per simulated
+    second on the wall's clock and of the processor."""
+
+    goodput_mbps: float
+    dropped: int
+    wall_s: float
+    cpu_s: float
+
+
+def simulate(program: Path, rate_mbps: int) -> Simulated:
+    """Run the program at one of SIMULATED_S."""
+    seconds = SIMULATED_S[rate_mbps]
+    found = json.loads(run([program, str(rate_mbps), str(seconds)], timeout_s=600))
+    return Simulated(found["goodput_mbps"], found["dropped"], found["wall_s"] / seconds,
+                     found["cpu_s"] / seconds)
+
+
+def peer_program() -> Path:
+    """The compiled program, made now if it isn't there.
+
+    Raises AqmError where it can't be had, such as without g++, or where PyPI can't be reached
+    or has no package for this machine and Python.
+    """
+    compiler = find_program("g++")
+    if compiler is None:
+        raise ToolMissing("g++ is not installed; apt-get install g++")
+    key = hashlib.sha256(SOURCE.read_bytes() + repr((VERSION, FLAGS, MODULES)).encode())
+    name = f"peer-ns3-{key.hexdigest()[:12]}"
+    there = find_cached("tools", name, "peer_ns3")
+    if there is not None:
+        return there
+    cache = cache_to_write()
+    with install.locked(cache):
+        library = cache / "tools" / f"ns3-{VERSION}"
+        if not library.is_dir():
+            _fetch(cache, library)
+        _compile(compiler, library / "ns3", cache, cache / "tools" / name)
+    return cache / "tools" / name / "peer_ns3"
+
+
+def _fetch(cache: Path, library: Path) -> None:
+    """Put the package at library, without what only its Python bindings need."""
+    install.require_space(cache, 1_000_000_000, f"ns-3 {VERSION}")
+    with install.staging(cache) as work:
+        try:
+            run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
+                 "--disable-pip-version-check", "--only-binary", ":all:",
+                 "--target", work / "result", f"ns3=={VERSION}"], timeout_s=600)
+        except CommandFailed as failed:
+            # pip says what it is in the last line; the command says nothing to a user
+            why = (failed.stderr.strip() or str(failed)).splitlines()[-1]
+            raise ToolMissing(f"ns-3 {VERSION} from PyPI: {why}") from None
+        install.publish(work / "result", library)
+
+
+def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
+    """Compile and link against the package's headers and libraries where they are."""
+    libraries = ns3 / "lib64"
+    release = VERSION.partition(".post")[0]
+    with install.staging(cache) as work:
+        result = work / "result"
+        result.mkdir()
+        run([compiler, *FLAGS, f"-I{ns3 / 'include'}", SOURCE, "-o", result / "peer_ns3",
+             f"-L{libraries}", f"-Wl,-rpath,{libraries}",
+             *(f"-lns{release}-{module}" for module in MODULES)], timeout_s=600)
+        install.publish(result, target)
+
+
+def main() -> None:
+    """Print what each rate gives."""
+    try:
+        program = peer_program()
+        for rate_mbps in SIMULATED_S:
+            print(f"{rate_mbps} Mbit/s: {simulate(program, rate_mbps)}")
+    except AqmError as error:
+        raise SystemExit(f"peer: {error}") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of docs/results/cake-mq.md, from runs of batches/cake_mq.batch.
+
+    .venv/bin/flent -B batches/cake_mq.batch
+    .venv/bin/python -m research.validation.cake_mq results/cake_mq-… [-o docs]
+
+Prints the table and, with -o, writes it between its marks on the page in that folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import mean_mbps
+from flent_aqm.results.metrics.window import Window
+from research.validation import from_runs
+
+PAGE, PART = "results/cake-mq.md", "two shares"
+WAY = "upload"
+# Seconds left out of 10 s of load, in which the flows reach the rate.
+SETTLED_S = 2.0
+# Queue -> Mbit/s of the two groups, as reported for a router.
+REPORTED: Mapping[str, tuple[float, float]] = {"cake": (550, 1669), "cake_mq": (135, 2072)}
+
+
+def lines(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a row for each queue."""
+    yield ("| queue | EF, Mbit/s | the 16 others, Mbit/s | reported, Mbit/s | EF's part of all | "
+           "runs |")
+    yield "|" + "---|" * 6
+    for aqm, reported in REPORTED.items():
+        found = [rates(run) for run in runs if run.settings.get("aqm") == aqm]
+        if not found:
+            raise BadResult(f"there is no run with aqm {aqm}")
+        marked, others = (fmean(each) for each in zip(*found, strict=True))
+        cells = [f"{got:.0f} ({got / wanted - 1:+.1%})".replace("%", " %")
+                 for got, wanted in zip((marked, others), reported, strict=True)]
+        yield (f"| {aqm} | {' | '.join(cells)} | {reported[0]:.0f} and {reported[1]:.0f} | "
+               f"1/{(marked + others) / marked:.1f} | {len(found)} |")
+
+
+def rates(run: Run) -> tuple[float, float]:
+    """Return Mbit/s of the marked flow and of all other flows together, once they are stable."""
+    flows = {flow.name.rpartition("::")[2]: flow for flow in run.way(WAY)}
+    marked = flows.pop("1")
+    window = Window(float(marked.at_s.min()) + SETTLED_S, float(marked.at_s.max()))
+    return (mean_mbps(marked, window),
+            sum(mean_mbps(flow, window) for flow in flows.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(from_runs.main(__doc__, PAGE, PART, lines))

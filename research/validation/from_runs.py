@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Common parts of the programs that make a table in docs/ from a batch's existing results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import Run, as_run
+from research.validation import marked
+from research.validation.stamp import made_of
+
+Lines = Callable[[Sequence[Run]], Iterable[str]]
+
+
+def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
+    """Add the arguments for the results and for the page's folder."""
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("-o", "--output", type=Path, metavar="DOCS", help=f"the folder of {page}")
+
+
+def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
+    """Print the table, write it into its part of the page if requested, and return the exit
+    status."""
+    try:
+        runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
+        text = "\n".join(lines(runs))
+    except AqmError as error:
+        print(f"{page}: {error}", file=sys.stderr)
+        return 1
+    print(text)
+    if args.output:
+        marked.replace(args.output / page, part, text, made_of(runs))
+    return 0
+
+
+def main(text: str | None, page: str, part: str, lines: Lines) -> int:
+    """Run a program without other arguments, whose description is the first line of text; return
+    the exit status."""
+    parser = argparse.ArgumentParser(description=(text or "").splitlines()[0])
+    add_arguments(parser, page)
+    return make(parser.parse_args(), page, part, lines)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of docs/results/l4s.md, from runs of the batch l4s of batches/papers.batch.
+
+    .venv/bin/flent -B batches/papers.batch -b l4s
+    .venv/bin/python -m research.validation.l4s results/l4s-… [-o docs]
+    .venv/bin/flent -B batches/papers.batch -b l4s_links
+    .venv/bin/python -m research.validation.l4s --links results/l4s_links-… [-o docs]
+
+Prints the table and, with -o, writes it between its marks on the page in that folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from flent_aqm.base.defaults import ACCECN
+from flent_aqm.results.metrics.flows import Flow
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import mean_mbps
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.metrics.window import Window
+from flent_aqm.show.looks import DASH
+from research.validation import from_runs
+
+ECNS = ("accurate", "classic")
+PAGE, PART, LINKS = "results/l4s.md", "scenario 6", "links"
+WAY = "upload"
+# Seconds left out of 60 s of load, in which both flows find their shares.
+SETTLED_S = 20.0
+CLASSIC = ("cubic", "reno")
+# The batch's queue, identified by its parameters -> its name here, and the published ratio of
+# Prague's rate to the classic flow's, both with ECN. Source: s6_steady_state.md of
+# github.com/heistp/l4s-tests, commit e9713f6.
+PUBLISHED: Mapping[tuple[str, str], tuple[str, Mapping[str, float]]] = {
+    ("fq_codel", ""): ("fq_codel, one queue", {"cubic": 24, "reno": 42}),
+    ("fq_codel", "1ms"): ("fq_codel, one queue, 1 ms of 20", {"cubic": 27, "reno": 37}),
+    ("pie", ""): ("pie", {"cubic": 23, "reno": 60}),
+    ("pie", "5ms"): ("pie, 100 packets, 5 ms", {"cubic": 20, "reno": 26}),
+    ("red", "150000"): ("red, 150000 bytes", {"cubic": 27, "reno": 27}),
+    ("red", "400000"): ("red, 400000 bytes", {"cubic": 22, "reno": 26}),
+    ("dualpi2", ""): ("dualpi2", {}),
+}
+# Parameters by which queues of one kind differ.
+TOLD_BY = {"fq_codel": "target", "pie": "target", "red": "limit"}
+
+
+def lines(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a row for each pair of flows in each queue, in the order of PUBLISHED."""
+    yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
+           "Prague | probe under load, median, ms |")
+    yield "|" + "---|" * 7
+    found = {(_queue(run), _control(_flows(run)[1])): run for run in runs}
+    for queue, (name, published) in PUBLISHED.items():
+        for control in CLASSIC:
+            run = found.get((queue, control))
+            if run is None:
+                continue
+            scalable, classic = _rates(run)
+            latency = METRICS["latency_loaded_median_ms"].of(run)
+            yield (f"| {name} | {control} | {scalable:.2f} | "
+                   f"{classic:.2f} | {ratio(scalable / classic)} | "
+                   f"{ratio(published[control]) if published else DASH} | "
+                   f"{f'{latency:.1f}' if isinstance(latency, float) else DASH} |")
+
+
+def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a row for each queue and link, with accurate and then with classic ECN."""
+    yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
+           "probe, median ms | probes lost, % |")
+    yield "|" + "---|" * 6
+    places = list(PUBLISHED)
+    found = {(_queue(run), _link(run), _ecn(run)): run for run in runs}
+    for queue, link in sorted({key[:2] for key in found},
+                              key=lambda key: (places.index(key[0]), key[1])):
+        pair = [found[queue, link, ecn] for ecn in ECNS if (queue, link, ecn) in found]
+        shares = [f"{classic:.2f}, {ratio(scalable / classic)}"
+                  for scalable, classic in map(_rates, pair)]
+        probes = [", ".join(f"{one:.1f}" if isinstance(one, float) else DASH
+                            for one in (METRICS[name].of(run) for run in pair))
+                  for name in ("latency_loaded_median_ms", "loss_loaded_pct")]
+        yield (f"| {PUBLISHED[queue][0]} | {link or 'constant rate'} | "
+               f"{' | '.join([*shares, *probes])} |")
+
+
+def _link(run: Run) -> str:
+    return str(run.settings.get("link_down_access") or run.settings.get("link_access") or "")
+
+
+def _ecn(run: Run) -> str:
+    return "accurate" if run.settings.get("tcp_ecn") == ACCECN else "classic"
+
+
+def ratio(value: float) -> str:
+    """Return the ratio as text, like 23:1."""
+    return f"{value:.0f}:1" if value >= 1.5 else f"{value:.1f}:1"
+
+
+def _queue(run: Run) -> tuple[str, str]:
+    """Return the queue's index in PUBLISHED."""
+    aqm = str(run.settings.get("aqm"))
+    told = run.settings.get(f"aqm_{TOLD_BY[aqm]}") if aqm in TOLD_BY else None
+    return aqm, "" if told is None else str(told)
+
+
+def _flows(run: Run) -> tuple[Flow, Flow]:
+    """Return the scalable flow and the classic one."""
+    one, other = run.way(WAY)
+    return (other, one) if _control(one) in CLASSIC else (one, other)
+
+
+def _control(flow: Flow) -> str:
+    """Return the congestion control from a name such as "TCP upload 1xcubic"."""
+    return flow.name.rpartition("x")[2]
+
+
+def _rates(run: Run) -> tuple[float, float]:
+    """Return Mbit/s of the scalable flow and of the classic one, once they are stable."""
+    scalable, classic = _flows(run)
+    window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
+    return mean_mbps(scalable, window), mean_mbps(classic, window)
+
+
+def main() -> int:
+    """Print and write the table; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    from_runs.add_arguments(parser, PAGE)
+    parser.add_argument("--links", action="store_true", help="the table of links and ECN")
+    args = parser.parse_args()
+    if args.links:
+        return from_runs.make(args, PAGE, LINKS, lines_of_links)
+    return from_runs.make(args, PAGE, PART, lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

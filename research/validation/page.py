@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of all checks, in Markdown, and every number of them as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from research.validation.check import Check, Finding, Outcome
+from research.validation.stamp import LINE, Made, renewed
+
+PICTURES = Path("img") / "validation"  # relative to the page's folder
+PART = "checks"
+COLUMNS = ("check", "number", "unit", "theory", "lowest", "highest", "measured", "result")
+
+_HEAD = (
+    "# Validation\n\n"
+    "The lab's numbers beside those of arithmetic, a standard or a paper. `make validate` makes "
+    "the runs in the [lab](../lab.md), writes this page, and fails if a number is out of bounds. "
+    "[validation.csv](validation.csv) has every number with its bounds. A check's program, in "
+    "`research/validation/checks/`, has its set-up, the reason for its bounds, and where theory "
+    "and kernel differ. `.venv/bin/python -m research.validation.run --only NAME` runs one.\n")
+
+
+def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
+    """Return the page's text. An outcome that is a string says why the check could not run."""
+    passed, all_checks, numbers_passed, numbers = counts(results)
+    summary = f"{passed} of {all_checks} checks passed, {numbers_passed} of {numbers} numbers.\n"
+    parts = [_HEAD, summary, LINE + "\n", made.comment(PART)]
+    parts += [_section(check, outcome) for check, outcome in results]
+    return renewed("\n".join([*parts, f"<!-- end of {PART} -->\n"]))
+
+
+def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
+    """Return every number as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for check, outcome in results:
+        for one in outcome.findings if isinstance(outcome, Outcome) else ():
+            writer.writerow([
+                check.name, one.what, one.unit, "" if one.theory is None else number(one.theory),
+                *("" if math.isinf(bound) else number(bound)
+                  for bound in (one.lowest, one.highest)),
+                number(one.measured), _result(one.passed)])
+    return file.getvalue()
+
+
+def in_full(checks: Sequence[Check], numbers: str) -> str:
+    """Return a page with all that the checks say, and every number of the CSV."""
+    rows = list(csv.DictReader(io.StringIO(numbers)))
+    lines = ["# Lab and theory, in full", "", "[Validation](validation.md) in short.", ""]
+    for check in checks:
+        lines += [f"## {check.title}", "", f"Theory: {check.theory}", "",
+                  f"Source: {check.source}.", "", f"Measured: {check.set_up}", "",
+                  f"Allowed: {check.tolerance}", "", f"| {' | '.join(COLUMNS[1:])} |",
+                  "|" + "---|" * len(COLUMNS[1:])]
+        lines += [f"| {' | '.join(row[column] for column in COLUMNS[1:])} |"
+                  for row in rows if row["check"] == check.name]
+        lines += ["", f"![{check.caption}]({PICTURES.as_posix()}/{check.name}.png)", "",
+                  check.caption, "", check.discussion, ""]
+    return "\n".join(lines)
+
+
+def counts(results: Sequence[tuple[Check, Outcome | str]]) -> tuple[int, int, int, int]:
+    """Return the numbers of passed checks, of all checks, of passed findings, and of all
+    findings."""
+    outcomes = [outcome for _, outcome in results if isinstance(outcome, Outcome)]
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    return (sum(outcome.passed for outcome in outcomes), len(results),
+            sum(finding.passed for finding in findings), len(findings))
+
+
+def _section(check: Check, outcome: Outcome | str) -> str:
+    lines = [f"## {check.title}", "", check.theory, "", f"Source: {check.source}.", ""]
+    if isinstance(outcome, str):
+        return "\n".join([*lines, f"**Did not run**: {outcome}", ""])
+    failed = [one for one in outcome.findings if not one.passed]
+    lines += [f"![{check.name}]({PICTURES.as_posix()}/{check.name}.png)", ""]
+    if failed:
+        lines += [f"**fail**: {len(failed)} of {len(outcome.findings)} numbers", ""]
+    lines += [f"- {one.what}: {number(one.measured)} {one.unit}, {allowed(one)} expected"
+              for one in failed]
+    return "\n".join(lines)
+
+
+def allowed(finding: Finding) -> str:
+    """Return the values that pass, in words."""
+    low, high = finding.lowest, finding.highest
+    if math.isinf(low):
+        return f"at most {number(high)}"
+    if math.isinf(high):
+        return f"at least {number(low)}"
+    return f"{number(low)} to {number(high)}"
+
+
+def number(value: float) -> str:
+    """Format with five digits, and without an exponent for common magnitudes."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    decimals = max(0, 4 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _result(passed: bool) -> str:
+    return "pass" if passed else "fail"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tables of docs/results/papers.md, from runs of batches/papers.batch.
+
+    .venv/bin/flent -B batches/papers.batch -b ware2019
+    .venv/bin/python -m research.validation.papers ware2019 results/papers-… [-o docs]
+
+Prints a paper's numbers beside the lab's and, with -o, writes them between the paper's marks on
+the page and renews the list at the top of the page. --keep writes the data file that the tests
+use for this paper.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.results.metrics.run import Run
+from research.validation import from_runs
+from research.validation.papers import overview
+from research.validation.papers.kept import keep
+from research.validation.papers.table import PAPERS
+
+PAGE = "results/papers.md"
+
+
+def main() -> int:
+    """Print and write the tables; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m research.validation.papers",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("paper", choices=PAPERS)
+    from_runs.add_arguments(parser, PAGE)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="the folder of the runs kept")
+    args = parser.parse_args()
+    paper = PAPERS[args.paper]
+
+    def lines(runs: Sequence[Run]) -> Iterator[str]:
+        yield from paper.lines(runs)
+        if args.keep:
+            path, = (run.path for run in runs if run.title == paper.golden)
+            keep(path, args.keep / f"{paper.batch}{SUFFIX}")
+
+    status = from_runs.make(args, PAGE, paper.batch, lines)
+    if args.output and not status:
+        overview.renew(args.output / PAGE)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The list at the top of docs/results/papers.md, made from the tables below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from research.validation import marked
+
+PART = "overview"
+_SECTION = re.compile(r"^## (\w+): (.+)$", re.MULTILINE)
+
+
+def renew(page: Path) -> None:
+    """Write the list again. Raises ValueError if the page lacks its marks."""
+    marked.replace(page, PART, "\n".join(lines(page.read_text(encoding="utf-8"))))
+
+
+def lines(page: str) -> Iterator[str]:
+    """Yield a row for each section, with the number of its rows that agree."""
+    yield "| section | numbers that agree |"
+    yield "|---|---|"
+    _, *parts = _SECTION.split(page)
+    for name, title, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        verdicts = re.findall(r"\| (yes|\*\*no\*\*) \|$", body, re.MULTILINE)
+        anchor = re.sub(r"[^\w -]", "", f"{name}: {title}".lower()).replace(" ", "-")
+        yield f"| [{name}](#{anchor}) | {verdicts.count('yes')} of {len(verdicts)} |"

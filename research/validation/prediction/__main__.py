@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A prediction on a router that no model was made for: docs/results/prediction.md.
+
+    .venv/bin/python -m research.validation.prediction                   all, and the page
+    .venv/bin/python -m research.validation.prediction --only measure    the router, in real time
+    .venv/bin/python -m research.validation.prediction --only predict    from a measurement
+
+The router is a PC emulated by qemu without KVM, and as slow as a small router. It runs Debian's
+kernel; Flent measures through it and controls it over ssh. `flent-aqm calibrate` fits a model to
+three cells and to the packet rate; with this model the lab predicts the other cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.paths import resource_dir
+from research.validation import marked
+from research.validation.numbers import as_csv
+from research.validation.prediction.cells import NEAR, QUANTITIES, Cell, load, table, unexplained
+from research.validation.prediction.measure import FLENT, about, measure, middle, packets_per_s
+from research.validation.stamp import Made, made_of
+
+ROOT = Path(__file__).resolve().parents[3]
+# 256 in each ring, by the router's `ethtool -g`, and 256 more in the tap device before it.
+BASE = "ideal+bql=0+rx_ring_packets=512+tx_ring_packets=256"
+# Emulated timers fire much later than a router's, by up to 1 ms: begin with steps of 80 us.
+SEARCH = ("--highest", "1000", "--step", "80", "--fit", "timer_latency_us,rx_packet_ns")
+
+
+def main() -> int:
+    """Measure, fit, predict, write; return exit status 1 if that fails."""
+    parser = argparse.ArgumentParser(prog="python -m research.validation.prediction",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", choices=("measure", "predict"))
+    parser.add_argument("--repetitions", type=int, default=3, help="of each cell (default: 3)")
+    parser.add_argument("--folder", type=Path, default=ROOT / "results" / "prediction")
+    parser.add_argument("--output", type=Path, metavar="DOCS", default=ROOT / "docs")
+    args = parser.parse_args()
+    try:
+        if args.only != "predict":
+            measure(args.folder / "measured", args.repetitions)
+        if args.only != "measure":
+            text, fitted, made = predict(args.folder)
+            print(text)
+            page = args.output / "results" / "prediction.md"
+            marked.replace(page, "prediction", text, made)
+            page.with_suffix(".csv").write_text(as_csv(fitted))
+    except (AqmError, ValueError) as error:
+        print(f"prediction: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def predict(folder: Path) -> tuple[str, list[str], Made]:
+    """Fit a model to the cells for calibration, run all cells with it, and return the page's part,
+    the table of the fitted cells, and what they were made with. Raises AqmError."""
+    measured = load(folder / "measured")
+    points = [cell.point() for cell in measured.values() if cell.is_for_calibration]
+    points.append(f"pps={middle(packets_per_s(folder / 'measured')):.0f}")
+    said = calibrate(points)
+    print(said)
+    model = model_of(said)
+    runs = {name: in_lab(folder / name, router_model)
+            for name, router_model in (("ideal", "ideal"), ("model", model))}
+    if set(measured) != set(runs["model"]):
+        raise ConfigError(f"{folder}: not the cells of batches/prediction.batch; measure them anew")
+    return ("\n".join(lines(folder, measured, runs, points, model)),
+            list(table(measured, runs["ideal"], runs["model"], calibration=True)),
+            made_of([run for cell in runs["model"].values() for run in cell.runs]))
+
+
+def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[str, Cell]],
+          points: list[str], model: str) -> Iterator[str]:
+    """Yield the page's part."""
+    told, floods = about(folder / "measured"), packets_per_s(folder / "measured")
+    each = max(len(cell.runs) for cell in measured.values())
+    yield (f"Measured {told['date']}: {told['qemu']}, without KVM, on one core of {told['cpu']}; "
+           f"in it Debian's {told['kernel']}. The machine's load average over the last "
+           f"five minutes of it was {told['load']}. Runs of each cell: {each}. Packets of 64 "
+           f"bytes a second: "
+           f"{', '.join(f'{one:.0f}' for one in sorted(floods))}.")
+    yield ""
+    yield f"    flent-aqm calibrate {' '.join(points)} --base {BASE} {' '.join(SEARCH)}"
+    yield ""
+    yield f"chooses `{model}`, which predicts:"
+    yield ""
+    yield from table(measured, lab["ideal"], lab["model"], calibration=False)
+    yield ""
+    left = list(unexplained(measured, lab["model"]))
+    count = len(measured) * len(QUANTITIES)
+    yield (f"Of these {count} numbers {count - len(left)} are among those of the repetitions, or "
+           f"within {100 * NEAR:g} %.")
+
+
+def calibrate(points: list[str]) -> str:
+    """Return what `flent-aqm calibrate` prints for these measurements, also if no model explains
+    them. Raises ConfigError if it fails otherwise."""
+    command = [str(FLENT.with_name("flent-aqm")), "calibrate", *points, "--base", BASE, *SEARCH]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if not done.stdout:
+        raise ConfigError(f"flent-aqm calibrate: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def model_of(said: str) -> str:
+    """Return the model that calibrate printed, or the closest one. Raises ConfigError."""
+    found = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", said, re.MULTILINE)
+    if not found:
+        raise ConfigError(f"flent-aqm calibrate named no model: {said!r}")
+    return found[1] or found[2]
+
+
+def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
+    """Return the cells, run in the lab with that model. Raises ConfigError."""
+    for old in folder.glob("*.flent.gz"):
+        old.unlink()
+    status = subprocess.run(
+        [str(FLENT), "-B", str(resource_dir("batches") / "prediction.batch"),
+         "--batch-override", f"router_model={router_model}",
+         "--batch-override", f"output_path={folder}"], check=False).returncode
+    if status:
+        raise ConfigError(f"the lab's runs with {router_model} ended with status {status}")
+    return load(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

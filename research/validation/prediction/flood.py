@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures how many packets of 64 bytes a second the router forwards, then runs a command.
+
+    python -m research.validation.prediction.flood SERVER FILE TIMES COMMAND...
+
+FILE gets a line for each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from flent_aqm.base.shell import run
+
+# With headers and checksum, 64 bytes on the link.
+_PAYLOAD_BYTES = 18
+_LENGTH_S = 3
+
+
+def main() -> None:
+    """Flood, write the file, then replace this process by the command."""
+    server, file, times, *command = sys.argv[1:]
+    with Path(file).open("w", encoding="utf-8") as found:
+        for _ in range(int(times)):
+            # More than any such router can forward.
+            words = ["iperf3", "--json", "--udp", "--bandwidth", "0", "--length",
+                     str(_PAYLOAD_BYTES), "--time", str(_LENGTH_S), "--client", server]
+            told = json.loads(run(words))["end"]["sum"]
+            print(f"{(told['packets'] - told['lost_packets']) / told['seconds']:.0f}", file=found)
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures the router in qemu: packets per second, then the runs of batches/prediction.batch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+
+from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.paths import cache_to_write, resource_dir
+from flent_aqm.base.shell import find_program, run
+from flent_aqm.setup.tools import find_tool
+
+HERE = Path(__file__).resolve().parent
+FLENT = Path(sys.executable).with_name("flent")
+SERVER, ROUTER = "198.51.100.2", "ssh://root@203.0.113.1"
+_NEEDED = ("qemu-system-x86_64", "busybox", "dropbear", "dropbearkey", "ssh", "unshare", "taskset",
+           "tc", "ip", "ethtool", "iperf3")
+_FLOODS = "packets"  # the file with packets per second
+
+
+def measure(folder: Path, repetitions: int) -> None:
+    """Build the router if needed, and write all runs into the folder. This takes real time, so keep
+    the machine idle. Raises ConfigError, ToolMissing, CommandFailed."""
+    cores = sorted(os.sched_getaffinity(0))
+    if os.geteuid() or len(cores) < 2:
+        raise ConfigError("the router in qemu needs root, for namespaces, and two cores; here are "
+                          f"{len(cores)} cores and user id {os.geteuid()}")
+    irtt = find_tool("irtt")
+    missing = [name for name in _NEEDED if find_program(name) is None]
+    if missing or irtt is None:
+        raise ToolMissing(f"{', '.join(missing) or 'irtt'} is not installed; on Debian: apt-get "
+                          "install qemu-system-x86 busybox dropbear-bin openssh-client ethtool "
+                          "iproute2 iperf3; irtt comes with `make setup`")
+    machine = cache_to_write() / "slow-router"
+    run(["sh", HERE / "machine.sh", machine], timeout_s=600)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in (*folder.glob("*.flent.gz"), folder / _FLOODS):
+        old.unlink(missing_ok=True)
+    given = {"testbed": ROUTER, "hosts": SERVER, "output_path": folder, "repetitions": repetitions}
+    flent = [str(FLENT), "-B", str(resource_dir("batches") / "prediction.batch"),
+             *(word for key, value in given.items()
+               for word in ("--batch-override", f"{key}={value}"))]
+    done = subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
+         "sh", HERE / "network.sh", sys.executable, "-m",
+         "research.validation.prediction.flood", SERVER, folder / _FLOODS,
+         str(repetitions), *flent],
+        check=False, cwd=HERE.parents[2],
+        env={**os.environ, "MACHINE": str(machine), "IRTT": str(irtt),
+             "ROUTER_CORE": str(cores[-1]), "HOST_CORE": str(cores[0])})
+    if done.returncode:
+        raise ConfigError(f"the measurement ended with status {done.returncode}")
+    (folder / "machine.json").write_text(json.dumps(_about(machine), indent=1) + "\n")
+
+
+def packets_per_s(folder: Path) -> list[float]:
+    """Return the results of the floods. Raises ConfigError."""
+    try:
+        return [float(line) for line in (folder / _FLOODS).read_text().split()]
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{folder}: no measurement there: {error}") from None
+
+
+def about(folder: Path) -> Mapping[str, str]:
+    """Return what was measured, and where. Raises ConfigError."""
+    try:
+        read = json.loads((folder / "machine.json").read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{folder}: no measurement there: {error}") from None
+    return {str(name): str(value) for name, value in read.items()}
+
+
+def _about(machine: Path) -> dict[str, str]:
+    """Return facts about the router, the machine that emulates it, and that machine's load."""
+    version = run(["qemu-system-x86_64", "--version"]).splitlines()[0]
+    cpu = next((line.partition(":")[2].strip() for line in
+                Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
+               "unknown")
+    return {"kernel": (machine / "name").read_text().strip(), "qemu": version, "cpu": cpu,
+            "date": run(["date", "-u", "+%Y-%m-%d %H:%M UTC"]).strip(),
+            "load": f"{os.getloadavg()[1]:.1f}"}
+
+
+def middle(values: list[float]) -> float:
+    """Return the median as a float."""
+    return float(median(values))

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the results again that make docs doesn't: runs batches, and writes their tables.
+
+    make results                                             all of them; takes hours
+    .venv/bin/python -m research.validation.renew --only l4s wifi     some
+    .venv/bin/python -m research.validation.renew --list              what each runs
+
+Runs go into results/renew/NAME; a call that was interrupted goes on with --only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from research.validation.papers.table import PAPERS
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """page: in docs/; sweeps: for each the words of flent behind -B; module: of validation, with
+    its words before the folder of results; options: its words behind it."""
+
+    page: str
+    sweeps: tuple[str, ...]
+    module: str
+    options: str = ""
+
+    def commands(self, folder: Path) -> list[list[str]]:
+        """Return what to run, each as a list of words."""
+        found = []
+        for number, sweep in enumerate(self.sweeps, 1):
+            file, *words = sweep.split()
+            found.append([str(BIN / "flent"), "-B", f"batches/{file}.batch", *words,
+                          "--batch-override", f"output_path={folder / str(number)}"])
+        module, *words = self.module.split()
+        return [*found, [sys.executable, "-m", f"validation.{module}", *words, str(folder),
+                         *self.options.split(), "-o", "docs"]]
+
+
+def _over(*settings: str) -> str:
+    return " ".join(f"--batch-override {one}" for one in settings)
+
+
+_STUDY = "aqm_sweep -b paper --batch-repetitions"
+_NDT7 = _over("test_name=ndt7", "router_model=20us")
+_AT_900 = _over("aqm=fq_codel", "rate_mbps=900")
+RECIPES: Mapping[str, Recipe] = {
+    **{name: Recipe("results/papers.md", (f"papers -b {name}",), f"papers {name}")
+       for name in PAPERS},
+    "l4s": Recipe("results/l4s.md", ("papers -b l4s",), "l4s"),
+    "l4s_links": Recipe("results/l4s.md", ("papers -b l4s_links",), "l4s --links"),
+    "bbr": Recipe("results/bbr.md", ("bbr",), "bbr"),
+    "cake_mq": Recipe("results/cake-mq.md", ("cake_mq",), "cake_mq"),
+    "wifi": Recipe("wifi.md", ("wifi",), "wifi"),
+    "study": Recipe("results/study.md", (
+        f"{_STUDY} 1 {_NDT7}",
+        f"{_STUDY} 10 {_NDT7} {_AT_900} {_over('burst_shaping=0', 'cross_traffic=0')}",
+        f"{_STUDY} 10 {_NDT7} {_AT_900} {_over('burst_shaping=1', 'cross_traffic=1')}",
+        f"{_STUDY} 1 {_NDT7} " + _over("rate_mbps=100", "base_delay_ms=20", "burst_shaping=0",
+                                       "cross_traffic=0")), "study", "--router-model 20us"),
+    "estimates": Recipe("results/scores.md", ("speedtests -b all",), "speedtests estimates"),
+    "parameters": Recipe("results/scores.md", (
+        "speedtests -b parameters",), "speedtests parameters"),
+    "real_time": Recipe("results/speed-tests.md", ("speedtests -b real",),
+                        "speedtests real_time"),
+}
+
+
+def main() -> int:
+    """Run the recipes; return exit status 1 if one fails, after the others."""
+    parser = argparse.ArgumentParser(prog="python -m research.validation.renew",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=RECIPES, default=RECIPES)
+    parser.add_argument("--list", action="store_true", help="print the commands, and run none")
+    args = parser.parse_args()
+    failed = []
+    for name in args.only:
+        folder = ROOT / "results" / "renew" / name
+        commands = RECIPES[name].commands(folder)
+        if args.list:
+            print(*(" ".join(words) for words in commands), sep="\n")
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        # A run that gave up doesn't keep the others from the table, which says what it lacks.
+        statuses = [subprocess.run(words, cwd=ROOT, check=False).returncode for words in commands]
+        if statuses[-1]:
+            failed.append(name)
+    if failed:
+        print(f"renew: no table of {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

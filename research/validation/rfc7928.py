@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table and the picture of docs/results/rfc7928.md, from runs of batches/rfc7928.batch.
+
+A line for each scenario, a file with every number, and the picture of delay and goodput (RFC 7928,
+section 2.7). research/validation/numbers.py runs the batch and writes them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.results.grouping import collect
+from flent_aqm.results.metrics.latency import idle_ms, loaded_ms
+from flent_aqm.results.metrics.queue import drop_pct
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import LOST
+from flent_aqm.show.looks import AQM_LOOKS
+
+PICTURE = Path("img") / "rfc7928.png"
+AQMS = ("no_aqm", "codel", "fq_codel", "pie")
+NAMES = {"no_aqm": "drop-tail"}
+WAY = "upload"
+# Scenarios with TCP load all the time and a constant rate.
+IN_PICTURE = re.compile(r"5\.1|5\.2|8\.2\.[2-5]")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run.
+
+    flows: Mbit/s of each group while it ran, by the requested flows; goodput_mbps: of all flows,
+    over the whole load; waits in ms beyond the path's delay, infinite for a lost probe. None if the
+    run has no such number.
+    """
+
+    scenario: str
+    aqm: str
+    flows: dict[str, float]
+    goodput_mbps: float
+    median_ms: float | None
+    p99_ms: float | None
+    dropped_pct: float | None
+
+
+def lines(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a row for each scenario. Raises BadResult for a run of another test."""
+    yield from overview(rows_of(runs))
+
+
+def every_number(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a row for each scenario and queue. Raises BadResult for a run of another test."""
+    yield from table(rows_of(runs))
+
+
+def picture(runs: Sequence[Run], folder: Path) -> None:
+    """Write the picture into the page's folder. Raises BadResult, OSError."""
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    draw(figure, rows_of(runs))
+    figure.savefig(folder / PICTURE, dpi=110)
+
+
+def rows_of(runs: Sequence[Run]) -> list[Row]:
+    """Return all runs, sorted by scenario and queue."""
+    return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
+
+
+def row_of(run: Run) -> Row:
+    """Return the row of a run. Raises BadResult for a file of another test."""
+    asked = run.title.split(" ")
+    flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
+    load = run.load_window
+    megabits = sum((flow.mean_mbps or 0.0) * (flow.end_s - flow.start_s)
+                   for flow in run.speed_test)
+    return Row(asked[0], str(run.settings["aqm"]), flows, megabits / load.length_s if load else 0,
+               _known(lambda: _wait_ms(run, "median")), _known(lambda: _wait_ms(run, "p99")),
+               _known(lambda: drop_pct(run, WAY)))
+
+
+def _wait_ms(run: Run, statistic: str) -> float:
+    # Subtract the idle median: a second of idle probes has no 99th percentile.
+    return loaded_ms(run, statistic) - idle_ms(run, "median")
+
+
+def _known(number: Callable[[], float]) -> float | None:
+    try:
+        return number()
+    except LostProbe:
+        return math.inf
+    except NotAvailable:
+        return None
+
+
+def overview(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield lines of Markdown: of each queue goodput by group, and a probe's median wait."""
+    yield f"| scenario | {' | '.join(NAMES.get(aqm, aqm) for aqm in AQMS)} |"
+    yield "|" + "---|" * (len(AQMS) + 1)
+    for scenario, of_scenario in collect(rows, lambda row: row.scenario).items():
+        by_queue = {row.aqm: row for row in of_scenario}
+        cells = [f"{'+'.join(f'{mbps:.1f}' for mbps in row.flows.values())}, "
+                 f"{_text(row.median_ms, 1)}" if (row := by_queue.get(aqm)) else ""
+                 for aqm in AQMS]
+        yield f"| {scenario} | {' | '.join(cells)} |"
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield lines of Markdown, a row for each run."""
+    yield "| scenario | queue | goodput by group, Mbit/s | wait, median ms | p99 ms | dropped % |"
+    yield "|---|---|---|---|---|---|"
+    for row in rows:
+        flows = ", ".join(f"{name} {mbps:.2f}" for name, mbps in row.flows.items())
+        yield (f"| {row.scenario} "
+               f"| {NAMES.get(row.aqm, row.aqm)} | {flows} | {_text(row.median_ms, 1)} "
+               f"| {_text(row.p99_ms, 1)} | {_text(row.dropped_pct, 2)} |")
+
+
+def draw(figure: Figure, rows: Sequence[Row]) -> None:
+    """Draw goodput over delay: the upper left corner is best."""
+    axis = figure.subplots()
+    for aqm in AQMS:
+        points = [(row.median_ms, row.goodput_mbps) for row in rows
+                  if row.aqm == aqm and IN_PICTURE.match(row.scenario)
+                  and row.median_ms is not None and math.isfinite(row.median_ms)]
+        look = AQM_LOOKS[aqm]
+        axis.plot([ms for ms, _ in points], [mbps for _, mbps in points], look.marker,
+                  color=look.colour, label=NAMES.get(aqm, aqm), markersize=8, alpha=0.8)
+    axis.set_xlabel("median wait of a probe under load (ms)")
+    axis.set_ylabel("goodput of all flows (Mbit/s)")
+    axis.set_xlim(left=0)
+    axis.grid(visible=True, color="#dddddd")
+    axis.legend(frameon=False)
+
+
+def _text(value: float | None, digits: int) -> str:
+    return "-" if value is None else LOST if math.isinf(value) else f"{value:.{digits}f}"

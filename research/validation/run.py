@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs the checks and writes docs/results/validation.md with its numbers and pictures.
+
+    make validate                                       all of them
+    .venv/bin/python -m research.validation.run --only goodput   one; prints numbers, writes no page
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
+from pathlib import Path
+
+from flent_aqm import __version__
+from flent_aqm.base.errors import AqmError
+from flent_aqm.lab.place import kill_all
+from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.parts import tool_versions
+from flent_aqm.sweep.pool import cores_for
+from research.validation.all_checks import CHECKS
+from research.validation.check import Check, Outcome
+from research.validation.page import PICTURES, allowed, counts, number, page, table
+from research.validation.stamp import Made
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "results"
+_BY_NAME = {check.name: check for check in CHECKS}
+
+
+def main() -> int:
+    """Run, print, write; return 0 if all checks passed."""
+    parser = argparse.ArgumentParser(prog="python -m research.validation.run",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(_BY_NAME),
+                        help="run these, and write no page unless --output is given")
+    parser.add_argument("--jobs", type=int, metavar="N", default=len(os.sched_getaffinity(0)),
+                        help="labs side by side (default: one per core)")
+    parser.add_argument("--output", type=Path, metavar="DIR",
+                        help="folder for the page (default: docs/results)")
+    arguments = parser.parse_args()
+    chosen = [check for check in CHECKS if not arguments.only or check.name in arguments.only]
+    output = arguments.output or (None if arguments.only else DOCS)
+    if output:
+        (output / PICTURES).mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    outcomes = _run_all(chosen, max(1, arguments.jobs))
+    results = [(check, outcomes[check.name]) for check in chosen]
+    if output:
+        # The hash tells apart kernels of one version with other options or patches.
+        kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
+        made = Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}")
+        for check, outcome in results:
+            if isinstance(outcome, Outcome):
+                _picture(check, outcome, output / PICTURES)
+        (output / "validation.md").write_text(page(results, made))
+        (output / "validation.csv").write_text(table(results))
+        print(f"written: {output / 'validation.md'}")
+    passed, checks, numbers_passed, numbers = counts(results)
+    failed = [check.name for check, outcome in results
+              if isinstance(outcome, str) or not outcome.passed]
+    print(f"{passed} of {checks} checks passed, {numbers_passed} of {numbers} numbers, in "
+          f"{time.monotonic() - started:.0f} s"
+          + (f"; failed: {', '.join(failed)}" if failed else "") + ".")
+    return 1 if failed else 0
+
+
+def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
+    """Run each check on its own core; print numbers as they come."""
+    outcomes: dict[str, Outcome | str] = {}
+    cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
+    for some in cores_for(jobs, sorted(os.sched_getaffinity(0))):
+        cores.put(some)
+
+    def keep_to_core() -> None:
+        os.sched_setaffinity(0, cores.get())  # for this thread and the labs that it starts
+
+    with ThreadPoolExecutor(jobs, initializer=keep_to_core) as threads:
+        pending = {threads.submit(_timed, check): check for check in checks}
+        try:
+            for future in as_completed(pending):
+                check = pending[future]
+                outcomes[check.name], wall_s = future.result()
+                _show(check, outcomes[check.name], wall_s)
+        except BaseException:  # ^C, or an error in a check
+            threads.shutdown(wait=False, cancel_futures=True)
+            kill_all()
+            raise
+    return outcomes
+
+
+def _timed(check: Check) -> tuple[Outcome | str, float]:
+    started = time.monotonic()
+    try:
+        outcome: Outcome | str = check.measure()
+    except AqmError as error:
+        outcome = str(error)
+    return outcome, time.monotonic() - started
+
+
+def _show(check: Check, outcome: Outcome | str, wall_s: float) -> None:
+    print(f"{check.name} ({wall_s:.0f} s)", flush=True)
+    if isinstance(outcome, str):
+        print(f"  FAIL  did not run: {outcome}")
+        return
+    for finding in outcome.findings:
+        print(f"  {'ok  ' if finding.passed else 'FAIL'}  {finding.what}: "
+              f"{number(finding.measured)} {finding.unit} ({allowed(finding)})", flush=True)
+
+
+def _picture(check: Check, outcome: Outcome, folder: Path) -> None:
+    # Without pyplot, which would look for a window system.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=check.size, layout="constrained")
+    outcome.draw(figure)
+    # Without Matplotlib's version, so that pictures are equal on other machines.
+    figure.savefig(folder / f"{check.name}.png", dpi=100, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

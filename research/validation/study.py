@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compares the study's findings with the lab's: the table of docs/results/study.md.
+
+    .venv/bin/python -m research.validation.study results/paper-… results/more-… [-o docs]
+
+Reads the runs of test `ndt7` with one router model from the folders, prints the table and,
+with -o, writes it between the marks of results/study.md in that folder. A disagreement is a
+result, not a failure; exit status 1 means that runs are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.show.figures.gather import FigureRow, gather
+from research.validation import marked
+from research.validation.stamp import made_of
+
+AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
+WAYS = ("download", "upload")
+
+AGREES, DISAGREES, CANT_TELL = "agrees", "**disagrees**", "can't tell"
+
+# Variation of throughput in steps of 100 ms: up to the first share it counts as stable, from the
+# second one on as varying; in between there is no verdict.
+STABLE, VARYING = 0.05, 0.15
+# Steps of 100 ms to omit for slow start, and at the end of the transfer.
+EDGE_STEPS = 10
+# Fewest repetitions from which a deviation is computed.
+FEWEST = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement of the study. judge: takes runs, returns what the lab measured and the
+    verdict."""
+
+    statement: str
+    judge: Callable[[Sequence[FigureRow]], tuple[str, str]]
+
+
+def main() -> int:
+    """Read, judge, write; return exit status 1 if cells are missing."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
+    parser.add_argument("--router-model", default="omnia", metavar="MODEL",
+                        help="of the runs to take, as it stands in them (default: %(default)s)")
+    args = parser.parse_args()
+    try:
+        rows, faults = gather(find_files(args.results), None)
+    except AqmError as error:
+        parser.error(str(error))
+    for fault in faults:
+        print(f"left out: {fault}", file=sys.stderr)
+    chosen = [row for row in rows if row.has(test="ndt7", router_model=args.router_model)]
+    lines = ["| the study | the lab | |", "|---|---|---|"]
+    complete = not faults
+    for finding in FINDINGS:
+        try:
+            measured, verdict = finding.judge(chosen)
+        except MissingRuns as missing:
+            measured, verdict, complete = f"no run of {missing}", CANT_TELL, False
+        lines.append(f"| {finding.statement} | {measured} | {verdict} |")
+    text = "\n".join(lines)
+    print(text)
+    if args.output:
+        marked.replace(args.output / "results" / "study.md", "findings", text,
+                       made_of([load_run(row.path) for row in chosen]))
+    return 0 if complete else 1
+
+
+class MissingRuns(Exception):
+    """No run has the settings in the message."""
+
+
+def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float = 0.0,
+         **settings: str | float) -> list[FigureRow]:
+    """Return the runs of a cell. Raises MissingRuns if there are none."""
+    found = [row for row in rows
+             if row.has(burst_shaping=burst, cross_traffic=cross, base_delay_ms=delay_ms,
+                        **settings)]
+    if not found:
+        words = ", ".join(f"{key} {value}" for key, value in settings.items())
+        raise MissingRuns(f"{words}, burst shaping {burst}, cross traffic {cross}, "
+                          f"delay {delay_ms:g} ms")
+    return found
+
+
+def throughputs(rows: Sequence[FigureRow]) -> list[float]:
+    """Return what NDT7 reports for both directions of each run, in Mbit/s."""
+    return [row.mbps[way] for row in rows for way in WAYS if way in row.mbps]
+
+
+def variation(row: FigureRow) -> float:
+    """Return the standard deviation of the upload's throughput in steps of 100 ms, divided by its
+    mean."""
+    mbps = row.curves["upload"].mbps[EDGE_STEPS:-EDGE_STEPS]
+    return float(mbps.std(dtype=float) / mbps.mean(dtype=float))
+
+
+def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
+    """Judge: less than 700 of 800 Mbit/s without burst shaping."""
+    found = [one for aqm in AQMS for one in throughputs(
+        cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
+    return _span(found, "Mbit/s"), AGREES if max(found) < 700 else DISAGREES
+
+
+def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
+    """Judge: close to 800 Mbit/s with burst shaping; TCP can carry at most 765."""
+    found = [one for aqm in AQMS for one in throughputs(
+        cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
+    return _span(found, "Mbit/s"), AGREES if min(found) > 0.95 * 800 * 1448 / 1514 else DISAGREES
+
+
+def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
+    """Judge: without burst shaping, only high rates are underused."""
+    shares = {}
+    for rate in range(100, 1001, 100):
+        found = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
+                                 cross=False))
+        shares[rate] = float(numpy.median(found)) / (rate * 1448 / 1514)
+    low, high = max(shares[rate] for rate in (100, 200, 300)), max(shares[900], shares[1000])
+    text = ", ".join(f"{rate}: {100 * share:.0f} %" for rate, share in shares.items())
+    return f"share of what TCP can carry, fq_codel: {text}", (
+        AGREES if low > 0.98 and high < 0.9 else DISAGREES)
+
+
+def deviation(burst: bool, cross: bool, study_mbps: float
+              ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
+    """Return a judge of the standard deviation over repetitions of fq_codel at 900 Mbit/s."""
+    def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
+        found = cell(rows, aqm="fq_codel", rate_mbps=900.0, burst=burst, cross=cross)
+        if len(found) < FEWEST:
+            return f"{len(found)} runs", CANT_TELL
+        sds = {way: float(numpy.std([row.mbps[way] for row in found], ddof=1)) for way in WAYS}
+        text = ", ".join(f"{way} {sd:.2f}" for way, sd in sds.items())
+        near = any(study_mbps / 2 <= sd <= study_mbps * 2 for sd in sds.values())
+        return f"{text} Mbit/s, {len(found)} runs", AGREES if near else DISAGREES
+
+    return judge
+
+
+def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
+    """Judge: throughput varies more over queues and directions with cross traffic."""
+    def spread(cross: bool) -> float:
+        shares = []
+        for rate in range(100, 1001, 100):
+            found = [one for aqm in AQMS for one in throughputs(
+                cell(rows, aqm=aqm, rate_mbps=float(rate), burst=True, cross=cross))]
+            shares.append(float(numpy.std(found) / numpy.mean(found)))
+        return float(numpy.median(shares))
+
+    without, with_cross = spread(False), spread(True)
+    text = f"{100 * without:.1f} % of the mean without, {100 * with_cross:.1f} % with"
+    return f"standard deviation over queues and directions, median of the rates: {text}", (
+        AGREES if with_cross > 2 * without else DISAGREES)
+
+
+def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
+    """Judge: cross traffic lowers throughput much, with every queue."""
+    ratios = {}
+    for aqm in AQMS:
+        pairs = [[float(numpy.mean(throughputs(cell(
+            rows, aqm=aqm, rate_mbps=float(rate), burst=True, cross=cross))))
+            for cross in (True, False)] for rate in range(100, 1001, 100)]
+        ratios[aqm] = float(numpy.median([with_cross / without for with_cross, without in pairs]))
+    text = ", ".join(f"{aqm} {100 * ratio:.0f} %" for aqm, ratio in ratios.items())
+    return f"with, as a share of without, median of the rates: {text}", (
+        AGREES if max(ratios.values()) < 0.8 else DISAGREES)
+
+
+def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
+    """Judge: cross traffic raises NDT7's latency (MinRTT) much."""
+    texts, raised = [], []
+    for aqm in AQMS:
+        medians = [_own_ms([
+            row for rate in range(100, 1001, 100)
+            for row in cell(rows, aqm=aqm, rate_mbps=float(rate), burst=True, cross=cross)])
+            for cross in (False, True)]
+        texts.append(f"{aqm} {medians[0]:.2f} → {medians[1]:.2f} ms")
+        raised.append(medians[1] > 2 * medians[0])
+    return f"NDT7's latency, median: {', '.join(texts)}", (
+        AGREES if all(raised) else DISAGREES)
+
+
+def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
+           varying: Sequence[str]) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
+    """Return a judge of upload throughput over time: which queues keep it stable, and which
+    don't."""
+    def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
+        found = {aqm: float(numpy.median([variation(row) for row in cell(
+            rows, aqm=aqm, rate_mbps=rate_mbps, burst=burst, cross=cross)])) for aqm in AQMS}
+        text = ", ".join(f"{aqm} {100 * share:.1f} %" for aqm, share in found.items())
+        wrong = ([aqm for aqm in stable if found[aqm] > VARYING]
+                 + [aqm for aqm in varying if found[aqm] < STABLE])
+        right = (all(found[aqm] <= STABLE for aqm in stable)
+                 and all(found[aqm] >= VARYING for aqm in varying))
+        return f"standard deviation in steps of 100 ms: {text} of the mean", (
+            DISAGREES if wrong else AGREES if right else CANT_TELL)
+
+    return judge
+
+
+def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
+    """Judge: added delay raises NDT7's latencies by a constant."""
+    own, probes, right = [], [], []
+    for aqm in AQMS:
+        without, with_delay = (
+            cell(rows, aqm=aqm, rate_mbps=100.0, burst=False, cross=False, delay_ms=delay_ms)
+            for delay_ms in (0.0, 20.0))
+        shift = _own_ms(with_delay) - _own_ms(without)
+        own.append(f"{aqm} {shift:+.1f}")
+        probes.append(f"{aqm} {_probes_ms(with_delay) - _probes_ms(without):+.1f}")
+        right.append(abs(shift - 20) < 1)
+    return (f"20 ms added at 100 Mbit/s. NDT7's latency: {', '.join(own)} ms; median of the probes "
+            f"during the upload: {', '.join(probes)} ms"), AGREES if all(right) else DISAGREES
+
+
+def _own_ms(rows: Sequence[FigureRow]) -> float:
+    """Return NDT7's latency (MinRTT), as the median over runs and directions."""
+    return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
+
+
+def _probes_ms(rows: Sequence[FigureRow]) -> float:
+    return float(numpy.median(numpy.concatenate([row.loaded_ms["upload"] for row in rows])))
+
+
+def _span(values: Sequence[float], unit: str) -> str:
+    return f"{min(values):.1f} to {max(values):.1f} {unit}, all queues and directions"
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("800 Mbit/s without burst shaping: less than 700", underused_at_800)
+    yield Finding("800 Mbit/s with burst shaping: close to 800", used_at_800_with_bursts)
+    yield Finding("without burst shaping the link is underused, above all at high rates",
+                  underused_at_high_rates)
+    yield Finding("fq_codel, 900 Mbit/s, neither burst shaping nor cross traffic: standard "
+                  "deviation 1.51 Mbit/s", deviation(False, False, 1.51))
+    yield Finding("fq_codel, 900 Mbit/s, burst shaping and cross traffic: standard deviation "
+                  "138 Mbit/s", deviation(True, True, 138))
+    yield Finding("cross traffic lowers throughput much", lowered_by_cross)
+    yield Finding("cross traffic makes throughput more variable", variable_with_cross)
+    yield Finding("cross traffic raises latency much", latency_raised_by_cross)
+    yield Finding("upload over time, neither burst shaping nor cross traffic: stable with every "
+                  "queue (100 Mbit/s)", steady(100.0, False, False, AQMS, ()))
+    yield Finding("the same at 900 Mbit/s", steady(900.0, False, False, AQMS, ()))
+    yield Finding("upload over time, both, 100 Mbit/s: stable with fq_codel and sfq only",
+                  steady(100.0, True, True, ("fq_codel", "sfq"), ("no_aqm", "codel")))
+    yield Finding("upload over time, both, 900 Mbit/s: varies with every queue",
+                  steady(900.0, True, True, (), AQMS))
+    yield Finding("added latency shifts latencies by a constant", shifted_by_delay)
+
+
+FINDINGS = tuple(_findings())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of docs/wifi.md, from runs of batches/wifi.batch.
+
+    .venv/bin/flent -B batches/wifi.batch
+    .venv/bin/python -m research.validation.wifi results/wifi-… [-o docs]
+
+Prints the table and, with -o, writes it between its marks on the page in that folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.window import Window
+from flent_aqm.show.looks import DASH
+from flent_aqm.spec.wifi.phy import PHYS
+from research.validation import from_runs
+from research.validation.wifi_theory import Receiver
+
+PHY = PHYS["n"]
+WAY = "download"
+SETTLED_S = 2.0
+# Size of IP packets relative to the payload that iperf3 counts.
+FRAME_SHARE = {"UDP": 1476 / 1448, "TCP": 1500 / 1448}
+PAGE, PART = "wifi.md", "three stations"
+ACCESS_POINTS = ("FIFO", "FQ-CoDel", "FQ-MAC", "Airtime")
+LOADS = ("UDP", "TCP")
+HOSTS = ("client", "client2", "client3")
+HEAD = ("load", "access point", "packets in an aggregate", "airtime, %", "Mbit/s",
+        "all, Mbit/s", "RTT of a fast station, median ms", "p99 ms")
+
+
+def lines(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a row for each load and access point."""
+    found = {run.title: run for run in runs}
+    yield f"| {' | '.join(HEAD)} |"
+    yield "|" + "---|" * len(HEAD)
+    for load in LOADS:
+        for name in ACCESS_POINTS:
+            run = found.get(f"{name}, {load}")
+            if run is None:
+                raise BadResult(f"there is no run with the title {name}, {load}")
+            yield f"| {load} | {name} | {' | '.join(_cells(run, load))} |"
+
+
+def _cells(run: Run, load: str) -> Iterator[str]:
+    wifi: Mapping[str, Any] = read_data_file(run.path).metadata["AQM"]["wifi"]
+    down = [wifi["stations"][host]["down"] for host in HOSTS]
+    receivers = [Receiver(wifi["rates_mbps"][host], one["packets"] / one["aggregates"],
+                          round(one["bytes"] / one["packets"]))
+                 for host, one in zip(HOSTS, down, strict=True)]
+    mbps = [mbps * FRAME_SHARE[load] for mbps in _received_mbps(run)]
+    # From what arrived under load: counters go on while the queues drain.
+    air = [rate * PHY.data_us(one.frames, one.packet_bytes, one.rate_mbps)
+           / (one.frames * one.packet_bytes)
+           for rate, one in zip(mbps, receivers, strict=True)]
+    yield _three(one.frames for one in receivers)
+    yield _three((100 * one / sum(air) for one in air), digits=0)
+    yield _three(mbps)
+    yield f"{sum(mbps):.1f}"
+    for statistic in ("median", "p99"):
+        value = METRICS[f"latency_loaded_{statistic}_ms"].of(run)
+        yield DASH if isinstance(value, Unavailable) else f"{value:.1f}"
+
+
+def _received_mbps(run: Run) -> list[float]:
+    """Return each station's Mbit/s, once the flows are stable."""
+    flows = run.way(WAY)
+    whole = told_window(flows[0])
+    window = Window(whole.start_s + SETTLED_S, whole.end_s)
+    found = {flow.name.partition("client")[2][:1]: mean_mbps(flow, window) for flow in flows}
+    return [found[str(number)] for number in range(1, len(HOSTS) + 1)]
+
+
+def _three(values: Iterable[float], digits: int = 1) -> str:
+    return " / ".join(f"{value:.{digits}f}" for value in values)
+
+
+if __name__ == "__main__":
+    sys.exit(from_runs.main(__doc__, PAGE, PART, lines))

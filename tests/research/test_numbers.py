@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The numbers in docs/ that a command makes: each says what made it, and those whose runs are
+kept here are made again and compared."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.metrics.table import METRICS
+from research.validation import marked, numbers
+from research.validation.stamp import made_of, parts_of
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+# Runs that `make docs` made, as its pages have them.
+KEPT = Path(__file__).resolve().parents[1] / "golden" / "docs"
+
+
+def part_of(page: Path, name: str) -> str:
+    """The text between a part's two comments."""
+    found = re.search(rf"^<!-- {name}: .*?-->\n(.*?)^<!-- end of {name} -->$",
+                      page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found, (page, name)
+    return found[1]
+
+
+@pytest.mark.parametrize("name", numbers.PARTS)
+def test_part_says_what_made_it(name: str) -> None:
+    """Package, kernel with its hash, day and how many runs stand in its first comment."""
+    made = parts_of((DOCS / numbers.PARTS[name].page).read_text(encoding="utf-8"))[name]
+    assert all(re.fullmatch(r"[\d.]+ \([0-9a-f]{8,}\)", one) for one in made.kernels)
+    assert made.runs > 0
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in KEPT.iterdir() if path.is_dir()))
+def test_part_is_what_its_kept_runs_give(name: str) -> None:
+    """A change of a metric changes the page, or this fails."""
+    part, runs = numbers.PARTS[name], numbers.load(KEPT / name)
+    page = DOCS / part.page
+    assert part_of(page, name) == "\n".join(part.lines(runs)) + "\n"
+    assert parts_of(page.read_text(encoding="utf-8"))[name] == made_of(runs)
+
+
+def test_scores_have_the_numbers_of_the_metrics() -> None:
+    """The table's cells are what score prints."""
+    runs = {str(run.settings["aqm"]): run for run in numbers.load(KEPT / "scores")}
+    text = part_of(DOCS / "results" / "scores.md", "scores")
+    for name in ("latency_loaded_mean_ms", "latency_loaded_p99_ms", "loss_loaded_pct"):
+        for run in runs.values():
+            assert METRICS[name].text(METRICS[name].of(run)) in text, name
+
+
+def test_runs_of_different_versions_make_no_part(tmp_path: Path) -> None:
+    """A table of two kernels would be nobody's."""
+    for place, path in enumerate(sorted((KEPT / "scores").glob("*.flent.gz"))):
+        data = path.read_bytes()
+        if place:
+            import gzip
+            import json
+
+            whole = json.loads(gzip.decompress(data))
+            whole["metadata"]["AQM"]["kernel"]["hash"] = "0" * 16
+            data = gzip.compress(json.dumps(whole).encode())
+        (tmp_path / path.name).write_bytes(data)
+    with pytest.raises(ConfigError, match="runs of different versions"):
+        numbers.refuse_mixed(numbers.load(tmp_path))
+
+
+def test_part_is_written_between_its_marks(tmp_path: Path) -> None:
+    """The rest of the page stays."""
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- scores: x -->\nold\n<!-- end of scores -->\nb\n")
+    marked.replace(page, "scores", "new\nlines")
+    assert page.read_text() == "a\n<!-- scores: x -->\nnew\nlines\n<!-- end of scores -->\nb\n"
+
+
+def test_tables_beside_a_page_are_csv_without_marks() -> None:
+    """Titles on lines of their own; emphasis belongs on pages."""
+    lines = ["A title", "| a | `b` |", "|---|---|", "| **1**, 2 | 3 |"]
+    assert numbers.as_csv(lines) == 'A title\na,b\n"1, 2",3\n'
+
+
+@pytest.mark.parametrize("name", [name for name, part in numbers.PARTS.items() if part.beside])
+def test_page_leads_to_the_tables_beside_it(name: str) -> None:
+    """And they are there."""
+    page = DOCS / numbers.PARTS[name].page
+    assert f"({name}.csv)" in page.read_text(encoding="utf-8")
+    assert (page.parent / f"{name}.csv").read_text(encoding="utf-8").count("\n") > 10

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each batch of papers.batch has its section, its table and a run that tests keep."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.show.looks import DASH
+from research.validation.papers import overview
+from research.validation.papers.__main__ import PAGE
+from research.validation.papers.claim import HEAD, Claim, Paper
+from research.validation.papers.table import PAPERS
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "papers"
+PAPER = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+
+
+def _rows(part: str) -> list[list[str]]:
+    found = re.search(rf"^<!-- {part}: .*\n((?:\|.*\n)+)<!-- end of {part} -->$",
+                      (ROOT / "docs" / PAGE).read_text(), re.MULTILINE)
+    assert found, part
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")]
+                      for line in found[1].splitlines())
+    assert tuple(head[1:]) == HEAD
+    return rows
+
+
+def test_each_batch_of_a_paper_has_its_claims_and_its_section() -> None:
+    """And each of these its batch."""
+    batches = (resource_dir("batches") / "papers.batch").read_text()
+    names = set(re.findall(r"^\[Batch::(\w+)\]\ninherits = paper$", batches, re.MULTILINE))
+    sections = re.findall(r"^## (\w+): ", (ROOT / "docs" / PAGE).read_text(), re.MULTILINE)
+    assert set(PAPERS) == names
+    assert names == set(sections)
+
+
+def test_list_at_the_head_is_that_of_the_tables_below() -> None:
+    """A paper that agrees no longer doesn't stay there as one that does."""
+    page = (ROOT / "docs" / PAGE).read_text()
+    listed = page.split("<!-- overview: ")[1].split("<!-- end of overview")[0]
+    assert listed.splitlines()[1:] == list(overview.lines(page))
+
+
+@PAPER
+def test_table_has_a_row_for_each_claim_and_says_what_follows(paper: Paper) -> None:
+    """The bounds are the table's of today, and the verdict is that of the numbers beside it."""
+    rows = _rows(paper.batch)
+    assert [row[0] for row in rows] == [one.name or one.cell for one in paper.claims]
+    for claim, (_, published, bounds, here, agrees) in zip(paper.claims, rows, strict=True):
+        lowest, highest = bounds.split(DASH)
+        assert [published, lowest, highest] == [
+            f"{one:.{claim.digits}f}" for one in (claim.published, claim.lowest, claim.highest)]
+        assert agrees == ("yes" if float(lowest) <= float(here) <= float(highest) else "**no**")
+
+
+@PAPER
+def test_kept_run_has_the_number_of_its_row(paper: Paper) -> None:
+    """A change of what is measured, or of how a file is read, shows here."""
+    run = load_run(GOLDEN / f"{paper.batch}.flent.gz")
+    assert run.title == paper.golden
+    claimed = [claim for claim in paper.claims if claim.cell == run.title]
+    assert claimed
+    assert [claim.row(run) for claim in claimed] == [
+        row for row in _rows(paper.batch) if row[0] in {one.name or one.cell for one in claimed}]
+
+
+def test_results_without_a_cell_make_no_table() -> None:
+    """Which is lacking, and what makes it."""
+    claim = Claim("a cell", 1, 0, 2, lambda _: 1.0)
+    with pytest.raises(BadResult, match=r"no run has the title 'a cell'; make all by "
+                                        r"flent -B batches/papers\.batch -b some"):
+        list(Paper("some", "a number", "a cell", (claim,)).lines([]))
+
+
+@pytest.mark.lab
+def test_cell_that_is_made_again_agrees(tmp_path: Path) -> None:
+    """The cheapest one: a minute of Cubic that loses a packet of fifty, from the batch's file."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("flent"), "-B",
+         resource_dir("batches") / "papers.batch", "-b", "cardwell2016", "--batch-override",
+         "loss=2", "--batch-override", f"output_path={tmp_path / 'out'}"],
+        cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    file, = (tmp_path / "out").glob("*.flent.gz")
+    claim = next(one for one in PAPERS["cardwell2016"].claims if one.cell == "cubic, 2 %")
+    assert claim.row(load_run(file))[-1] == "yes"

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A router measured, fitted and predicted: what is made of the runs. The measurement itself takes
+qemu and an idle machine: `python -m research.validation.prediction`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.sweep.calibrate.points import parse_measurements
+from research.validation.prediction import cells
+from research.validation.prediction.__main__ import model_of
+from research.validation.prediction.measure import packets_per_s
+
+RUN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "iperf3_upload.flent.gz"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two repetitions of one cell."""
+    for number in (1, 2):
+        shutil.copy(RUN, tmp_path / f"{number}.flent.gz")
+    return tmp_path
+
+
+def test_cell_is_a_measurement_that_calibrate_takes(folder: Path) -> None:
+    """Goodput of the shaper's rate and the rise of the median, both of the repetitions."""
+    cell, = cells.load(folder).values()
+    point, = parse_measurements([cell.point()]).points
+    assert point.measured.goodput_mbps == pytest.approx(cell.values("goodput")[0], abs=0.01)
+    assert point.measured.rise_ms == pytest.approx(
+        cell.values("median")[0] - cell.idle_ms, abs=0.001)
+
+
+def test_prediction_of_what_was_measured_has_no_error(folder: Path) -> None:
+    """Each quantity has a line with its spread; a lab that does the same is 0 % off."""
+    measured = cells.load(folder)
+    name, = measured
+    found = [line for line in cells.table(measured, measured, measured, calibration=False)
+             if line.endswith("| +0 % |")]
+    assert [line.split(" | ")[1] for line in found] == list(cells.QUANTITIES.values())
+    assert found[0].startswith(f"| {name} |")
+    assert list(cells.table(measured, measured, measured, calibration=True))[2:] == []
+    assert list(cells.unexplained(measured, measured)) == []
+
+
+def test_what_the_model_says_otherwise_is_named(tmp_path: Path, folder: Path) -> None:
+    """A lab whose queue is another one: each quantity that is off, with both values."""
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(RUN.with_name("iperf3_bidirectional.flent.gz"), other)
+    (name, measured), = cells.load(folder).items()
+    lab, = cells.load(other).values()
+    left = list(cells.unexplained({name: measured}, {name: lab}))
+    assert left, "the two runs are alike; take others"
+    assert all(f" of {name}: " in one and ", by the model " in one for one in left)
+
+
+@pytest.mark.parametrize("said", [
+    "timers\nrouter_model = ideal+bql=0+rx_packet_ns=5\nrx_packet_ns: 5; from 1 to 9\n",
+    "is wrong. The closest is ideal+bql=0+rx_packet_ns=5.\n"])
+def test_model_is_the_one_that_calibrate_names(said: str) -> None:
+    """The best one, or the closest where none explains the measurements."""
+    assert model_of(said) == "ideal+bql=0+rx_packet_ns=5"
+
+
+def test_folder_without_a_measurement_is_refused_in_a_line(tmp_path: Path) -> None:
+    """Neither runs nor packets a second, nor an answer that names no model."""
+    with pytest.raises(ConfigError, match="no data files there"):
+        cells.load(tmp_path)
+    with pytest.raises(ConfigError, match="no measurement there"):
+        packets_per_s(tmp_path)
+    with pytest.raises(ConfigError, match="named no model"):
+        model_of("nothing\n")

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every page of results is made again by one of the commands that are there for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from research.validation import numbers, renew, stamp
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+# By make validate, make bench with research.bench.document, research.validation.prediction, and,
+# as the page says, flent-aqm figures.
+OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figures"),
+          ("results/prediction.md", "prediction"), ("results/speed-tests.md", "pictures")}
+# Names of recipes whose parts are called otherwise.
+PARTS = {"l4s": "scenario 6", "l4s_links": "links", "bbr": "cases", "cake_mq": "two shares",
+         "wifi": "three stations", "study": "findings"}
+
+
+def test_each_part_of_each_page_has_one_command() -> None:
+    """Of make docs, make results, or another one; and none is for a part that isn't there."""
+    there = [(str(page.relative_to(DOCS)), part) for page in DOCS.rglob("*.md")
+             for part in stamp.parts_of(page.read_text(encoding="utf-8"))]
+    made = [*((part.page, name) for name, part in numbers.PARTS.items()),
+            *((recipe.page, PARTS.get(name, name)) for name, recipe in renew.RECIPES.items()),
+            *OTHERS]
+    assert sorted(there) == sorted(made)
+
+
+@pytest.mark.parametrize("name", renew.RECIPES)
+def test_sweeps_of_a_recipe_can_be_planned(name: str, tmp_path: Path) -> None:
+    """Their batches and keys are ones that there are."""
+    *sweeps, _ = renew.RECIPES[name].commands(tmp_path)
+    for words in sweeps:
+        done = subprocess.run([*words, "--batch-dry-run"], cwd=ROOT, capture_output=True, text=True,
+                              check=False, env={**os.environ, "MPLBACKEND": "agg"})
+        assert done.returncode == 0, done.stderr[-500:]
+        assert "Would have run" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", renew.RECIPES)
+def test_table_of_a_recipe_is_asked_for_as_its_program_wants(name: str, tmp_path: Path) -> None:
+    """Which finds no results in an empty folder, and says so in a line."""
+    (tmp_path / "1").mkdir()
+    *_, words = renew.RECIPES[name].commands(tmp_path)
+    done = subprocess.run([*words[:-1], str(tmp_path)], cwd=ROOT, capture_output=True, text=True,
+                          check=False)
+    assert words[0] == sys.executable
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert "unrecognized arguments" not in done.stderr

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tables of RFC 7928's scenarios: the page's has a row for each, the file beside it for each
+run."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from research.validation import rfc7928
+
+
+@pytest.fixture
+def rows() -> list[rfc7928.Row]:
+    """A scenario with two queues, in one of which most probes were lost."""
+    flows = {"1xreno": 5.04, "1xreno/dest2": 4.4}
+    return [rfc7928.Row("6.2-far", "no_aqm", flows, 9.4, 59.6, 89.7, 0.38),
+            rfc7928.Row("6.2-far", "pie", flows, 9.4, math.inf, None, 1.24)]
+
+
+def test_page_has_goodput_by_group_and_the_median_wait_of_each_queue(
+    rows: list[rfc7928.Row],
+) -> None:
+    """A queue without a run has an empty cell."""
+    head, _, row = rfc7928.overview(rows)
+    assert head == "| scenario | drop-tail | codel | fq_codel | pie |"
+    assert row == "| 6.2-far | 5.0+4.4, 59.6 |  |  | 5.0+4.4, lost |"
+
+
+def test_file_has_every_number_of_each_run(rows: list[rfc7928.Row]) -> None:
+    """With the names of the groups."""
+    _, _, first, second = rfc7928.table(rows)
+    assert first == ("| 6.2-far | drop-tail | 1xreno 5.04, 1xreno/dest2 4.40 | 59.6 | 89.7 | "
+                     "0.38 |")
+    assert second.endswith("| lost | - | 1.24 |")

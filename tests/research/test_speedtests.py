@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tables of docs/results/speed-tests.md, of golden runs."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import DataFile, as_data_file, read_data_file
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.table import METRICS
+from research.validation import speedtests
+from research.validation.stamp import parts_of
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "speedtests"
+
+
+def golden(name: str, **requested: object) -> DataFile:
+    """A run, as if its scenario had been another one."""
+    whole = copy.deepcopy(read_data_file(GOLDEN / f"{name}.flent.gz").whole)
+    whole["metadata"]["AQM"]["requested"].update(requested)
+    return as_data_file(whole, Path(name))
+
+
+@pytest.mark.parametrize("part", speedtests.PARTS)
+def test_part_stands_on_its_page(part: str) -> None:
+    """Where the program writes it."""
+    page = Path(speedtests.__file__).parents[2] / "docs" / speedtests.PAGES[part]
+    assert part in parts_of(page.read_text(encoding="utf-8"))
+
+
+def test_rpm_of_raw_samples_is_what_the_client_told() -> None:
+    """With the draft's trimming and the last four intervals; its window ends with an interval,
+    ours with a probe."""
+    file = golden("responsiveness")
+    for way in ("download", "upload"):
+        told = METRICS[f"responsiveness_rpm_{way}"].of(as_run(file))
+        assert isinstance(told, float)
+        assert speedtests._rpm(file, way, 4.0, 0.95) == pytest.approx(told, rel=0.1)
+
+
+def test_parameters_compare_the_worst_queue_with_the_full_one() -> None:
+    """Here they are the same run, so that no trimming tells them apart."""
+    lines = list(speedtests.parameters(
+        [golden("responsiveness", aqm=aqm) for aqm in ("no_aqm", "codel", "cake")]))
+    assert lines[0].startswith("| interval, s | connections |")
+    cells = [cell.strip() for cell in lines[2].strip("|").split("|")]
+    assert cells[3:8] == ["1.0"] * 5
+    assert len(lines) == 3
+
+
+def test_runs_without_probes_are_refused_with_the_file() -> None:
+    """In one line."""
+    with pytest.raises(BadResult, match="nuttcp: it has no probes of responsiveness"):
+        speedtests._rpm(golden("nuttcp"), "download", 4.0, 0.95)
+
+
+def test_real_time_is_compared_by_its_best_run() -> None:
+    """As disturbances only slow it down; a client without both has no line."""
+    slower = golden("nuttcp", testbed="netns")
+    for meta in slower.series_meta.values():
+        for name in meta.get("SPEEDTEST", {}).get("numbers", {}):
+            meta["SPEEDTEST"]["numbers"][name] *= 0.5
+    lines = list(speedtests.real_time([
+        golden("nuttcp"), slower, golden("nuttcp", testbed="netns"), golden("librespeed")]))
+    line, = lines[2:]
+    assert line.startswith("| nuttcp | ")
+    assert line.count("+0.0 %") == 2
+
+
+def test_estimates_are_shares_of_the_live_value_on_the_same_cell() -> None:
+    """AIM's words by classes; a score without an estimate has no line."""
+    ookla = golden("ookla_style")
+    as_ndt7 = golden("ookla_style")
+    as_ndt7.metadata["NAME"] = "ndt7"
+    lines = list(speedtests.estimates([ookla, as_ndt7, golden("cloudflare")]))
+    found = {line.split(" | ")[0].strip("| "): line for line in lines}
+    assert "| 1 | 1.0" in found["Ookla-style, upload, ms"]
+    assert "RPM, the draft's" not in found
+    assert set(found) >= {"streaming", "gaming", "rtc"}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each page with measured numbers says once what they were measured with: this version."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from flent_aqm import __version__
+from research.validation import marked, stamp
+from research.validation.stamp import Made
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = sorted([*(DOCS / "results").glob("*.md"), DOCS / "repeatable-runs.md", DOCS / "wifi.md"])
+# What a page says whose numbers are of an older version.
+OLDER = re.compile(r"^Older numbers, because .{10,}$", re.MULTILINE)
+NOW, THEN = (Made((version,), ("7.3.4 (ab)",), day, runs) for version, day, runs in (
+    (__version__, "2026-11-24", 3), ("0.0.9", "2026-11-21", 4)))
+
+
+def refuse_older(page: str) -> None:
+    """Refuse a page that names another version beside its numbers and doesn't say why."""
+    versions = {one for made in stamp.parts_of(page).values() for one in made.versions}
+    versions |= set(re.findall(r"flent-aqm (\d+\.\d+\.\d+)", page))
+    assert versions <= {__version__} or OLDER.search(page), (
+        f"measured with {', '.join(sorted(versions))}, this is {__version__}: make the page anew, "
+        "or write a line 'Older numbers, because …'")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_page_has_one_stamp_that_its_parts_give(path: Path) -> None:
+    """Of this version, or with a reason."""
+    page = path.read_text(encoding="utf-8")
+    assert stamp.parts_of(page), "no part says what it was made with"
+    assert stamp.renewed(page) == page
+    refuse_older(page)
+
+
+@pytest.mark.parametrize("path", sorted({*DOCS.glob("*.md")} - {*PAGES}),
+                         ids=lambda path: path.name)
+def test_numbers_of_other_pages_are_of_this_version(path: Path) -> None:
+    """Where they name one."""
+    refuse_older(path.read_text(encoding="utf-8"))
+
+
+def test_stamp_tells_versions_and_days_of_all_parts() -> None:
+    """The first and the last day, and the sum of the runs."""
+    assert stamp.line([NOW, THEN]) == (
+        f"*Measured with flent-aqm 0.0.9, {__version__} on Linux 7.3.4 (ab), "
+        "2026-11-21 to 2026-11-24: 7 runs.*")
+
+
+def test_numbers_of_an_older_version_need_a_reason(tmp_path: Path) -> None:
+    """Which the page gives."""
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n<!-- part: x -->\n<!-- end of part -->\n{stamp.LINE}\n")
+    marked.replace(page, "part", "| a |", THEN)
+    with pytest.raises(AssertionError, match=r"measured with 0\.0\.9"):
+        refuse_older(page.read_text())
+    refuse_older(page.read_text() + "Older numbers, because the router is gone.\n")
+    marked.replace(page, "part", "| b |", NOW)
+    refuse_older(page.read_text())
+
+
+def test_page_without_its_line_is_refused(tmp_path: Path) -> None:
+    """Where it is to stand, its writer decides."""
+    page = tmp_path / "page.md"
+    page.write_text("<!-- part: x -->\n<!-- end of part -->\n")
+    with pytest.raises(ValueError, match="0 lines begin with"):
+        marked.replace(page, "part", "new", NOW)
