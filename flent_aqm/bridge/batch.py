@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base import environment
+from flent_aqm.show.plots.catalogue import SEVERAL_TESTS
 
 _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 
@@ -21,6 +23,10 @@ def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def new(settings: Any) -> Any:
         # A test that is named runs by itself, as ever. In the lab's guest, where every import
         # costs, Flent runs its batch by itself.
+        if settings.INPUT and settings.PLOT in SEVERAL_TESTS:
+            runner = stock(settings)
+            runner.load_input = _with_files_of_several_tests(runner.load_input)
+            return runner
         if (settings.INPUT or not (settings.BATCH_NAMES or settings.NAME is None)
                 or os.environ.get(environment.CELL) or not _has_testbed(settings)):
             return stock(settings)
@@ -29,6 +35,25 @@ def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return SweepRunner(settings)
 
     return new
+
+
+def _with_files_of_several_tests(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Flent warns of files of several tests, which a plot that compares them is for."""
+    logger = logging.getLogger("flent.batch")
+
+    @wraps(load)
+    def load_input(settings: Any) -> Any:
+        logger.addFilter(_says_more)
+        try:
+            return load(settings)
+        finally:
+            logger.removeFilter(_says_more)
+
+    return load_input
+
+
+def _says_more(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith("Result sets are not from the same test")
 
 
 def _has_testbed(settings: Any) -> bool:

@@ -41,7 +41,7 @@ MOST_NAMED = 60
 # Short names of settings that people type often.
 ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
            "burst": "burst_shaping", "cross": "cross_traffic", "delay": "base_delay_ms",
-           "router": "router_model", "tool": "test"}
+           "router": "router_model", "tool": "test", "length": "length_s", "server": "host"}
 
 
 def parse_keys(text: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from flent_aqm.base.errors import BadResult, ConfigError, a_defect
 from flent_aqm.base.waiting import told
 from flent_aqm.results.data_file import SUFFIX, TOOLS_LOG_SUFFIX, DataFile, read_data_file
 from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.status import NAME as STATUS
 
 Result = TypeVar("Result")
 
@@ -23,7 +24,7 @@ FEWEST_FOR_PROCESSES = 16
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
     """Return the paths, with folders replaced by the data files in them and below. Each file once,
-    folders in order of names; without the logs of tools that `*.gz` matches beside data files.
+    folders in order of names; without what a sweep leaves beside data files, which `*` matches.
     Raises ConfigError for what isn't there."""
     found: dict[Path, None] = {}
     for path in paths:
@@ -35,12 +36,18 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
             found.update(dict.fromkeys(below))
         elif why := _missing(path):
             raise ConfigError(f"{path}: {why}; expected a data file or a folder of some")
-        elif not path.name.endswith(TOOLS_LOG_SUFFIX):
+        elif not _is_of_sweep(path):
             found[path] = None
     if paths and not found:
-        raise ConfigError(f"{paths[0]}: the log of a run's tools; expected a data file, "
-                          f"*{SUFFIX}")
+        raise ConfigError(f"{paths[0]}: what a sweep leaves beside data files; expected a data "
+                          f"file, *{SUFFIX}")
     return list(found)
+
+
+def _is_of_sweep(path: Path) -> bool:
+    """Whether it is a sweep's log, capture or state."""
+    return path.name == STATUS or path.name.endswith(TOOLS_LOG_SUFFIX) or (
+        path.suffix in (".log", ".pcap") and path.with_suffix(SUFFIX).exists())
 
 
 def _missing(path: Path) -> str:

@@ -221,10 +221,16 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
-    return settings_of(
+    settings = settings_of(
         _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
         _words(metadata.get("BATCH_NAME") or ""), _given(metadata, "TEST_PARAMETERS"),
         _given(metadata, "AQM", "requested"))
+    length_s, host = a_number(metadata.get("LENGTH")), metadata.get("HOST")
+    if length_s is not None:
+        settings["length_s"] = length_s
+    if isinstance(host, str):
+        settings["host"] = _words(host)
+    return settings
 
 
 def _given(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:

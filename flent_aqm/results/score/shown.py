@@ -7,7 +7,7 @@ import csv
 import json
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from flent_aqm.results.grouping import (
     along_with,
     check_known,
     collect,
+    factors,
     grouped,
     harmless,
     shown,
@@ -41,8 +42,8 @@ from flent_aqm.results.metrics.table import LOST, METRICS, Metric, Unavailable, 
 
 Value = float | Unavailable
 
-# Characters in a line: of a narrow terminal, and of a file.
-NARROWEST, NO_TERMINAL = 120, 250
+# Characters in a line: of a file; below which there is no room for what metrics are.
+NO_TERMINAL, NARROW = 250, 110
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,15 @@ class ScoredFile:
 
 
 def wide_console() -> Console:
-    """Return standard output, which wraps a table's lines rather than cut or break its words."""
+    """Return standard output; a file has room for whole tables."""
     console = Console()
-    console.width = max(console.width, NARROWEST if console.is_terminal else NO_TERMINAL)
+    if not console.is_terminal:
+        console.width = max(console.width, NO_TERMINAL)
     return console
 
 
-def _table(*headings: str, left: int = 1) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+def _table(*headings: str, left: int = 1, narrow: bool = False) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=narrow)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place < left else "right", no_wrap=True,
                          vertical="bottom")
@@ -86,12 +88,45 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
     if len(scored) == 1:
         _show_one(console, scored[0], names)
         return
-    table = _table("file", *(_heading(METRICS[name]) for name in names))
-    for label, one in zip(_labels([one.path for one in scored]), scored, strict=True):
-        table.add_row(escape(label), *(METRICS[name].text(one.values[name]) for name in names))
-    console.print(table)
+    labels = _labels([one.path for one in scored])
+    if console.is_terminal:  # names of files are longer than what tells them apart
+        labels = _words_of_settings(scored) or labels
+
+    def table(shown: Sequence[str]) -> Table:
+        made = _table("run", *(_heading(METRICS[name]) for name in shown),
+                      narrow=console.width < NARROW)
+        for label, one in zip(labels, scored, strict=True):
+            made.add_row(escape(label), *(METRICS[name].text(one.values[name]) for name in shown))
+        return made
+
+    for number, part in enumerate(_parts(console, table, names)):
+        console.print(*[""] * (number > 0), table(part), sep="\n")
     if any(isinstance(one.values[name], Unavailable) for one in scored for name in names):
         console.print("- : not available; 'flent-aqm score FILE' with one file says why.")
+
+
+def _parts(console: Console, table: Callable[[Sequence[str]], Table], names: Sequence[str]
+           ) -> Iterator[Sequence[str]]:
+    """Yield the metrics of as many tables as it takes for each to fit."""
+    left = list(names)
+    while left:
+        count = next((count for count in range(len(left), 1, -1)
+                      if _fits(console, table(left[:count]))), 1)
+        yield left[:count]
+        left = left[count:]
+
+
+def _fits(console: Console, table: Table) -> bool:
+    wide = console.options.update(width=10_000)
+    return console.measure(table, options=wide).maximum <= console.width
+
+
+def _words_of_settings(scored: Sequence[ScoredFile]) -> list[str]:
+    """Return the settings that tell files apart; none where they don't tell all."""
+    settings = [one.settings for one in scored]
+    names = factors(settings)
+    words = [" ".join(shown(one.get(name, "-")) for name in names) for one in settings]
+    return words if len(set(words)) == len(words) else []
 
 
 def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
@@ -99,6 +134,9 @@ def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
+    if console.width < NARROW:
+        _show_one_narrow(console, table, one, names)
+        return
     table.add_column("", overflow="fold")
     for name in names:
         metric, value = METRICS[name], one.values[name]
@@ -106,6 +144,20 @@ def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
                 if isinstance(value, Unavailable) else escape(metric.description))
         table.add_row(name, metric.text(value), metric.unit, note)
     console.print(table)
+
+
+def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Sequence[str]) -> None:
+    """What there is; then what there isn't, by its reason."""
+    missing: dict[str, list[str]] = {}
+    for name in names:
+        value = one.values[name]
+        if isinstance(value, Unavailable):
+            missing.setdefault(value.because, []).append(name)
+        else:
+            table.add_row(name, METRICS[name].text(value), METRICS[name].unit)
+    console.print(table)
+    for because, without in missing.items():
+        console.print(Text(f"\nnot available, because {because}: {', '.join(without)}"))
 
 
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
@@ -165,6 +217,9 @@ def numbers_of(members: Sequence[ScoredFile], name: str) -> list[float]:
     return [value for one in members if (value := ranked(one.values[name])) is not None]
 
 
+_GROUP_COLUMNS = ("median", "quartiles", "interval of\nthe median")
+
+
 def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Per metric: each group's median, quartiles and interval, and what tells groups apart. asked,
@@ -179,11 +234,16 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[
         numbers = {key: numbers_of(members, name) for key, members in groups.items()}
         metric = METRICS[name]
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
-        table = _table(*keys, "runs", "median", "quartiles", "interval of the median",
-                       left=len(keys))
-        for key, values in numbers.items():
-            table.add_row(*(escape(shown(part)) for part in key),
-                          f"{len(values)}/{len(groups[key])}", *_cells(metric, values))
+        lines = [([*map(escape, map(shown, key)), f"{len(values)}/{len(groups[key])}"],
+                  _cells(metric, values)) for key, values in numbers.items()]
+        # Where there is no room, first the quartiles go, then the interval.
+        for columns in (_GROUP_COLUMNS, _GROUP_COLUMNS[::2], _GROUP_COLUMNS[:1]):
+            table = _table(*(key.replace("_", "\n") for key in keys), "runs", *columns,
+                           left=len(keys), narrow=console.width < NARROW)
+            for told, cells in lines:
+                table.add_row(*told, *(cells[_GROUP_COLUMNS.index(one)] for one in columns))
+            if _fits(console, table):
+                break
         console.print(table)
         reason = next((lacking.because for one in scored
                        if isinstance(lacking := one.values[name], Unavailable)), "")

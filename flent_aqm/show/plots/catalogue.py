@@ -72,6 +72,12 @@ OURS: Mapping[str, Plot] = {
 }
 
 
+# Made for runs of different tests, too.
+SEVERAL_TESTS = frozenset(
+    name for name in (*LATENCY, *THROUGHPUT) if name.startswith("compare_")
+    or name in ("heat_map", "latency_and_throughput"))
+
+
 def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the plots that a test gets for its data sets."""
     found: dict[str, Plot] = {}

@@ -2,8 +2,9 @@
 """Which queues of a condition differ: the tests that each sentence of a report's headline rests on.
 
 A difference counts where people would notice it, and where it is unlikely to be chance: by Mann
-and Whitney's test, or, of runs that are too few for it, where none of one queue's overlaps with
-one of the other's. Of one run each, their order is all that is known; the headline says so.
+and Whitney's test, its limit divided by the number of comparisons, or, of runs that are too few for
+it, where none of one queue's overlaps with one of the other's. Of one run each, their order is all
+that is known; the headline says so.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from flent_aqm.results.metrics.percentiles import of_any
-from flent_aqm.show.report.findings import Condition, Line
+from flent_aqm.show.report.findings import FALSE_SHARE, Condition, Line
 
 # Latencies that differ by less than both are called alike: no user can tell.
 ALIKE_SHARE, ALIKE_MS = 0.1, 0.5
 SAME_THROUGHPUT_SHARE = 0.01
 LEAST_LOST_PCT = 0.5
-FALSE_SHARE = 0.05
 
 
 class Outcome(Enum):
@@ -49,23 +49,24 @@ class Standing:
         return self.condition.tail_pct
 
 
-def is_more(less: Sequence[float], more: Sequence[float], room: float) -> bool:
+def is_more(less: Sequence[float], more: Sequence[float], room: float,
+            p_limit: float = FALSE_SHARE) -> bool:
     """Return whether one queue's runs have more than another's: their medians by over room, and
-    unlikely by chance. An infinite number is a lost probe."""
+    unlikely by chance, below p_limit. An infinite number is a lost probe."""
     if not of_any(more, 50) > of_any(less, 50) + room:
         return False
     # The least p that so many runs can have.
-    if 2 / math.comb(len(less) + len(more), len(less)) >= FALSE_SHARE:
+    if 2 / math.comb(len(less) + len(more), len(less)) >= p_limit:
         return max(less) < min(more)
     from scipy import stats
 
-    return float(stats.mannwhitneyu(less, more).pvalue) < FALSE_SHARE
+    return float(stats.mannwhitneyu(less, more).pvalue) < p_limit
 
 
 def is_slower(fast: Line, slow: Line, percent: float) -> bool:
     """Return whether round trips took longer with a queue than with another."""
     return is_more(fast.latency_ms[percent], slow.latency_ms[percent],
-                   _room_ms(fast.within_ms(percent)))
+                   _room_ms(fast.within_ms(percent)), fast.p_limit)
 
 
 def standing(condition: Condition) -> Standing:
@@ -91,13 +92,14 @@ def standing(condition: Condition) -> Standing:
 def lose_alike(lines: Sequence[Line]) -> bool:
     """Return whether none of the queues lost more of the probes than another."""
     least = min(lines, key=lambda line: line.middle_lost_pct)
-    return not any(is_more(least.lost_pct, line.lost_pct, LEAST_LOST_PCT) for line in lines)
+    return not any(is_more(least.lost_pct, line.lost_pct, LEAST_LOST_PCT, line.p_limit)
+                   for line in lines)
 
 
 def is_less_mbps(less: Line, more: Line, way: str) -> bool:
     """Return whether a queue carried less than another."""
     return is_more(less.mbps[way], more.mbps[way],
-                   SAME_THROUGHPUT_SHARE * more.middle_mbps(way))
+                   SAME_THROUGHPUT_SHARE * more.middle_mbps(way), less.p_limit)
 
 
 def _room_ms(least_ms: float) -> float:

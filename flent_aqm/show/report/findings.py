@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flent_aqm.results.advice.measured import Tried, tried
 from flent_aqm.results.grouping import RATE, collect
@@ -31,6 +31,8 @@ from flent_aqm.show.report.slices import (
 )
 
 MIDDLE_PCT = 50.0
+# Of sentences that may be false by chance.
+FALSE_SHARE = 0.05
 # Percentiles that can be told, the furthest first.
 LATENCIES: Mapping[float, str] = {
     99.0: "latency_loaded_p99_ms", 95.0: "latency_loaded_p95_ms", 90.0: "latency_loaded_p90_ms",
@@ -40,7 +42,8 @@ LATENCIES: Mapping[float, str] = {
 @dataclass(frozen=True)
 class Line:
     """A queue in a condition: a number of each of its runs. latency_ms: by percentile, of probes
-    under load, infinite where that is a lost one. mbps: throughput by direction."""
+    under load, infinite where that is a lost one. mbps: throughput by direction. p_limit: a
+    difference's p has to be below it: 0.05, divided by the number of the page's comparisons."""
 
     queue: str
     colour: str
@@ -48,6 +51,7 @@ class Line:
     latency_ms: Mapping[float, Sequence[float]]
     lost_pct: Sequence[float]
     mbps: Mapping[str, Sequence[float]]
+    p_limit: float = FALSE_SHARE
 
     def within_ms(self, percent: float) -> float:
         """Return the median over runs of a percentile."""
@@ -92,8 +96,12 @@ def conditions(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[Co
         [places[one.name][value] for one, value in zip(found, pair[0][0], strict=True)],
         known.index(pair[0][1])))
     colours = {name: look.colour for name, look in looks_for(queues(rows)).items()}
-    return [_condition(_title(key, rate if several else None, found), members, colours)
+    made = [_condition(_title(key, rate if several else None, found), members, colours)
             for (key, rate), members in ordered]
+    # Bonferroni: each queue against the best of its condition.
+    p_limit = FALSE_SHARE / max(1, sum(len(one.lines) - 1 for one in made))
+    return [replace(one, lines=[replace(line, p_limit=p_limit) for line in one.lines])
+            for one in made]
 
 
 def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]) -> Condition:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.words import plain
 from flent_aqm.results.advice.measured import Measured, measured
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import as_run
@@ -60,7 +59,7 @@ def row_of(data: DataFile) -> ReportRow:
     return ReportRow(
         path=data.path,
         settings={name[:LONGEST]: short(value)
-                  for name, value in {**_how(data), **run.settings}.items()},
+                  for name, value in run.settings.items()},
         loaded_ms=loaded_ms(probes),
         metrics={name: value for name, one in values(run).items()
                  if (value := ranked(one)) is not None},
@@ -71,13 +70,6 @@ def row_of(data: DataFile) -> ReportRow:
                 for way, one in probes.items()},
         facts=facts_of(data, run),
         errors=_errors(data), measured=measured(run))
-
-
-def _how(data: DataFile) -> dict[str, Any]:
-    """Return what runs are told apart by besides what was asked of their testbed and test."""
-    told = {"length_s": a_number(data.metadata.get("LENGTH")), "host": data.metadata.get("HOST")}
-    return {name: plain(value) if isinstance(value, str) else value
-            for name, value in told.items() if isinstance(value, (str, float))}
 
 
 def short(value: Any) -> Any:

@@ -238,7 +238,7 @@ def _loss(standings: Sequence[Standing]) -> str:
         return ""
     least = min(one.condition.lines, key=lambda line: line.middle_lost_pct)
     less = (f", {number(least.middle_lost_pct)} % with {least.queue}"
-            if is_more(least.lost_pct, most.lost_pct, LEAST_LOST_PCT) else "")
+            if is_more(least.lost_pct, most.lost_pct, LEAST_LOST_PCT, most.p_limit) else "")
     alike = [line.queue for line in one.condition.lines
              if number(line.middle_lost_pct) == number(most.middle_lost_pct)]
     return (f"Up to {number(most.middle_lost_pct)} % of the probes were lost: with {listed(alike)}"

@@ -4,16 +4,28 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.leaves import Kind, Leaf
-from flent_aqm.results.score.shown import _cells, _comparisons, _labels, _nothing, _table
+from flent_aqm.results.score.shown import (
+    ScoredFile,
+    _cells,
+    _comparisons,
+    _labels,
+    _nothing,
+    _table,
+    groups_of,
+    show_groups,
+    show_table,
+)
 
 
 @pytest.mark.parametrize(("names", "labels"), [
@@ -104,3 +116,45 @@ def test_numbers_stand_below_each_other_by_their_last_digit() -> None:
     console.print(table)
     assert isinstance(console.file, StringIO)
     assert console.file.getvalue().splitlines()[1].rstrip() == "one      5   6"
+
+
+def scored(count: int, number: float = 95.5) -> list[ScoredFile]:
+    """Files of so many queues at two lengths, with every metric."""
+    return [ScoredFile(Path(f"batch-{at}-{'long' * 12}.flent.gz"),
+                       {"test": "iperf3_upload", "aqm": f"queue{at}", "length_s": length},
+                       dict.fromkeys(METRICS, number))
+            for at in range(count) for length in (10.0, 20.0)]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@pytest.mark.parametrize("show", [show_table, lambda *words: show_groups(
+    words[0], words[1], ["aqm"], [], words[2])])
+def test_tables_fit_the_terminal(show: Any, width: int) -> None:
+    """Columns go on below; no word and number is cut."""
+    console = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
+    names = list(METRICS)[:12]
+    show(console, scored(3), names)
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert text.count("95.50") >= 6 * len(names)
+
+
+def test_one_file_on_a_narrow_terminal_has_what_there_is_then_why_the_rest_is_missing() -> None:
+    one = scored(1)[0]
+    names = list(METRICS)[:4]
+    values = {**one.values, names[0]: Unavailable("too few probes"),
+              names[2]: Unavailable("too few probes")}
+    console = Console(file=StringIO(), width=80, force_terminal=True, color_system=None)
+    show_table(console, [replace(one, values=values)], names)
+    assert isinstance(console.file, StringIO)
+    text = " ".join(console.file.getvalue().split())
+    assert text.endswith(f"not available, because too few probes: {names[0]}, {names[2]}")
+    assert text.count("95.50") == 2
+
+
+def test_runs_of_different_length_or_server_are_groups_of_their_own() -> None:
+    keys, pooled, groups = groups_of(scored(2), ["aqm"], [])
+    assert (keys, pooled, len(groups)) == (("aqm", "length_s"), [], 4)
+    assert groups_of(scored(2), ["aqm"], ["length_s"])[1] == ["length_s"]

@@ -145,3 +145,14 @@ def test_plot_that_a_test_lacks_ends_with_1_and_leaves_no_picture(tmp_path: Path
     assert done.returncode == 1
     assert "the test aqm_flows has no plot 'throughput_instant'" in done.stderr
     assert not picture.exists()
+
+
+@pytest.mark.parametrize(("plot", "warns"), [("latency_and_throughput", False), ("heat_map", False),
+                                             ("latency_tail", True)])
+def test_plot_that_compares_tests_is_drawn_without_flents_warning_of_several(
+        plot: str, warns: bool, tmp_path: Path) -> None:
+    """What `make demo` draws is such a plot."""
+    done = run_flent(RUNS / "iperf3_upload.flent.gz", RUNS / "ndt7.flent.gz", "-p", plot,
+                     "-o", tmp_path / "picture.png", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert ("not from the same test" in done.stderr) == warns

@@ -280,3 +280,15 @@ def test_line_whose_router_nobody_asked_has_settings_in_place_of_queues() -> Non
     assert "SQM on kept latency under load lowest" in said(rows)
     assert "1 of each setting" in said(rows)
     assert "queue" not in said(rows)
+
+
+def test_limit_of_p_is_divided_by_the_number_of_comparisons() -> None:
+    """Seven runs each that overlap a little: one comparison tells them apart, twenty don't."""
+    low, high = [10.0, 11, 12, 13, 14, 22.5, 24.5], [20.0, 21, 23, 24, 25, 26, 27]
+    def rows(rate: float) -> list[ReportRow]:
+        return [row(aqm, [ms] * 1000, rate_mbps=rate)
+                for aqm, of in (("codel", low), ("no_aqm", high)) for ms in of]
+
+    assert "codel kept latency under load lowest" in said(rows(10.0))
+    many = [one for rate in range(1, 21) for one in rows(float(rate))]
+    assert "Whose latency under load was lower, the runs don't tell, as they overlap" in said(many)
