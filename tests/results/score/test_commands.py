@@ -293,8 +293,11 @@ def test_score_leaves_out_logs_of_tools_that_a_pattern_matches(
     """`*.gz` matches what a sweep writes beside its data files, which isn't damaged."""
     shutil.copy(RUNS / "ndt7.flent.gz", tmp_path / "one.flent.gz")
     log = tmp_path / "one.debug.log.gz"
-    log.write_bytes(b"")
-    assert main(["score", "--format", "csv", str(log), str(tmp_path / "one.flent.gz")]) == 0
+    beside = [log, *(tmp_path / name for name in ("one.log", "one.pcap", "sweep.json"))]
+    for path in beside:
+        path.write_bytes(b"")
+    assert main(["score", "--format", "csv", *map(str, beside),
+                 str(tmp_path / "one.flent.gz")]) == 0
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), err) == (2, "")
     assert main(["score", str(log)]) != 0
