@@ -10,6 +10,7 @@ import pytest
 
 from flent_aqm.cli import main
 from flent_aqm.spec.test_files import our_tests
+from flent_aqm.tools import own
 from flent_aqm.tools.table import SPEED_TESTS
 
 from ...bridge.conftest import stock
@@ -27,7 +28,7 @@ def golden(test: str) -> Path:
 
 # Speed tests are of one form, so that some of them tell of all.
 KEPT = [test for test in our_tests() if golden(test).exists()]
-assert set(our_tests()) - set(KEPT) <= set(SPEED_TESTS)
+assert set(our_tests()) - set(KEPT) <= {*SPEED_TESTS, own.NAME}
 
 
 @pytest.fixture(scope="session")

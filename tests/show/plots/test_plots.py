@@ -16,13 +16,15 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.show.plots.frame import EMPTY
+from flent_aqm.tools import own
 
 from .conftest import environment
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "tests" / "golden" / "runs"
 SPEEDTESTS = RUNS.parent / "speedtests"
-TESTS = sorted(path.stem for path in (ROOT / "tests_defs").glob("*.conf"))
+# No run of own_test can be kept: it is what a user's file says.
+TESTS = sorted({path.stem for path in (ROOT / "tests_defs").glob("*.conf")} - {own.NAME})
 
 # All by forks of one process, a test each: Flent's start, and importing what the bridge imports
 # when it is asked for, cost more than a plot. What goes wrong ends the fork (an error), or is
