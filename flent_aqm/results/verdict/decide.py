@@ -114,7 +114,7 @@ class _Measured:
 def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMetric]:
     """Return a verdict for each metric that the runs have, in the order of names.
 
-    Raise ConfigError for a metric that has no better and worse, or too few seeds.
+    Raise ConfigError for a metric that has no better and worse, or where no cell has enough seeds.
     """
     for name in names:
         if name not in METRICS:
@@ -122,10 +122,10 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
         if METRICS[name].better == NEITHER:
             raise ConfigError(f"for the metric {name} neither direction is better; choose another "
                               "one")
-    fewest = min(len(cell.pairs) for cell in comparison.cells)
-    if fewest < FEWEST_SEEDS:
-        raise ConfigError(f"a cell has {fewest} pairs of runs; expected {FEWEST_SEEDS} seeds or "
-                          "more, as fewer can't tell chance from change")
+    most = max(len(cell.pairs) for cell in comparison.cells)
+    if most < FEWEST_SEEDS:
+        raise ConfigError(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} "
+                          "seeds or more, as fewer can't tell chance from change")
     found = [one for name in names for cell in comparison.cells
              if (one := _measured(METRICS[name], cell)) is not None]
     if not found:
@@ -170,6 +170,11 @@ def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] |
                 cell.name, len(side), none, none, none, none, none, UNTOLD,
                 f"{missing} of {len(side)} runs of the {name} side have no number: {because}")
     base, test = numpy.array(numbers, dtype=float)
+    if base.size < FEWEST_SEEDS:
+        none = math.nan
+        return metric, Effect(
+            cell.name, base.size, float(numpy.median(base)), float(numpy.median(test)), none, none,
+            none, UNTOLD, f"{base.size} of {FEWEST_SEEDS} pairs of runs that it takes at least")
     middle = float(numpy.median(base))
     whole = abs(middle - _path_own(metric, cell)) if math.isfinite(middle) else 0.0
     margin = _margin(metric, whole)

@@ -227,6 +227,20 @@ def test_numbers_that_one_side_does_not_have_do_not_pass() -> None:
     assert not can_tell(judged)
 
 
+def test_a_cell_with_too_few_pairs_can_not_be_told_and_the_others_are_judged() -> None:
+    """Where most of its runs failed on one side."""
+    test = [run for run in side(2)
+            if run.settings["flows"] != "many" or int(str(run.settings["seed"])) < 3]
+    for one in judge(pair(side(1), test)):
+        effects = {effect.cell: effect for effect in one.effects}
+        assert len(effects) == len(CELLS)
+        few = next(effect for effect in one.effects if effect.seeds == 2)
+        assert few.verdict == UNTOLD
+        assert few.why == "2 of 3 pairs of runs that it takes at least"
+        assert {effect.seeds for effect in one.effects} == {2, 5}
+    assert not can_tell(judge(pair(side(1), test)))
+
+
 def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
     """And cells are called by their titles, where these tell them apart."""
     def titled(runs: list[ScoredFile]) -> list[ScoredFile]:
@@ -240,7 +254,7 @@ def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
 
 @pytest.mark.parametrize(("base", "test", "names", "cause"), [
     (side(1), [run for run in side(2) if run.settings["seed"] == 9], USUAL, "no run of the test"),
-    (side(1), side(2)[:2], USUAL, "a cell has 2 pairs"),
+    (side(1), side(2)[:2], USUAL, "no cell has more than 2 pairs"),
     ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
     (side(1), side(2), ("latency",), "no metric 'latency'"),
     (side(1), side(2), ("queue_drops_upload",), "neither direction is better"),
