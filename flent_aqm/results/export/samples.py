@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy
 import pyarrow
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.export.arrow import schema_of
 from flent_aqm.results.export.columns import (
@@ -23,6 +25,8 @@ from flent_aqm.results.export.columns import (
     as_json,
     clean,
 )
+from flent_aqm.results.metrics.flows import span
+from flent_aqm.results.metrics.run import as_run
 
 # The fields of docs/reference/data-format.md, by unit.
 _NUMBERS = {
@@ -56,6 +60,8 @@ COLUMNS = (
     Column("file", TEXT, (), "",
            "path of the data file, as given; the same as in the table of runs"),
     Column("series", TEXT, (), "", "name of the series"),
+    Column("phase", TEXT, (), "", "`idle` before the first flow, `loaded` from the start of the "
+           "test's first flow to the end of its last, both by `t`; else empty"),
     *_FIELDS,
     Column("more", TEXT, (), "", "other fields, as JSON"),
 )
@@ -78,6 +84,7 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
         "file": pyarrow.repeat(clean(str(data.path)), len(samples)),
         "series": pyarrow.array(numpy.repeat(numpy.array(series, object), counts),
                                 pyarrow.string()),
+        "phase": _phases(data, samples),
         "more": (empty[pyarrow.string()] if there <= _KNOWN else
                  pyarrow.array(map(_more, samples), pyarrow.string(), size=len(samples)))}
     for field in _FIELDS:
@@ -87,6 +94,21 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
             form, size=len(samples)) if name in there else empty[form]
     return pyarrow.RecordBatch.from_arrays([columns[field.name] for field in SCHEMA],
                                            schema=SCHEMA)
+
+
+def _phases(data: DataFile, samples: Sequence[Mapping[str, Any]]) -> pyarrow.Array:
+    """Return `idle` or `loaded` for each sample, null for others; all null where the file is no run
+    of which that can be told."""
+    try:
+        run = as_run(data)
+    except BadResult:
+        return pyarrow.nulls(len(samples), pyarrow.string())
+    whole, load = span(run.flows), run.load_window
+    times_s = numpy.array([as_cell(sample.get("t"), NUMBER) for sample in samples], dtype=float)
+    idle = times_s < (whole.start_s if whole else math.inf)
+    loaded = load.holds(times_s) if load else numpy.zeros(times_s.size, bool)
+    names = numpy.array([None, "loaded", "idle"], object)
+    return pyarrow.array(names[numpy.where(idle, 2, loaded.astype(int))], pyarrow.string())
 
 
 def _more(sample: Mapping[str, Any]) -> str | None:

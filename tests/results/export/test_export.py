@@ -97,6 +97,23 @@ def test_samples_are_those_of_the_file(suffix: str, tmp_path: Path) -> None:
         (name, one["t"], one.get("val")) for name, series in raw.items() for one in series]
 
 
+def test_phase_of_samples_is_that_of_the_metrics(tmp_path: Path) -> None:
+    """The probes under load are as many as the metrics take, but for one, as `t` may be a moment
+    after the sending; those before the load are idle, and all of a test without load."""
+    for path in (NDT7, GOLDEN / "speedtest_idle.flent.gz"):
+        table = tmp_path / "samples.parquet"
+        assert main(["export", "--samples", str(path), "-o", str(table)]) == 0
+        run = load_run(path)
+        phases = [row["phase"] for row in READERS["polars"][".parquet"](table)
+                  if row["series"] == run.probe.name]
+        if run.load_window is None:
+            assert set(phases) == {"idle"}
+            continue
+        assert abs(phases.count("loaded") - run.loaded().sent_s.size) <= 1
+        assert 0 <= phases.count("idle") - run.idle().sent_s.size <= 1
+        assert phases.index("loaded") > phases.index("idle")
+
+
 def test_fields_of_samples_that_are_documented_have_a_column() -> None:
     """In golden runs of our own tests, nothing but `streams` goes into `more`."""
     more: set[str] = set()
