@@ -18,6 +18,9 @@ from flent_aqm.sweep.calibrate.points import MeasuredResult, Setting
 
 # Slow start, which is left out, and the time that is measured.
 _WARM_UP_S, _LENGTH_S = 1, 3
+# No multiple of the time that a packet takes at a round rate: so probes meet packets at any moment
+# between two, not always at the same.
+_PROBE_MS = 9.9
 _AQM = "fq_codel"
 
 
@@ -29,7 +32,7 @@ def measure(model: str, settings: Sequence[Setting], *, latency: bool = True
     scenarios = [Scenario.from_settings({
         "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
         "burst_shaping": one.burst_shaping, "router_model": model}) for one in settings]
-    probe = "irtt client -Q -i 10ms -d {}s -o {} server:2112 >/dev/null"
+    probe = f"irtt client -Q -i {_PROBE_MS}ms -d {{}}s -o {{}} server:2112 >/dev/null"
     lines = ["set -e"]
     for number, (scenario, setting) in enumerate(zip(scenarios, settings, strict=True)):
         lines.append(f"{shlex.join(apply_command(scenario))} >/dev/null")
