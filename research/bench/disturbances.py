@@ -20,13 +20,12 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2]
 # What a checkout has that runs need.
 PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
-# The guest's Flent imports this module, and with it these.
-RUNNERS = "flent_aqm/measure/runners/all_runners.py"
-FUTURE = "from __future__ import annotations\n"
-MORE_IMPORTS = "import colorsys, decimal, fractions, statistics, xmlrpc.client\n"
-HOOK = "router_hooks/on_router.sh"
-SET_U = "\nset -u\n"
-MORE_PROGRAMS = '[ "$1" != apply ] || { env true; env true; env true; }\n'
+# Changes of a checkout: file, a line of it, and what is put behind that line. The guest's Flent
+# imports the first file.
+MORE_IMPORTS = ("flent_aqm/measure/runners/all_runners.py", "from __future__ import annotations\n",
+                "import colorsys, decimal, fractions, statistics, xmlrpc.client\n")
+MORE_PROGRAMS = ("router_hooks/on_router.sh", "\nset -u\n",
+                 '[ "$1" != apply ] || { env true; env true; env true; }\n')
 BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10**5))"]
 
 
@@ -122,14 +121,14 @@ def other_host_name() -> Iterator[Around]:
 @contextmanager
 def more_imports() -> Iterator[Around]:
     """A checkout whose runners import five more modules in the guest."""
-    with _checkout(Path("/var/tmp"), "flent-aqm", more_imports=True) as around:
+    with _checkout(Path("/var/tmp"), "flent-aqm", MORE_IMPORTS) as around:
         yield around
 
 
 @contextmanager
 def more_programs() -> Iterator[Around]:
     """A checkout whose router hook starts three more programs to apply a queue."""
-    with _checkout(Path("/var/tmp"), "flent-aqm", more_programs=True) as around:
+    with _checkout(Path("/var/tmp"), "flent-aqm", MORE_PROGRAMS) as around:
         yield around
 
 
@@ -146,8 +145,8 @@ def paths() -> Iterator[Around]:
 def all_at_once() -> Iterator[Around]:
     """Another user (if we are root), a longer path of the sources, more imports, more programs
     in the router's hook, and many variables."""
-    with _checkout(Path("/var/tmp"), "another place/of the sources", more_imports=True,
-                   more_programs=True) as around:
+    with _checkout(Path("/var/tmp"), "another place/of the sources", MORE_IMPORTS,
+                   MORE_PROGRAMS) as around:
         env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
         if os.geteuid() != 0:
             yield replace(around, env=env)
@@ -204,8 +203,7 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 
 
 @contextmanager
-def _checkout(base: Path, name: str, *, more_imports: bool = False,
-              more_programs: bool = False) -> Iterator[Around]:
+def _checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> Iterator[Around]:
     """The sources and their Python environment in another place; libraries are links."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
         top = Path(temporary)
@@ -215,12 +213,9 @@ def _checkout(base: Path, name: str, *, more_imports: bool = False,
         for part in PARTS:
             shutil.copytree(SOURCE / part, folder / part,
                             ignore=shutil.ignore_patterns("__pycache__"))
-        if more_imports:
-            runners = folder / RUNNERS
-            runners.write_text(runners.read_text().replace(FUTURE, FUTURE + MORE_IMPORTS, 1))
-        if more_programs:
-            hook = folder / HOOK
-            hook.write_text(hook.read_text().replace(SET_U, SET_U + MORE_PROGRAMS, 1))
+        for part, line, more in changes:
+            changed = folder / part
+            changed.write_text(changed.read_text().replace(line, line + more, 1))
         old = Path(sys.prefix)
         new = folder / ".venv"
         (new / "bin").mkdir(parents=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -84,7 +84,6 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
         "file": pyarrow.repeat(clean(str(data.path)), len(samples)),
         "series": pyarrow.array(numpy.repeat(numpy.array(series, object), counts),
                                 pyarrow.string()),
-        "phase": _phases(data, samples),
         "more": (empty[pyarrow.string()] if there <= _KNOWN else
                  pyarrow.array(map(_more, samples), pyarrow.string(), size=len(samples)))}
     for field in _FIELDS:
@@ -92,19 +91,20 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
         columns[name] = pyarrow.array(
             (as_cell(sample[name], kind) if name in sample else None for sample in samples),
             form, size=len(samples)) if name in there else empty[form]
+    columns["phase"] = _phases(data, columns["t"])
     return pyarrow.RecordBatch.from_arrays([columns[field.name] for field in SCHEMA],
                                            schema=SCHEMA)
 
 
-def _phases(data: DataFile, samples: Sequence[Mapping[str, Any]]) -> pyarrow.Array:
+def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
     """Return `idle` or `loaded` for each sample, null for others; all null where the file is no run
     of which that can be told."""
     try:
         run = as_run(data)
     except BadResult:
-        return pyarrow.nulls(len(samples), pyarrow.string())
+        return pyarrow.nulls(len(sample_times_s), pyarrow.string())
     whole, load = span(run.flows), run.load_window
-    times_s = numpy.array([as_cell(sample.get("t"), NUMBER) for sample in samples], dtype=float)
+    times_s = sample_times_s.to_numpy(zero_copy_only=False)
     idle = times_s < (whole.start_s if whole else math.inf)
     loaded = load.holds(times_s) if load else numpy.zeros(times_s.size, bool)
     names = numpy.array([None, "loaded", "idle"], object)

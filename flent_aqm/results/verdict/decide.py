@@ -165,16 +165,13 @@ def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] |
         if missing := side.count(None):
             because = next(one.because for one in values if isinstance(one, Unavailable)
                            and not one.lost)
-            none = math.nan
-            return metric, Effect(
-                cell.name, len(side), none, none, none, none, none, UNTOLD,
-                f"{missing} of {len(side)} runs of the {name} side have no number: {because}")
+            return metric, _untold(cell, math.nan, math.nan, f"{missing} of {len(side)} runs of "
+                                   f"the {name} side have no number: {because}")
     base, test = numpy.array(numbers, dtype=float)
     if base.size < FEWEST_SEEDS:
-        none = math.nan
-        return metric, Effect(
-            cell.name, base.size, float(numpy.median(base)), float(numpy.median(test)), none, none,
-            none, UNTOLD, f"{base.size} of {FEWEST_SEEDS} pairs of runs that it takes at least")
+        return metric, _untold(
+            cell, float(numpy.median(base)), float(numpy.median(test)),
+            f"{base.size} of {FEWEST_SEEDS} pairs of runs that it takes at least")
     middle = float(numpy.median(base))
     whole = abs(middle - _path_own(metric, cell)) if math.isfinite(middle) else 0.0
     margin = _margin(metric, whole)
@@ -183,6 +180,12 @@ def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] |
     return _Measured(metric, cell.name, middle, float(numpy.median(test)), base.size, margin,
                      mean_of(base[there], test[there]) if lost_alike and there.sum() != 1
                      else None, stray_of(base, test, margin))
+
+
+def _untold(cell: Cell, base: float, test: float, why: str) -> Effect:
+    """Return the effect of what can't be judged."""
+    none = math.nan
+    return Effect(cell.name, len(cell.pairs), base, test, none, none, none, UNTOLD, why)
 
 
 def _path_own(metric: Metric, cell: Cell) -> float:
