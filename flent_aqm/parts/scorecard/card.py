@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.base.whole_file import write_text
+from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading, read
 from flent_aqm.parts.scorecard.scores import Score, scores
@@ -26,8 +26,7 @@ SCHEMA_VERSION = 1
 @dataclass(frozen=True)
 class Card:
     """test: its name; label: for readers; method: how it measures; testbed: of its runs; failed:
-    by the name of a place, why there is no reading; worst: cells that a search has found, as
-    worst.py tells them."""
+    by the name of a place, why there is no reading."""
 
     test: str
     label: str
@@ -35,7 +34,6 @@ class Card:
     failed: Mapping[str, str]
     method: str = ""
     testbed: str = "virtual"
-    worst: Sequence[Mapping[str, Any]] = field(default=())
 
     @cached_property
     def scores(self) -> Mapping[str, Score]:
@@ -59,23 +57,14 @@ def made(one: Contestant, places: Sequence[Place], folder: Path, failed: Mapping
 
 def write(card: Card, folder: Path) -> None:
     """Keep it. Raises ConfigError."""
-    write_json(folder / NAME, {"schema": SCHEMA_VERSION, "flent_aqm": __version__,
-                               **_as_dict(card)})
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file, which appears whole or not at all. Raises ConfigError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
-    except OSError as error:
-        raise ConfigError(f"-o: can't write {path}: {error.strerror}") from None
+    content = {"schema": SCHEMA_VERSION, "flent_aqm": __version__, **_as_dict(card)}
+    write_output(folder / NAME, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 def _as_dict(card: Card) -> dict[str, Any]:
     return {"test": card.test, "label": card.label, "method": card.method, "testbed": card.testbed,
             "scores": {name: asdict(score) for name, score in card.scores.items()},
-            "failed": dict(card.failed), "worst": list(card.worst),
+            "failed": dict(card.failed),
             "readings": [one.as_dict() for one in card.readings]}
 
 
@@ -89,7 +78,7 @@ def read_all(folder: Path) -> Iterator[Card]:
                                 f"knows {SCHEMA_VERSION}; remove it and score the test again")
             yield Card(given["test"], given["label"],
                        [Reading.from_dict(one) for one in given["readings"]], given["failed"],
-                       given["method"], given["testbed"], given["worst"])
+                       given["method"], given["testbed"])
         except (OSError, ValueError, LookupError, TypeError) as fault:
             raise BadResult(f"{path}: no card of a test ({fault!r}); remove it and score the test "
                             "again") from None

@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.whole_file import write_text
+from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.tools.command import command_tool, files_of, words_of
 
 # With a hash of the files, so that another version of them is another file.
@@ -37,12 +37,14 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
     name = name or os.path.basename(shlex.split(client)[0])
     command_tool(name, client, server, reads, longest_s)
     path = output / "own" / f"{os.path.basename(name)}.py"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256(b"".join(
-            Path(file).read_bytes() for file in files_of(client, server)))
-        write_text(path, _TEXT.format(client=client, server=server, reads=reads, name=name,
-                                      longest_s=longest_s, hash=digest.hexdigest()[:16]))
-    except OSError as error:
-        raise ConfigError(f"-o: can't write {path}: {error.strerror}") from None
+    digest = hashlib.sha256(b"".join(_content(file) for file in files_of(client, server)))
+    write_output(path, _TEXT.format(client=client, server=server, reads=reads, name=name,
+                                    longest_s=longest_s, hash=digest.hexdigest()[:16]))
     return path
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file}: can't read it: {error.strerror}") from None

@@ -74,19 +74,17 @@ BUFFERS: Mapping[str, Buffer] = {
 
 @dataclass(frozen=True)
 class Place:
-    """beside: a bulk flow each way shares the line; buffer: of BUFFERS, or one of the search for
-    the worst line."""
+    """queue: of BUFFERS; beside: a bulk flow each way shares the line."""
 
     line: Line
     queue: str
     beside: bool = False
     seed: int = 1
-    own_buffer: Buffer | None = None
 
     @property
     def buffer(self) -> Buffer:
         """Its queue."""
-        return self.own_buffer or BUFFERS[self.queue]
+        return BUFFERS[self.queue]
 
     @property
     def group(self) -> str:

@@ -60,7 +60,7 @@ class Way:
 class Reading:
     """A run. place: its name; words: the same for readers; group, without_seed: as the place's;
     ways: by direction and WORSE; good: the test's own verdict, None for none; seconds: of the
-    load; processor_s: of the whole lab."""
+    load; lab_wall_s: what the lab took for the whole run."""
 
     place: str
     words: str
@@ -71,7 +71,14 @@ class Reading:
     good: bool | None = None
     megabytes: float | None = None
     seconds: float | None = None
-    processor_s: float | None = None
+    lab_wall_s: float | None = None
+
+    @property
+    def telling(self) -> list[tuple[str, Way]]:
+        """The directions of which the test tells a latency, by name; where it tells none of a
+        direction, the worse one, if it tells any."""
+        told = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
+        return [one for one in told if one[0] != WORSE] or told
 
     def as_dict(self) -> dict[str, Any]:
         """Return it fit for JSON."""

@@ -98,13 +98,9 @@ def _share(cases: Iterable[tuple[bool, str]], best: float) -> Score | None:
 
 
 def _ways(readings: Iterable[Reading]) -> Iterator[tuple[Way, Reading, str]]:
-    """Yield each direction of which the test tells a latency; where it tells none of a direction,
-    the worse one."""
     for one in readings:
-        own = [way for way in DIRECTIONS if one.ways[way].shown_ms is not None]
-        for way in own or [WORSE]:
-            if one.ways[way].shown_ms is not None:
-                yield one.ways[way], one, way
+        for name, way in one.telling:
+            yield way, one, name
 
 
 def _rates(readings: Iterable[Reading]) -> Iterator[tuple[float, str]]:
@@ -256,7 +252,7 @@ KINDS: Sequence[Kind] = (
     Kind("blind_to_tail", "1/min", "true glitches where it shows none", 0, _blind),
     Kind("megabytes", "MB", "traffic of a run", 0, _cost(lambda one: one.megabytes)),
     Kind("seconds", "s", "time of a run's load", 0, _cost(lambda one: one.seconds)),
-    Kind("processor_s", "s", "processor time of the lab for a run", 0,
-         _cost(lambda one: one.processor_s)),
+    Kind("lab_wall_s", "s", "time that the lab took for a run, on cores that others may share", 0,
+         _cost(lambda one: one.lab_wall_s)),
 )
 KIND: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}

@@ -11,14 +11,14 @@ from pathlib import Path
 from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.whole_file import write_text
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.page import failed_lines, markdown, table
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.runs import cell_of, failures, make
 
-PAGES = {"scorecard.md": markdown}
+PAGE = "scorecard.md"
 
 
 def own_folder(output: Path, label: str, file: Path) -> Path:
@@ -51,12 +51,8 @@ def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
 
 
 def show(output: Path) -> None:
-    """Print the table of all tests that have a card, and write the pages. Raises AqmError."""
+    """Print the table of all tests that have a card, and write the page. Raises AqmError."""
     found = list(cards.read_all(output))
-    for name, form in PAGES.items():
-        try:
-            write_text(output / name, form(found))
-        except OSError as error:
-            raise ConfigError(f"-o: can't write {output / name}: {error.strerror}") from None
+    write_output(output / PAGE, markdown(found))
     table(found, Console(soft_wrap=False))
-    print(f"The page: {output / next(iter(PAGES))}")
+    print(f"The page: {output / PAGE}")

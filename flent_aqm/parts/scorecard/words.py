@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.reading import WORSE
 from flent_aqm.parts.scorecard.scores import BAD_MS
-from flent_aqm.results.metrics.flows import DIRECTIONS
 
 # A throughput or a latency within this share of the truth is called right.
 _RIGHT = 0.1
@@ -32,7 +31,7 @@ def _shows_no_latency(card: Card) -> str:
 def _hides(card: Card) -> str:
     """The line on which it shows the smallest part of the wait."""
     waits = [(way.others_p95_ms / way.shown_ms, way, one, name) for one in card.readings
-             for name, way in _telling(one)
+             for name, way in one.telling
              if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
     if not waits:
         return ""
@@ -42,11 +41,6 @@ def _hides(card: Card) -> str:
     return (f"On a line ({one.words}) where one packet in twenty of a call or game takes "
             f"{way.others_p95_ms:.0f} ms or more {_LOADING[name]}, this test says "
             f"{_ms(way.shown_ms)}.")
-
-
-def _telling(one: Reading) -> list[tuple[str, Way]]:
-    own = [(way, one.ways[way]) for way in DIRECTIONS if one.ways[way].shown_ms is not None]
-    return own or [(WORSE, one.ways[WORSE])]
 
 
 def _ms(value: float | None) -> str:
