@@ -32,9 +32,18 @@ BEAD_MS, BEAD_SHARE = 100.0, 0.8
 
 
 @dataclass(frozen=True)
+class Case:
+    """cell: in words; value: there, None of what is so or not."""
+
+    cell: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
 class Score:
     """value: a median or a share; low, high: its interval, None where there are too few; least,
-    most: of what it is of; count: how many; worst: the cell that is farthest from what is best."""
+    most: of what it is of; count: how many; best, worst: the case that is nearest to what is best,
+    and the farthest; None where there is none of the kind."""
 
     value: float
     count: int
@@ -42,7 +51,8 @@ class Score:
     high: float | None = None
     least: float | None = None
     most: float | None = None
-    worst: str = ""
+    best: Case | None = None
+    worst: Case | None = None
 
 
 @dataclass(frozen=True)
@@ -64,17 +74,19 @@ def scores(readings: Sequence[Reading]) -> dict[str, Score]:
 
 
 def _median(values: Iterable[tuple[float, str]], best: float) -> Score | None:
-    """Of numbers with their cells; those farthest from best, as a factor where that is 1, are the
-    worst."""
+    """Of numbers with their cells; those nearest to best, as a factor where that is 1, are the
+    best."""
     known = [(value, cell) for value, cell in values if math.isfinite(value)]
     if not known:
         return None
     numbers = [value for value, _ in known]
     interval = median_interval(numbers)
-    _, worst = max(known, key=lambda one: _distance(one[0], best))
+    nearest, farthest = (pick(known, key=lambda one: _distance(one[0], best))
+                         for pick in (min, max))
     return Score(float(numpy.median(numbers)), len(numbers),
                  interval.low if interval else None, interval.high if interval else None,
-                 min(numbers), max(numbers), worst)
+                 min(numbers), max(numbers), Case(nearest[1], nearest[0]),
+                 Case(farthest[1], farthest[0]))
 
 
 def _distance(value: float, best: float) -> float:
@@ -92,9 +104,10 @@ def _share(cases: Iterable[tuple[bool, str]], best: float) -> Score | None:
 
     yes = sum(so for so, _ in known)
     interval = binomtest(yes, len(known)).proportion_ci(LEVEL)
-    odd = [cell for so, cell in known if so != bool(best)]
+    right, wrong = (next((Case(cell) for so, cell in known if (so == bool(best)) is good), None)
+                    for good in (True, False))
     return Score(yes / len(known), len(known), float(interval.low), float(interval.high),
-                 worst=odd[0] if odd else "")
+                 best=right, worst=wrong)
 
 
 def _ways(readings: Iterable[Reading]) -> Iterator[tuple[Way, Reading, str]]:
@@ -103,7 +116,7 @@ def _ways(readings: Iterable[Reading]) -> Iterator[tuple[Way, Reading, str]]:
             yield way, one, name
 
 
-def _rates(readings: Iterable[Reading]) -> Iterator[tuple[float, str]]:
+def rates(readings: Iterable[Reading]) -> Iterator[tuple[float, str]]:
     """Yield the rate of each direction of which the test tells one, of what is possible."""
     for one in readings:
         for name in DIRECTIONS:
@@ -113,7 +126,7 @@ def _rates(readings: Iterable[Reading]) -> Iterator[tuple[float, str]]:
 
 
 def _throughput(readings: Sequence[Reading]) -> Score | None:
-    return _median(_rates(readings), 1)
+    return _median(rates(readings), 1)
 
 
 def _spread(value: Callable[[Way], float | None]
@@ -207,7 +220,7 @@ def _bead(readings: Sequence[Reading], *, good: bool) -> Score | None:
 
 def _bead_slow(readings: Sequence[Reading]) -> Score | None:
     """Of all directions of lines that carry all that is sold."""
-    return _share(((share < BEAD_SHARE, cell) for share, cell in _rates(readings)), 0)
+    return _share(((share < BEAD_SHARE, cell) for share, cell in rates(readings)), 0)
 
 
 def _blind(readings: Sequence[Reading]) -> Score | None:

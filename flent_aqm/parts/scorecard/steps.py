@@ -12,13 +12,14 @@ from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.scorecard import card as cards
+from flent_aqm.parts.scorecard import figure, html, markdown, terminal, whole
+from flent_aqm.parts.scorecard.columns import failed_lines
 from flent_aqm.parts.scorecard.contestant import Contestant
 from flent_aqm.parts.scorecard.output import write_output
-from flent_aqm.parts.scorecard.page import failed_lines, markdown, table
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.runs import cell_of, failures, make
 
-PAGE = "scorecard.md"
+PAGE = "scorecard"
 
 
 def own_folder(output: Path, label: str, file: Path) -> Path:
@@ -51,8 +52,13 @@ def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
 
 
 def show(output: Path) -> None:
-    """Print the table of all tests that have a card, and write the page. Raises AqmError."""
-    found = list(cards.read_all(output))
-    write_output(output / PAGE, markdown(found))
-    table(found, Console(soft_wrap=False))
-    print(f"The page: {output / PAGE}")
+    """Print the table of all tests that have a card, and write the page, as HTML, Markdown, figure
+    and JSON. Raises AqmError."""
+    found, page = list(cards.read_all(output)), output / PAGE
+    write_output(page.with_suffix(".json"), whole.text(found))
+    write_output(page.with_suffix(".md"), markdown.page(found))
+    figure.write(found, page)
+    picture = page.with_suffix(".svg").read_bytes()
+    write_output(page.with_suffix(".html"), html.page(found, picture, figure.caption(found)))
+    terminal.show(found, Console())
+    print(f"\nThe page: {page.with_suffix('.html')}, and beside it .md, .json, .pdf, .png, .svg")

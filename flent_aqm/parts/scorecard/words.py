@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A test's card in sentences, for readers who don't measure networks."""
+"""A test's card in sentences, for readers who don't measure networks.
+
+A line stalls for as long as one packet in twenty of another flow takes, or longer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median
 
+from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE
 from flent_aqm.parts.scorecard.scores import BAD_MS
@@ -29,40 +34,41 @@ def _shows_no_latency(card: Card) -> str:
 
 
 def _hides(card: Card) -> str:
-    """The line on which it shows the smallest part of the wait."""
-    waits = [(way.others_p95_ms / way.shown_ms, way, one, name) for one in card.readings
-             for name, way in one.telling
-             if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
-    if not waits:
+    """What it shows of lines that stall, and the line of which it shows the smallest part."""
+    stalls = [(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
+              for one in card.readings for name, way in one.telling
+              if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
+    if not stalls:
         return ""
-    factor, way, one, name = max(waits, key=lambda each: each[0])
-    if factor < 1 + _RIGHT:
-        return "On no line that stalls did it show less latency than there was."
-    return (f"On a line ({one.words}) where one packet in twenty of a call or game takes "
-            f"{way.others_p95_ms:.0f} ms or more {_LOADING[name]}, this test says "
-            f"{_ms(way.shown_ms)}.")
+    shown_ms, true_ms = (median(column) for column in list(zip(*stalls, strict=True))[:2])
+    least_ms, its_true_ms, where = max(stalls, key=lambda each: each[1] / each[0])
+    told = f"On lines that stall for {_ms(true_ms)} this test says {_ms(shown_ms)}"
+    if its_true_ms < least_ms * (1 + _RIGHT):
+        return f"{told}, and nowhere less than there was."
+    return f"{told}; at worst {_ms(least_ms)} of {_ms(its_true_ms)} ({where})."
 
 
-def _ms(value: float | None) -> str:
-    return f"{value:.0f} ms" if value is not None and value >= 1 else "less than 1 ms"
+def _ms(value: float) -> str:
+    return f"{value:.0f} ms" if value >= 1 else "less than 1 ms"
 
 
 def _tells_apart(card: Card) -> str:
     score = card.scores.get("tells_apart")
     if score is None:
         return ""
-    return (f"Of two lines of which one waits at least twice as long, its numbers say which in "
+    return ("Of two lines of which one stalls at least twice as long, its numbers say which in "
             f"{score.value:.0%} of cases.")
 
 
 def _wrong_verdicts(card: Card) -> str:
     parts = []
     for name, words in (
-            ("calls_bad_good", "calls good {} of {} lines that are bad for calls"),
-            ("calls_good_bad", "calls bad {} of {} lines that are good for them")):
+            ("calls_bad_good", "calls good {} of {} on which calls break up"),
+            ("calls_good_bad", "calls bad {} of {} that are fit for them")):
         score = card.scores.get(name)
         if score is not None:
-            parts.append(words.format(round(score.value * score.count), score.count))
+            parts.append(words.format(round(score.value * score.count),
+                                      counted(score.count, "line")))
     return f"In its own words, it {' and '.join(parts)}." if parts else ""
 
 
@@ -70,8 +76,8 @@ def _bead(card: Card) -> str:
     score = card.scores.get("bead_passes_bad")
     if score is None:
         return ""
-    return (f"Of {score.count} lines that fail a public funder's rule for latency, "
-            f"{round(score.value * score.count)} pass by its numbers.")
+    return (f"{round(score.value * score.count)} of {counted(score.count, 'line')} that fail a "
+            "public funder's rule for latency pass by its numbers.")
 
 
 def _throughput(card: Card) -> str:

@@ -39,7 +39,7 @@ def test_ndt7_shows_less_latency_than_there_is(run: Run, tmp_path: Path) -> None
     assert long["queue_ms"] > 200
     assert 0.9 < long["shown_mbps"] / long["possible_mbps"] < 1.0
     assert card["scores"]["tells_apart"]["value"] == 0
-    assert "this test says 40 ms" in out
+    assert "this test says 40 ms" in " ".join(out.split())
     page = (tmp_path / "scorecard.md").read_text()
     assert "| NDT7 |" in page
     files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("ndt7/*.flent.gz")}

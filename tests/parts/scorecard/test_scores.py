@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
-from flent_aqm.parts.scorecard.scores import KINDS, Score, scores
+from flent_aqm.parts.scorecard.scores import KINDS, Case, Score, scores
 
 # The idle line takes 20 ms.
 _BASE = Way(shown_mbps=90.0, possible_mbps=100.0, idle_ms=20.0, glitches_per_minute=0.0)
@@ -36,7 +36,8 @@ def test_throughput_is_a_share_of_what_is_possible() -> None:
     """With the least and the most; the worst is the one farthest off as a factor."""
     found = of("throughput", *(reading(f"q{number}", replace(_BASE, shown_mbps=mbps))
                                for number, mbps in enumerate((50.0, 100.0, 150.0))))
-    assert found == Score(1.0, 3, None, None, 0.5, 1.5, "q0, download")
+    assert found == Score(1.0, 3, None, None, 0.5, 1.5, Case("q1, download", 1.0),
+                          Case("q0, download", 0.5))
 
 
 def test_median_has_the_interval_of_the_sign_test() -> None:
@@ -60,7 +61,7 @@ def test_latency_of_no_direction_is_held_against_the_worse() -> None:
     """And no direction by itself is scored then."""
     one = reading("q", way(None, 50.0))
     found = of("latency_to_p95", replace(one, ways={**one.ways, WORSE: way(200.0, 100.0)}))
-    assert found == Score(2.0, 1, None, None, 2.0, 2.0, "q, worse")
+    assert found == Score(2.0, 1, None, None, 2.0, 2.0, *[Case("q, worse", 2.0)] * 2)
 
 
 def test_test_without_latency_has_no_score_of_it() -> None:
@@ -104,7 +105,7 @@ def test_alike_queues_are_called_different() -> None:
     found = of("invents_difference", reading("a", way(100.0, 100.0)),
                reading("b", way(150.0, 105.0)))
     assert found is not None
-    assert (found.value, found.count, found.worst) == (1.0, 1, "a | b, download")
+    assert (found.value, found.count, found.worst) == (1.0, 1, Case("a | b, download"))
 
 
 def test_verdicts_are_wrong_on_bad_and_good_lines_alone() -> None:
@@ -115,7 +116,8 @@ def test_verdicts_are_wrong_on_bad_and_good_lines_alone() -> None:
              reading("between", way(50.0, 80.0), good=False)]
     found = scores(known)
     assert (found["calls_bad_good"].value, found["calls_bad_good"].count) == (0.5, 2)
-    assert found["calls_bad_good"].worst == "bad"
+    assert (found["calls_bad_good"].worst, found["calls_bad_good"].best) == (
+        Case("bad"), Case("bad2"))
     assert (found["calls_good_bad"].value, found["calls_good_bad"].count) == (1.0, 1)
 
 
@@ -132,14 +134,14 @@ def test_rate_below_four_fifths_is_too_slow() -> None:
     found = of("bead_too_slow", *(reading(f"q{mbps}", replace(_BASE, shown_mbps=mbps))
                                   for mbps in (79.9, 80.0)))
     assert found is not None
-    assert (found.value, found.worst) == (0.5, "q79.9, download")
+    assert (found.value, found.worst) == (0.5, Case("q79.9, download"))
 
 
 def test_glitches_count_where_no_such_latency_is_shown() -> None:
     """A test that shows more than 100 ms above the idle line isn't blind."""
     found = of("blind_to_tail", reading("shown", way(121.0, 300.0, glitches_per_minute=9.0)),
                reading("hidden", way(120.0, 300.0, glitches_per_minute=4.0)))
-    assert found == Score(4.0, 1, None, None, 4.0, 4.0, "hidden")
+    assert found == Score(4.0, 1, None, None, 4.0, 4.0, *[Case("hidden", 4.0)] * 2)
 
 
 def test_spread_is_over_seeds_of_one_cell() -> None:

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The columns of the table of all tests, and the order of its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flent_aqm.base.words import counted, plain
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.scores import KIND, Case, Score
+from flent_aqm.results.metrics.table import digits
+
+NONE = "none"
+RATIO, SHARE, COUNT = "ratio", "share", "count"
+
+
+@dataclass(frozen=True)
+class Column:
+    """heading: of the table; kind: of scores.KIND; form: of a value; in_short: it stands where
+    there is little room."""
+
+    heading: str
+    kind: str
+    form: str = RATIO
+    in_short: bool = False
+
+    @property
+    def what(self) -> str:
+        """In words."""
+        kind = KIND[self.kind]
+        return f"{kind.words}{f' ({kind.unit})' if kind.unit else ''}"
+
+    def value(self, score: Score | None) -> str:
+        """Return the value alone."""
+        return NONE if score is None else self._one(score.value)
+
+    def interval(self, score: Score | None) -> str:
+        """Return its interval; "" where there is none."""
+        if score is None or score.low is None or score.high is None:
+            return ""
+        return " to ".join(self._one(each, bare=True) for each in (score.low, score.high))
+
+    def whole(self, score: Score | None) -> str:
+        """Return both."""
+        between = self.interval(score)
+        return f"{self.value(score)} [{between}]" if between else self.value(score)
+
+    def case(self, case: Case | None) -> str:
+        """Return a cell with its value."""
+        if case is None:
+            return NONE
+        return case.cell if case.value is None else f"{self._one(case.value)}: {case.cell}"
+
+    def _one(self, value: float, *, bare: bool = False) -> str:
+        if self.form == SHARE:
+            return f"{value * 100:.0f}" + ("" if bare else " %")
+        # Two digits more would be of this set of cells, not of the test.
+        return f"{value:.0f}" if self.form == COUNT else (
+            f"{value:.2f}" if 0.1 <= abs(value) < 10 else digits(value))
+
+
+COLUMNS: Sequence[Column] = (
+    Column("throughput", "throughput", in_short=True),
+    Column("latency ÷ median", "latency_to_median", in_short=True),
+    Column("÷ p95", "latency_to_p95", in_short=True),
+    Column("÷ own", "latency_to_own"),
+    Column("tells apart", "tells_apart", SHARE, in_short=True),
+    Column("invents", "invents_difference", SHARE),
+    Column("bad is good", "calls_bad_good", SHARE, in_short=True),
+    Column("good is bad", "calls_good_bad", SHARE),
+    Column("BEAD passes", "bead_passes_bad", SHARE, in_short=True),
+    Column("BEAD fails", "bead_fails_good", SHARE),
+    Column("too slow", "bead_too_slow", SHARE),
+    Column("unseen glitches", "blind_to_tail"),
+    Column("spread", "repeats_throughput", SHARE),
+    Column("of latency", "repeats_latency", SHARE),
+    Column("MB", "megabytes", COUNT, in_short=True),
+    Column("s", "seconds", COUNT, in_short=True),
+    Column("lab, s", "lab_wall_s"),
+)
+IN_SHORT: Sequence[Column] = [column for column in COLUMNS if column.in_short]
+INTERVALS = ("In brackets: 95 % intervals, of medians by the sign test, of shares by Clopper and "
+             "Pearson, over cells and seeds.")
+
+
+def ordered(cards: Sequence[Card]) -> list[Card]:
+    """Return those first that tell queues apart best, then those whose latency is nearest the
+    truth; last those that show none."""
+    def key(card: Card) -> tuple[float, float, str]:
+        tells, ratio = card.scores.get("tells_apart"), card.scores.get("latency_to_median")
+        return (-tells.value if tells else 1.0,
+                max(ratio.value, 1 / ratio.value) if ratio and ratio.value else float("inf"),
+                card.label)
+    return sorted(cards, key=key)
+
+
+def headline(cards: Sequence[Card]) -> str:
+    """Return what the page is of."""
+    runs = sum(len(card.readings) for card in cards)
+    beds = sorted({card.testbed for card in cards})
+    where = " and ".join("virtual time" if one == "virtual" else "real time" for one in beds)
+    return f"{counted(len(cards), 'test')}, {counted(runs, 'run')}, in {where}"
+
+
+def failed_lines(card: Card) -> list[str]:
+    """Return a line for each cell without a number."""
+    return [f"{plain(card.label)}: {plain(place)}: {plain(cause)}"
+            for place, cause in card.failed.items()]

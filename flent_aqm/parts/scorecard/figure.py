@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All tests as a figure as wide as a paper's column: a row for each.
+
+Left: latency shown, of the other flows' median, a point for each direction of each run; those of
+lines that stall apart from the others, as a test that hides latency is right on an idle line.
+Middle: how many pairs of queues it tells apart. Right: throughput, of what is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import counted, for_plot, plain
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.columns import ordered
+from flent_aqm.parts.scorecard.scores import BAD_MS, rates
+from flent_aqm.show.looks import OTHER_LOOKS, QUIET
+from flent_aqm.show.plots.paper import letters, write_caption
+
+WIDTH_INCH = 3.33
+_AROUND_INCH, _ROW_INCH, _DPI = 0.72, 0.2, 300
+KINDS = ("pdf", "png", "svg")
+_CALM, _STALLED = OTHER_LOOKS[0], OTHER_LOOKS[1]
+# Points stand this far from the middle of their row, so that the two kinds don't hide each other.
+_OFF = 0.17
+_LABEL_CHARACTERS = 17
+# Files of the same numbers are the same.
+_METADATA = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+
+
+def write(cards: Sequence[Card], path: Path) -> None:
+    """Write PATH.pdf, .png, .svg, and the caption as .txt. Raises ConfigError."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({**letters(WIDTH_INCH), "font.size": 6.5, "svg.hashsalt": "flent",
+                                "axes.linewidth": 0.5, "xtick.major.width": 0.5}):
+        canvas = Figure((WIDTH_INCH, _AROUND_INCH + _ROW_INCH * len(cards)), layout="constrained")
+        _draw(ordered(cards), canvas)
+        try:
+            for kind in KINDS:
+                canvas.savefig(path.with_suffix(f".{kind}"), dpi=_DPI, metadata=_METADATA[kind])
+            write_caption(path, [caption(cards)])
+        except OSError as error:
+            raise ConfigError(f"-o: can't write {path}: {error.strerror}") from None
+
+
+def caption(cards: Sequence[Card]) -> str:
+    """Return what the figure shows."""
+    runs = sum(len(card.readings) for card in cards)
+    return (f"{counted(len(cards), 'speed test')}, {counted(runs, 'run')}. Left: latency under "
+            "load as the test shows it, of other flows' true median; a point for each direction, "
+            f"squares where the true 95th percentile rises by more than {BAD_MS:.0f} ms; dash: "
+            "the median of each kind. Middle: pairs of queues whose true 95th percentiles differ "
+            "twofold that it orders rightly, with the 95 % interval. Right: throughput, of what "
+            "is possible for TCP.")
+
+
+def _draw(cards: Sequence[Card], canvas: Any) -> None:
+    latency, tells, rate = canvas.subplots(1, 3, sharey=True,
+                                           gridspec_kw={"width_ratios": [1.5, 0.8, 1]})
+    for row, card in enumerate(cards):
+        for stalled, look, off in ((False, _CALM, -_OFF), (True, _STALLED, _OFF)):
+            _strip(latency, _ratios(card, stalled=stalled), row + off, look)
+        if "latency_to_median" not in card.scores:
+            latency.annotate("shows none", (0.5, row), xycoords=("axes fraction", "data"),
+                             ha="center", va="center", color=QUIET, fontsize="small")
+        if score := card.scores.get("tells_apart"):
+            tells.barh(row, score.value * 100, 0.55, color="#6699CC")
+            tells.plot([(score.low or 0) * 100, (score.high or 0) * 100], [row, row],
+                       color="black", linewidth=0.7)
+        _strip(rate, [value * 100 for value, _ in rates(card.readings)], row, _CALM)
+    latency.set_yticks(range(len(cards)), [
+        wrapped_label(for_plot(plain(card.label))) for card in cards])
+    latency.set_ylim(len(cards) - 0.5, -0.5)
+    _axes(latency, tells, rate)
+
+
+def _axes(latency: Any, tells: Any, rate: Any) -> None:
+    latency.set_xscale("log")
+    low, high = latency.get_xlim()
+    latency.set_xlim(min(low, 0.5), max(high, 2.0))
+    latency.xaxis.set_major_formatter("{x:g}")
+    latency.axvline(1, color=QUIET, linewidth=0.5)
+    latency.set_xlabel("latency shown\n÷ true median")
+    tells.set_xlim(0, 100)
+    tells.set_xticks([0, 50])
+    tells.set_xlabel("tells queues\napart (%)")
+    rate.axvline(100, color=QUIET, linewidth=0.5)
+    rate.set_xlim(left=0)
+    rate.set_xlabel("throughput\n(% of possible)")
+    for axis in (latency, tells, rate):
+        axis.tick_params(axis="y", length=0)
+        axis.set_axisbelow(True)
+        axis.grid(visible=True, axis="x", alpha=0.3, linewidth=0.4)
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+
+
+def _ratios(card: Card, *, stalled: bool) -> list[float]:
+    return [way.shown_ms / way.others_median_ms
+            for one in card.readings for _, way in one.telling
+            if way.shown_ms and way.others_median_ms
+            and ((way.rise_p95_ms or 0.0) > BAD_MS) is stalled]
+
+
+def _strip(axis: Any, values: Sequence[float], at: float, look: Any) -> None:
+    """Draw points, and their median."""
+    from statistics import median
+
+    if values:
+        axis.plot(values, [at] * len(values), look.marker, color=look.colour, markersize=1.6,
+                  alpha=0.45, markeredgewidth=0)
+        axis.plot([median(values)], [at], "|", color="black", markersize=5, markeredgewidth=1)
+
+
+def wrapped_label(label: str) -> str:
+    """Return a test's name in lines that a column has room for; what is in brackets is another."""
+    import textwrap
+
+    return "\n".join(line for part in label.replace(" (", "\n(").split("\n")
+                     for line in textwrap.wrap(part, _LABEL_CHARACTERS))

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page as HTML that loads nothing, and needs no script: a number's cells are seen by a click.
+
+Text out of files is escaped by Jinja2.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+import jinja2
+
+from flent_aqm.base.words import counted, plain
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered
+from flent_aqm.parts.scorecard.words import sentences
+
+
+def page(cards: Sequence[Card], picture: bytes, caption: str) -> str:
+    """Return the page. picture: the figure, as SVG."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("flent_aqm.parts.scorecard", "page"), autoescape=True,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: plain(value) if type(value) is str else value)
+    environment.filters["counted"] = counted
+    return environment.get_template("scorecard.html").render(
+        cards=ordered(cards), columns=COLUMNS, intervals=INTERVALS, headline=headline(cards),
+        sentences=sentences, caption=caption,
+        picture=f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}") + "\n"

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page in Markdown, for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flent_aqm.base.words import counted, plain
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, Column, headline, ordered
+from flent_aqm.parts.scorecard.words import sentences
+
+
+def table(cards: Sequence[Card], columns: Sequence[Column] = COLUMNS, *, bare: bool = False
+          ) -> str:
+    """Return a line for each test. bare: without intervals."""
+    lines = ["| test | " + " | ".join(column.heading for column in columns) + " |",
+             "|---|" + "---|" * len(columns)]
+    lines += [f"| {cell(card.label)} | " + " | ".join(
+        (column.value if bare else column.whole)(card.scores.get(column.kind))
+        for column in columns) + " |" for card in ordered(cards)]
+    return "\n".join(lines) + "\n"
+
+
+def page(cards: Sequence[Card]) -> str:
+    """Return the table with intervals, what columns mean, and what each card says in words."""
+    lines = [table(cards), f"{headline(cards)}. {INTERVALS}", ""]
+    lines += [f"- **{column.heading}**: {column.what}" for column in COLUMNS]
+    for card in ordered(cards):
+        lines += ["", f"**{cell(card.label)}.** {cell(' '.join(sentences(card)))}"]
+        if card.failed:
+            lines.append(f"No number in {counted(len(card.failed), 'cell')}.")
+    return "\n".join(lines) + "\n"
+
+
+def cell(text: str) -> str:
+    """Return a stranger's text for a cell of a table."""
+    return plain(text).replace("|", "\\|")

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All tests in one JSON: scores, their intervals and cells, and what they say in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from flent_aqm import __version__
+from flent_aqm.parts.scorecard.card import SCHEMA_VERSION, Card
+from flent_aqm.parts.scorecard.columns import headline, ordered
+from flent_aqm.parts.scorecard.scores import KINDS
+from flent_aqm.parts.scorecard.words import sentences
+
+
+def text(cards: Sequence[Card]) -> str:
+    """Return it. What each run showed stands in the cards."""
+    content = {
+        "schema": SCHEMA_VERSION, "flent_aqm": __version__, "of": headline(cards),
+        "scores": {kind.name: {"unit": kind.unit, "words": kind.words, "best": kind.best}
+                   for kind in KINDS},
+        "tests": [{"test": card.test, "label": card.label, "method": card.method,
+                   "testbed": card.testbed, "runs": len(card.readings),
+                   "scores": {name: asdict(score) for name, score in card.scores.items()},
+                   "failed": dict(card.failed), "words": sentences(card)}
+                  for card in ordered(cards)]}
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of all tests: as HTML, Markdown, JSON, figure, and on a terminal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from flent_aqm.parts.scorecard import card as cards
+from flent_aqm.parts.scorecard import terminal
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.steps import show
+from flent_aqm.parts.scorecard.words import sentences
+
+EVIL = "<script>alert(1)</script> | x"
+
+
+def card(test: str, shown: float | None, label: str = "") -> Card:
+    """Of seven lines, whose other flows take 25 to 325 ms; the test shows so much of it."""
+    readings = []
+    for number in range(7):
+        truth = 25.0 + 50 * number
+        way = Way(90.0, 100.0, shown and max(20.0, truth * shown), truth, truth, 20.0, truth, 5.0,
+                  0.0)
+        readings.append(Reading(f"line-q{number}", f"line, q{number}", "line", f"q{number}", False,
+                                {"download": way, "upload": Way(), WORSE: way}, None, 10.0, 20.0,
+                                5.0))
+    return Card(test, label or test, readings, {}, "Its method.")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The page of three tests, of which one has a name with markup, and a failed cell."""
+    for one in (card("blind", 0.01), card("right", 1.0),
+                replace(card("none", None, EVIL), failed={"line-q9": EVIL})):
+        cards.write(one, tmp_path / one.test)
+    show(tmp_path)
+    return tmp_path
+
+
+class Texts(HTMLParser):
+    """Collects elements, and the text of each line of the table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.fetched: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.fetched += [value or "" for name, value in attrs if name in ("src", "srcset")]
+        if tag == "tr":
+            self.text += "\n"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data.replace("\n", " ")
+
+
+def test_html_has_the_table_first_with_best_and_worst_cell_by_click(folder: Path) -> None:
+    """It needs no script, and loads nothing."""
+    page = Texts()
+    page.feed((folder / "scorecard.html").read_text())
+    assert "script" not in page.tags
+    assert page.tags.index("table") < page.tags.index("img")
+    assert all(one.startswith("data:") for one in page.fetched)
+    lines = page.text.split("\n")[2:5]
+    assert [line.split()[0] for line in lines] == ["right", "blind", "<script>alert(1)</script>"]
+    assert "best: 1.00: line, q0" in lines[0]
+    # Of 325 ms it shows 20.
+    assert "worst: 0.062: line, q6, download" in lines[1]
+    assert "No number in 1 cell" in page.text
+
+
+def test_json_has_all_tests(folder: Path) -> None:
+    """With each score's cells, and what there is to say."""
+    whole = json.loads((folder / "scorecard.json").read_text())
+    assert [one["test"] for one in whole["tests"]] == ["right", "blind", "none"]
+    blind = whole["tests"][1]
+    assert blind["scores"]["latency_to_median"]["worst"]["cell"] == "line, q6, download"
+    assert whole["scores"]["megabytes"]["unit"] == "MB"
+    assert blind["words"] == sentences(card("blind", 0.01))
+
+
+def test_figure_is_as_wide_as_a_column(folder: Path) -> None:
+    """The pictures of the same cards are the same to the byte."""
+    with Image.open(folder / "scorecard.png") as picture:
+        assert picture.width == pytest.approx(3.33 * 300, abs=1)
+    kinds = ("pdf", "png", "svg", "html", "json", "md")
+    before = {kind: (folder / f"scorecard.{kind}").read_bytes() for kind in kinds}
+    show(folder)
+    assert {kind: (folder / f"scorecard.{kind}").read_bytes() for kind in kinds} == before
+
+
+def test_terminal_has_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table, and sentences, which break between words."""
+    out = StringIO()
+    terminal.show([card("right", 1.0, "Responsiveness (IETF's draft)"), card("blind", 0.1)],
+                  Console(file=out, width=80))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in out.getvalue()
+    assert " ".join(sentences(card("blind", 0.1))) in " ".join(out.getvalue().split())
+
+
+def test_words_are_for_lay_readers() -> None:
+    """Five lines rise by more than 100 ms; in the middle one a packet in twenty takes 225 ms."""
+    blind, right = sentences(card("blind", 0.01)), sentences(card("right", 1.0))
+    assert blind[0] == ("On lines that stall for 225 ms this test says 20 ms; at worst 20 ms of "
+                        "325 ms (line, q6, while the line downloads).")
+    assert right[0] == ("On lines that stall for 225 ms this test says 225 ms, and nowhere less "
+                        "than there was.")
+    assert "0% of cases" in blind[1]
+    assert sentences(card("none", None))[0].startswith("It shows no latency")
