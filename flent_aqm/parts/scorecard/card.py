@@ -12,7 +12,9 @@ from typing import Any
 
 from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.scorecard import found
 from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.found import Found
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading, read
@@ -26,7 +28,7 @@ SCHEMA_VERSION = 1
 @dataclass(frozen=True)
 class Card:
     """test: its name; label: for readers; method: how it measures; testbed: of its runs; failed:
-    by the name of a place, why there is no reading."""
+    by the name of a place, why there is no reading; found: by searches for its worst line."""
 
     test: str
     label: str
@@ -34,6 +36,7 @@ class Card:
     failed: Mapping[str, str]
     method: str = ""
     testbed: str = "virtual"
+    found: Sequence[Found] = ()
 
     @cached_property
     def scores(self) -> Mapping[str, Score]:
@@ -78,7 +81,7 @@ def read_all(folder: Path) -> Iterator[Card]:
                                 f"knows {SCHEMA_VERSION}; remove it and score the test again")
             yield Card(given["test"], given["label"],
                        [Reading.from_dict(one) for one in given["readings"]], given["failed"],
-                       given["method"], given["testbed"])
+                       given["method"], given["testbed"], found.read_all(path.parent))
         except (OSError, ValueError, LookupError, TypeError) as fault:
             raise BadResult(f"{path}: no card of a test ({fault!r}); remove it and score the test "
                             "again") from None

@@ -36,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="only cells with this in their name, such as 50mbit-40ms; repeatable")
     parser.add_argument("--seeds", metavar="N,...", help="each cell with these seeds")
+    parser.add_argument("--worst", metavar="WHAT", choices=("latency", "throughput"),
+                        help="search the line on which its latency or throughput is farthest from "
+                             "the truth, in place of the cells; the page keeps it")
+    parser.add_argument("--runs", type=int, metavar="N",
+                        help="make no more runs for --worst (10 to 150; default: 100)")
     parser.add_argument("--testbed", choices=("virtual", "netns"), default="virtual",
                         help="netns: namespaces of this machine, in real time, as root")
     parser.add_argument("--jobs", metavar="N", help="runs side by side (default: one per core)")
@@ -60,13 +65,15 @@ def main(args: argparse.Namespace) -> int:
         why_not,
     )
     from flent_aqm.parts.scorecard.places import places
-    from flent_aqm.parts.scorecard.steps import own_folder, score, show
+    from flent_aqm.parts.scorecard.steps import own_folder, score, search, show
+    from flent_aqm.parts.scorecard.worst import USUAL_RUNS
     from flent_aqm.tools.own import NAME
 
     names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
     if not (names or own or args.all) or (names and args.all):
         raise ConfigError("which test? give one by name, such as ndt7, a file of yours, or --all; "
                           f"known: {', '.join(name for name in CONTESTANTS if name != NAME)}")
+    _check_search(args)
     cells = places(args.cells, _seeds(args.seeds), args.only)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
     chosen = [*CONTESTANTS.values()] if args.all else [contestant(name) for name in names]
@@ -82,6 +89,11 @@ def main(args: argparse.Namespace) -> int:
             raise ConfigError("--scheduler: workers don't have a test of yours; leave it out")
         mine = own_contestant()
         pairs.append((mine, own_folder(args.output, mine.label, own)))
+    if args.worst:
+        for one, folder in pairs:
+            search(one, args.worst, args.runs or USUAL_RUNS, folder, keys)
+        show(args.output)
+        return 0
     complete = [score(one, cells, folder, args.testbed, keys) for one, folder in pairs]
     show(args.output)
     return 0 if all(complete) else 1
@@ -104,6 +116,18 @@ def _own_file(args: argparse.Namespace) -> Path | None:
     from flent_aqm.parts.scorecard.own_commands import write_tool
 
     return write_tool(args.output, args.name, args.client, args.server, args.reads, args.longest)
+
+
+def _check_search(args: argparse.Namespace) -> None:
+    from flent_aqm.parts.scorecard.worst import LEAST_RUNS, MOST_RUNS
+
+    if args.runs is not None and not args.worst:
+        raise ConfigError("--runs: is for --worst; leave it out")
+    if args.runs is not None and not LEAST_RUNS <= args.runs <= MOST_RUNS:
+        raise ConfigError(f"--runs: {args.runs}; expected {LEAST_RUNS} to {MOST_RUNS}")
+    if args.worst and (args.seeds or args.only or args.testbed != "virtual"):
+        raise ConfigError("--worst: draws its own lines, in virtual time; leave out --seeds, "
+                          "--only and --testbed")
 
 
 def _seeds(text: str | None) -> Sequence[int]:

@@ -6,6 +6,7 @@ A place is one line with one queue, with or without a bulk flow beside the test,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -61,11 +62,6 @@ def _bytes(mbps: float, buffer_ms: float) -> int:
 
 
 BUFFERS: Mapping[str, Buffer] = {
-    "fifo_10ms": Buffer("bfifo", "drop-tail of 10 ms", 10),
-    "fifo_25ms": Buffer("bfifo", "drop-tail of 25 ms", 25),
-    "fifo_50ms": Buffer("bfifo", "drop-tail of 50 ms", 50),
-    "fifo_100ms": Buffer("bfifo", "drop-tail of 100 ms", 100),
-    "fifo_250ms": Buffer("bfifo", "drop-tail of 250 ms", 250),
     "fifo_1000p": Buffer("no_aqm", "drop-tail of 1000 packets"),
     "red": Buffer("red", "RED"),
     "codel": Buffer("codel", "CoDel"),
@@ -75,13 +71,20 @@ BUFFERS: Mapping[str, Buffer] = {
 }
 
 
-# Those that lines have. The others fill the gaps for kernels with nothing but drop-tail.
-QUEUES = ("fifo_50ms", "fifo_250ms", "fifo_1000p", "red", "codel", "pie", "fq_codel", "cake")
+# Those that lines have.
+QUEUES = ("fifo_50ms", "fifo_250ms", *BUFFERS)
+_DROP_TAIL = re.compile(r"fifo_(\d+)ms")
+
+
+def drop_tail(buffer_ms: float) -> str:
+    """Return the name of a queue that is so long, in whole ms."""
+    return f"fifo_{buffer_ms:.0f}ms"
 
 
 @dataclass(frozen=True)
 class Place:
-    """queue: of BUFFERS; beside: a bulk flow each way shares the line."""
+    """queue: of BUFFERS, or as drop_tail() names it; beside: a bulk flow each way shares the
+    line."""
 
     line: Line
     queue: str
@@ -91,6 +94,8 @@ class Place:
     @property
     def buffer(self) -> Buffer:
         """Its queue."""
+        if found := _DROP_TAIL.fullmatch(self.queue):
+            return Buffer("bfifo", f"drop-tail of {found[1]} ms", float(found[1]))
         return BUFFERS[self.queue]
 
     @property
@@ -108,9 +113,13 @@ class Place:
         """As files have it."""
         return f"{self.without_seed}-seed{self.seed}"
 
+    @property
+    def words(self) -> str:
+        """All but the seed, for readers."""
+        return f"{self.line}, {self.buffer.words}{', beside a bulk flow' if self.beside else ''}"
+
     def __str__(self) -> str:
-        beside = ", beside a bulk flow" if self.beside else ""
-        return f"{self.line}, {self.buffer.words}{beside}, seed {self.seed}"
+        return f"{self.words}, seed {self.seed}"
 
     def settings(self) -> dict[str, object]:
         """Return the keys of a batch."""

@@ -11,12 +11,16 @@ from pathlib import Path
 from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, html, markdown, terminal, whole
+from flent_aqm.parts.scorecard import found as found_of
 from flent_aqm.parts.scorecard.columns import failed_lines
 from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.found import seek
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
+from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.parts.scorecard.runs import cell_of, failures, make
 
 PAGE = "scorecard"
@@ -51,10 +55,28 @@ def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
     return not card.failed
 
 
+def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str, object]) -> None:
+    """Search a test's worst line, keep and print it. Raises AqmError."""
+    place_folder = folder / "worst"
+
+    def measure(places: Sequence[Place]) -> list[Reading | None]:
+        cells = [cell_of(one, place, place_folder, "virtual") for place in places]
+        make(cells, keys)
+        known = {made.place: made for made in cards.made(
+            one, places, place_folder, failures(place_folder, cells), "virtual").readings}
+        return [known.get(place.name) for place in places]
+
+    found = seek(aim, runs, measure)
+    found_of.write(found, folder)
+    print(f"{plain(one.label)}: {' '.join(found.sentences())}")
+
+
 def show(output: Path) -> None:
     """Print the table of all tests that have a card, and write the page, as HTML, Markdown, figure
     and JSON. Raises AqmError."""
     found, page = list(cards.read_all(output)), output / PAGE
+    if not found:
+        return
     write_output(page.with_suffix(".json"), whole.text(found))
     write_output(page.with_suffix(".md"), markdown.page(found))
     figure.write(found, page)

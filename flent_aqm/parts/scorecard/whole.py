@@ -23,6 +23,7 @@ def text(cards: Sequence[Card]) -> str:
         "tests": [{"test": card.test, "label": card.label, "method": card.method,
                    "testbed": card.testbed, "runs": len(card.readings),
                    "scores": {name: asdict(score) for name, score in card.scores.items()},
-                   "failed": dict(card.failed), "words": sentences(card)}
+                   "failed": dict(card.failed),
+                   "found": [one.as_dict() for one in card.found], "words": sentences(card)}
                   for card in ordered(cards)]}
     return json.dumps(content, indent=1, allow_nan=False) + "\n"

@@ -22,8 +22,8 @@ _LOADING = {"download": "while the line downloads", "upload": "while the line up
 
 def sentences(card: Card) -> list[str]:
     """Return what there is to say, the most important first."""
-    found = (say(card) for say in _SENTENCES)
-    return [text for text in found if text]
+    found = [text for say in _SENTENCES if (text := say(card))]
+    return [*found, *(text for one in card.found for text in one.sentences())]
 
 
 def _shows_no_latency(card: Card) -> str:

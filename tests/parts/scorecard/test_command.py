@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.cli import main
+from flent_aqm.parts.scorecard.card import Card, write
+from flent_aqm.parts.scorecard.steps import show
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -50,11 +53,33 @@ def test_ndt7_shows_less_latency_than_there_is(run: Run, tmp_path: Path) -> None
     assert (tmp_path / "scorecard.md").read_text() == page
 
 
+@pytest.mark.lab
+def test_worst_line_is_searched_and_stays_on_the_page(run: Run, tmp_path: Path) -> None:
+    """By ten runs; another call makes none again. The page of a test without cells isn't made."""
+    words = ("ndt7", "--worst", "latency", "--runs", "10", "-o", tmp_path)
+    status, out, err = run(*words)
+    assert status == 0, err
+    assert "NDT7: Its worst latency, of 10 lines that a search tried" in out
+    assert not (tmp_path / "scorecard.html").exists()
+    found = json.loads((tmp_path / "ndt7" / "worst-latency.json").read_text())
+    assert found["worst"]["true"] > 2 * found["worst"]["shown"]
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("ndt7/worst/*.flent.gz")}
+    assert len(files) == 10
+    assert run(*words)[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in files} == files
+    write(Card("ndt7", "NDT7", [], {}), tmp_path / "ndt7")
+    show(tmp_path)
+    assert "Its worst latency, of 10 lines" in (tmp_path / "scorecard.html").read_text()
+
+
 @pytest.mark.parametrize(("words", "fault"), [
     ((), "which test? give one by name"),
     (("ndt7", "--all"), "which test?"),
     (("ndt8",), "'ndt8' is no speed test; did you mean 'ndt7'"),
     (("ndt7", "--seeds", "1,x"), "--seeds: '1,x'; expected whole numbers"),
+    (("ndt7", "--worst", "latency", "--runs", "9"), "--runs: 9; expected 10 to 150"),
+    (("ndt7", "--runs", "20"), "--runs: is for --worst"),
+    (("ndt7", "--worst", "latency", "--only", "x"), "--worst: draws its own lines"),
     (("ndt7", "--cells", "cor"), "--cells: 'cor' is no set of cells")])
 def test_mistake_is_one_line(words: tuple[str, ...], fault: str, run: Run, tmp_path: Path) -> None:
     """With what is expected, before anything runs."""
@@ -68,8 +93,5 @@ def test_damaged_card_is_named(run: Run, tmp_path: Path) -> None:
     """Of another test in the same folder: the page would lack it."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "card.json").write_text("{}")
-    from flent_aqm.base.errors import BadResult
-    from flent_aqm.parts.scorecard.steps import show
-
     with pytest.raises(BadResult, match=r"other/card\.json: no card of a test"):
         show(tmp_path)
