@@ -65,7 +65,7 @@ def with_ours(parser: Any) -> Any:
     """
     parser.add_argument(
         "--metric", action="store", type=str, dest="METRIC", metavar="NAME", default=None,
-        help="Heat map's metric. What the cells of the plot heat_map show, by its name in "
+        help="Metric to plot. What heat_map and compare_metric show, by its name in "
              "flent-aqm score --list (default: latency_loaded_p99_ms).")
     parser.add_argument(
         "--width", action=_Width, dest="FIG_WIDTH", metavar="WIDTH", default=6.4,

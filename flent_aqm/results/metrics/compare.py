@@ -7,7 +7,7 @@ SciPy's statistics are imported where they are used, as that takes a second.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -148,11 +148,30 @@ def median_interval(values: ArrayLike) -> Interval | None:
     outside if fewer than k of n values fall on one side of it: binomial with a half.
     """
     ordered = numpy.sort(numpy.asarray(values, dtype=float))
+    if (found := _place_and_level(ordered.size)) is None:
+        return None
+    place, level = found
+    return Interval(float(ordered[place]), float(ordered[-1 - place]), level)
+
+
+def level_for(count: int) -> float | None:
+    """Return how often the interval of so many values holds the median; None for too few."""
+    found = _place_and_level(count)
+    return None if found is None else found[1]
+
+
+def interval_tells(testbeds: Iterable[object]) -> str:
+    """Return what an interval over runs of these testbeds tells, "" where that needs no word."""
+    if {*testbeds} != {"virtual"}:
+        return ""
+    return ("the lab's runs differ in their seeds alone: their interval tells how much random "
+            "draws matter, not how other hosts, routers or days would differ")
+
+
+def _place_and_level(count: int) -> tuple[int, float] | None:
+    """Return from which place of the ordered values an interval begins, and its level."""
     from scipy.stats import binom
 
-    outside = 2 * binom.cdf(numpy.arange((ordered.size + 1) // 2), ordered.size, 0.5)
+    outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, 0.5)
     held = numpy.flatnonzero(outside <= 1 - LEAST_LEVEL)
-    if not held.size:
-        return None
-    place = int(held[-1])
-    return Interval(float(ordered[place]), float(ordered[-1 - place]), 1 - float(outside[place]))
+    return (int(held[-1]), 1 - float(outside[held[-1]])) if held.size else None

@@ -33,7 +33,9 @@ from flent_aqm.results.metrics.compare import (
     Summary,
     cliffs_deltas,
     how_far_to_trust,
+    interval_tells,
     kruskal_wallis,
+    level_for,
     summarise,
     variance_share,
 )
@@ -250,6 +252,9 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[
         repeated = any(len(members) > 1 for members in groups.values())
         for line in _comparisons(keys, numbers, _nothing(numbers, reason, repeated)):
             console.print(Text(f"  {line}"))
+    if (tells := interval_tells(one.settings.get("testbed") for one in scored)) and any(
+            level_for(len(members)) for members in groups.values()):
+        console.print(Text(f"\nIntervals: {tells}."))
 
 
 def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:

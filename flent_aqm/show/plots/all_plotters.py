@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from flent_aqm.show.plots.cdf import AqmCdfPlotter
-from flent_aqm.show.plots.compare import AqmCompareEcdfPlotter, AqmCompareSidesPlotter
+from flent_aqm.show.plots.compare import AqmCompareSidesPlotter
+from flent_aqm.show.plots.compare_ecdf import AqmCompareEcdfPlotter
+from flent_aqm.show.plots.compare_metric import AqmCompareMetricPlotter
 from flent_aqm.show.plots.delay_parts import AqmDelayPartsPlotter
 from flent_aqm.show.plots.from_zero import (
     AqmBarCombinePlotter,
@@ -32,6 +34,7 @@ PLOTTERS: dict[str, type] = {
     "aqm_box_combine": AqmBoxCombinePlotter,
     "aqm_cdf": AqmCdfPlotter,
     "aqm_compare_ecdf": AqmCompareEcdfPlotter,
+    "aqm_compare_metric": AqmCompareMetricPlotter,
     "aqm_compare_sides": AqmCompareSidesPlotter,
     "aqm_delay_parts": AqmDelayPartsPlotter,
     "aqm_glitches": AqmGlitchesPlotter,

@@ -14,6 +14,8 @@ from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator, 
 ROOM = 1.06
 # With fewer numbers nobody can tell what a logarithmic axis covers.
 FEWEST_TICKS = 3
+# Beyond this spread, a linear scale would show the highest numbers only.
+LOG_FROM = 20
 # Within a decade, the sparsest first.
 _WITHIN_DECADE = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7))
 
@@ -33,6 +35,13 @@ def from_zero(axes: Sequence[Any], which: str = "y", room: float = ROOM) -> None
 def _highest(axis: Any, which: str) -> float:
     high = axis.dataLim.x1 if which == "x" else axis.dataLim.y1
     return float(high) if math.isfinite(high) else 0.0
+
+
+def spans_decades(values: Any) -> bool:
+    """Return whether a scale of these numbers is logarithmic: all are above zero, and the most is
+    many times the least. Infinite ones, lost probes, don't count."""
+    known = values[numpy.isfinite(values)]
+    return bool(known.size and known.min() > 0 and known.max() > LOG_FROM * known.min())
 
 
 def name_latency_axis(axis: Any, which: str = "x") -> None:

@@ -34,6 +34,12 @@ LATENCY: Mapping[str, Plot] = {
     "compare_latency_ecdf": {
         "description": "Latency under load of many runs, distribution",
         "type": "aqm_compare_ecdf", "quantity": "latency"},
+    "compare_metric": {
+        "description": "A metric (--metric) of many runs, dots and the median's interval",
+        "type": "aqm_compare_metric", "kind": "dots"},
+    "compare_metric_box": {
+        "description": "A metric (--metric) of many runs, boxes", "type": "aqm_compare_metric",
+        "kind": "box"},
     "heat_map": {
         "description": "A metric of many runs (--metric), by queue and rate",
         "type": "aqm_heat"},

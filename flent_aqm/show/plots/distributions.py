@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.compare import median_interval
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.show.looks import DASH, MISSING, QUIET, Look
 
@@ -40,7 +41,8 @@ def draw_side_by_side(
     are points, else a patch.
 
     kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 of 1,000 values or more),
-    or "violin". Cells with no values get a grey stripe, if others of their place have some.
+    "violin", or "dots" (each value, the median, and its interval if there are six). Cells with
+    no values get a grey stripe, if others of their place have some.
     An infinite value is a lost probe: what lies among them is drawn at the upper edge, above
     all values, on a line that says so.
     """
@@ -64,6 +66,9 @@ def draw_side_by_side(
                 axis.axvspan(at - width / 2, at + width / 2, color=MISSING, linewidth=0, zorder=0)
                 axis.annotate(DASH, (at, 0.02), xycoords=axis.get_xaxis_transform(), ha="center",
                               fontsize="x-small", color=QUIET, label="missing")
+            elif kind == "dots":
+                points = True
+                _dots(axis, at, width, found, side.look, edge)
             elif found.size < FEWEST_FOR_BOX:
                 points = True
                 _points(axis, at, numpy.minimum(found, edge), side.look)
@@ -78,7 +83,7 @@ def draw_side_by_side(
     for border in range(1, len(places)):
         axis.axvline(border - 0.5, color=QUIET, linewidth=0.4, alpha=0.4, label="_border")
     if points:  # by which a grey print tells them apart
-        return [Line2D([], [], linestyle="none", marker=side.look.marker, markersize=8,
+        return [Line2D([], [], linestyle="none", marker=side.look.marker, markersize=6,
                        color=side.look.colour, label=side.label) for side in sides]
     return [Patch(facecolor=side.look.colour, hatch=side.look.hatch, edgecolor="white",
                   label=side.label) for side in sides]
@@ -88,6 +93,19 @@ def _points(axis: Any, at: float, found: Numbers, look: Look) -> None:
     axis.plot(numpy.full(found.size, at), found, linestyle="none", marker=look.marker,
               color=look.colour, markersize=6, markeredgecolor="white", markeredgewidth=0.4,
               label="_values")
+
+
+def _dots(axis: Any, at: float, width: float, found: Numbers, look: Look, edge: float) -> None:
+    """Draw values in their order, from left to right, under their median and its interval."""
+    places = at + (numpy.arange(1, found.size + 1) / (found.size + 1) - 0.5) * width * 0.9
+    axis.plot(places, numpy.minimum(found, edge), linestyle="none", marker="o", color=look.colour,
+              markersize=2.5, alpha=0.6, markeredgewidth=0, label="_values")
+    if (sure := median_interval(found)) is not None:
+        ends = [min(sure.low, edge), min(sure.high, edge)]
+        axis.plot([at, at], ends, color="black", linewidth=1, marker="_", markersize=6,
+                  label="_interval", zorder=4)
+    axis.plot([at], [min(of_any(found, 50), edge)], linestyle="none", marker=look.marker,
+              color=look.colour, markersize=4.5, markeredgewidth=0, label="_median", zorder=3)
 
 
 def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:

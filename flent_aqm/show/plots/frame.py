@@ -4,14 +4,17 @@ makes room, in a file as in a window whose size changes."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from flent_aqm.base.flent_plotting import Plotter
 from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
-from flent_aqm.show.plots.paper import letters, write_caption
+from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open, letters, write_caption
 
+# In inches, of a long legend, for which a narrow picture grows.
+LEGEND_LINE = 0.13
 EMPTY = "Nothing was measured that this plot could show."
 
 
@@ -145,11 +148,20 @@ class Framed(Plotter):
                                          ncols=self.legend_columns or 1,
                                          title=self.legend_title, **options)
         else:
-            above = across = self.horizontal_legend or not self._is_long(labels)
+            long = self._is_long(labels)
+            narrow = self.figure.get_figwidth() < PAPER_INCHES
+            across = self.horizontal_legend or narrow or not long
+            # Below, where no caption is.
+            below = long and narrow and self.caption_apart
+            above = across and not below
+            columns = self.legend_columns or (
+                min(4, legend_columns(labels, self.figure.get_figwidth())) if across else 1)
+            if long and narrow and is_height_open(self.fig_width, self.fig_height):
+                self.figure.set_figheight(
+                    self.figure.get_figheight() + LEGEND_LINE * math.ceil(len(labels) / columns))
             legend = self.figure.legend(
-                handles, labels, loc="outside upper center" if across else "outside right center",
-                ncols=self.legend_columns or (
-                    min(4, legend_columns(labels, self.figure.get_figwidth())) if across else 1),
+                handles, labels, loc="outside right center" if not across
+                else "outside lower center" if below else "outside upper center", ncols=columns,
                 frameon=False, **options, title=self.legend_title,
                 title_fontsize="medium" if above else "small")
         self.legends = [legend]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.grouping import setting
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.table import LOST, METRICS, Metric, Unavailable, middle, ranked
+from flent_aqm.results.metrics.table import LOST, Metric, Unavailable, middle, ranked
 from flent_aqm.show.grouping import (
     Value,
     axes_of,
@@ -21,13 +21,11 @@ from flent_aqm.show.grouping import (
     word,
 )
 from flent_aqm.show.looks import DASH, MISSING, NUMBERS_MAP, QUIET
+from flent_aqm.show.plots.axes import spans_decades
 from flent_aqm.show.plots.chart import ChartPlotter, about
-from flent_aqm.show.plots.compare import MOST_PLACES, axis_label, short_labels
 from flent_aqm.show.plots.paper import is_height_open
-
-DEFAULT_METRIC = "latency_loaded_p99_ms"
-# Beyond this spread, a linear scale of colours would show the highest cell only.
-LOG_FROM = 20
+from flent_aqm.show.plots.places import MOST_PLACES, axis_label, short_labels
+from flent_aqm.show.plots.values import metric_named
 
 
 class AqmHeatPlotter(ChartPlotter):
@@ -36,11 +34,8 @@ class AqmHeatPlotter(ChartPlotter):
     _cells: tuple[int, int] | None = None
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        name = self.metric or self.config.get("metric", DEFAULT_METRIC)
-        if name not in METRICS:
-            raise ConfigError(f"--metric: unknown metric {name!r}; "
-                              "'flent-aqm score --list' has all")
-        metric = METRICS[name]
+        metric = metric_named(self.metric)
+        name = metric.name
         along, down = axes_of(runs, self.group_names(runs))
         columns = self.first(sorted_keys(runs, along), MOST_PLACES)
         rows = sorted_values(down, [setting(run.settings, down) for run in runs])
@@ -102,8 +97,7 @@ def draw_heat(axis: Any, table: Any, metric: Metric) -> Any:
 
     known = table[numpy.isfinite(table)]
     known = known if known.size else numpy.ones(1)
-    positive = known[known > 0]
-    if positive.size and positive.size == known.size and known.max() > LOG_FROM * known.min():
+    if spans_decades(known):
         norm: Any = LogNorm(known.min(), known.max())
     else:
         norm = Normalize(min(0.0, known.min()), max(known.max(), 1e-9))

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import numpy
 
-from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import METRICS, Metric
 from flent_aqm.results.metrics.throughput import throughput_mbps
+
+DEFAULT_METRIC = "latency_loaded_p99_ms"
 
 
 @dataclass(frozen=True)
@@ -60,3 +63,10 @@ def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
         except NotAvailable:
             continue
     return numpy.concatenate(found) if found else numpy.empty(0)
+
+
+def metric_named(name: str | None) -> Metric:
+    """Return what --metric names, the default without it. Raises ConfigError."""
+    if (name := name or DEFAULT_METRIC) not in METRICS:
+        raise ConfigError(f"--metric: unknown metric {name!r}; 'flent-aqm score --list' has all")
+    return METRICS[name]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,11 +27,12 @@ def one(name: str) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of some files."""
+    """A plot of some files. repeated: of each at three rates, with six seeds: see repetitions()."""
 
     name: str
     plot: str
     files: tuple[Path, ...]
+    repeated: bool = False
 
 
 PICTURES = (
@@ -47,6 +50,8 @@ PICTURES = (
     *(Picture(f"both-ways-{plot}", plot, BOTH) for plot in (
         "all", "tcp_info", "throughput_instant", "compare_throughput_box",
         "compare_throughput_violin", "compare_throughput_ecdf", "compare_latency_ecdf")),
+    *(Picture(f"seeds-{plot}", plot, UPLOADS, repeated=True) for plot in (
+        "compare_metric", "compare_metric_box", "compare_latency_ecdf", "latency_tail")),
     Picture("ping_exp-side_by_side", "side_by_side", PING_EXP),
     Picture("ping_exp-compare_latency_box", "compare_latency_box", PING_EXP),
     Picture("empty-cpu", "cpu", one("speedtest_concurrent")),
@@ -54,6 +59,32 @@ PICTURES = (
     Picture("compete", "compete", one("rrul_compete")),
     Picture("one-delay_parts", "delay_parts", one("router_model")),
 )
+
+
+PROBE = "Ping (ms) UDP irtt"
+
+
+def repetitions(folder: Path) -> list[Path]:
+    """Write 72 runs into a folder: those of UPLOADS, each at three rates with six seeds. The slower
+    the link, the longer round trips take; seeds differ by up to a tenth."""
+    found = []
+    for path in UPLOADS:
+        data = json.loads(gzip.decompress(path.read_bytes()))
+        probes = data["raw_values"][PROBE]
+        data["results"] = {name: [] for name in data["results"]}
+        data["x_values"] = []
+        for rate in (20, 50, 100):
+            for seed in range(6):
+                stretch = 100 / rate * (1 + seed * 7 % 6 / 50)
+                data["raw_values"] = {
+                    "TCP upload": data["raw_values"]["TCP upload"],
+                    PROBE: [one | {"val": one["val"] * stretch} if "val" in one else one
+                            for one in probes]}
+                requested = data["metadata"]["AQM"]["requested"]
+                requested |= {"rate_up_mbps": rate, "rate_down_mbps": rate, "seed": seed}
+                found.append(folder / f"{requested['aqm']}-{rate}-{seed}.flent.gz")
+                found[-1].write_bytes(gzip.compress(json.dumps(data).encode(), 1))
+    return found
 
 
 @contextmanager

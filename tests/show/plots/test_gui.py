@@ -147,7 +147,7 @@ os._exit(0)
 def test_settings_of_ours_are_labelled_and_explained(tmp_path: Path) -> None:
     """A label of some words, the rest on pointing at the field."""
     fields = driven(LOAD, tmp_path, RUNS / "stock_ping.flent.gz")
-    assert "What the cells of the plot heat_map show" in fields["Heat map's metric"]
+    assert "What heat_map and compare_metric show" in fields["Metric to plot"]
     assert "such as aqm,rate_mbps" in fields["Group runs by"]
     assert not [label for label in fields if len(label) > 40]
 

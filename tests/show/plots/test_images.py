@@ -18,7 +18,7 @@ from matplotlib.testing.compare import compare_images
 
 from flent_aqm.show.plots.all_plotters import PLOTTERS
 
-from .pictures import KEPT, PICTURES, UPLOADS, Picture, drawn_texts, misplaced
+from .pictures import KEPT, PICTURES, UPLOADS, Picture, drawn_texts, misplaced, repetitions
 
 Draw = Callable[..., Any]
 KEEP = os.environ.get("KEEP_PICTURES")
@@ -29,11 +29,28 @@ TOLERANCE = 2.5
 DPI = ("--figure-dpi", "60")
 
 
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The runs of pictures that show repetitions, written once."""
+    return repetitions(tmp_path_factory.mktemp("repeated"))
+
+
+@pytest.fixture
+def files(picture: Picture, request: pytest.FixtureRequest) -> list[Path]:
+    """What a picture is made of."""
+    if picture.repeated:
+        found: list[Path] = request.getfixturevalue("repeated")
+        return found
+    return list(picture.files)
+
+
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
-def test_picture_is_the_one_that_is_kept(picture: Picture, draw: Draw, tmp_path: Path) -> None:
+def test_picture_is_the_one_that_is_kept(
+    picture: Picture, files: list[Path], draw: Draw, tmp_path: Path
+) -> None:
     """Within a tolerance; and no word is cut or stands on another."""
     with drawn_texts() as texts:
-        plotter = draw(picture.plot, list(picture.files), *DPI)
+        plotter = draw(picture.plot, files, *DPI)
     made = tmp_path / f"{picture.plot}.png"
     kept = KEPT / f"{picture.name}.png"
     if KEEP:
@@ -44,10 +61,12 @@ def test_picture_is_the_one_that_is_kept(picture: Picture, draw: Draw, tmp_path:
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
-def test_picture_in_a_column_of_a_paper_can_be_read(picture: Picture, draw: Draw) -> None:
+def test_picture_in_a_column_of_a_paper_can_be_read(
+    picture: Picture, files: list[Path], draw: Draw
+) -> None:
     """3.33 inches wide no word is cut or stands on another, nor is a caption in the way."""
     with drawn_texts() as texts:
-        plotter = draw(picture.plot, list(picture.files), "--width", "3.33in", "--no-title",
+        plotter = draw(picture.plot, files, "--width", "3.33in", "--no-title",
                        "--caption-apart", "--figure-dpi", "200")
     assert plotter.figure.get_figwidth() == pytest.approx(3.33)
     assert misplaced(plotter.figure, texts) == []

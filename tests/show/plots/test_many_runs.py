@@ -11,6 +11,7 @@ import pytest
 
 from ...warm_flent import run_flent
 from .conftest import RUNS, labels, said
+from .pictures import repetitions
 
 Draw = Callable[..., Any]
 Variant = Callable[..., Path]
@@ -148,7 +149,7 @@ def test_glitch_plot_says_that_lost_probes_are_glitches(draw: Draw, variant: Var
 
 
 @pytest.mark.parametrize("plot", ["latency_tail", "glitches_per_minute",
-                                  "latency_ecdf_idle_vs_loaded", "compare_latency_ecdf"])
+                                  "latency_ecdf_idle_vs_loaded"])
 def test_many_runs_are_not_pooled_over_what_they_differ_in(
     plot: str, draw: Draw, variant: Variant
 ) -> None:
@@ -168,6 +169,92 @@ def test_many_runs_are_not_pooled_over_what_they_differ_in(
     assert {label.partition(" #")[0] for label in labels(plotter)} - {"the same, idle"} == {
         "codel", "no_aqm"}
     assert "pooled over rate_mbps, aqm_limit" in said(plotter)
+
+
+@pytest.fixture
+def twelve(tmp_path: Path) -> list[Path]:
+    """Four queues at three rates, six seeds each."""
+    return repetitions(tmp_path)
+
+
+def test_distributions_of_twelve_groups_have_a_panel_for_each_rate(
+    twelve: list[Path], draw: Draw
+) -> None:
+    """Four lines each, thinner the later they are drawn; in a column of a paper one above the
+    other. One setting to group by needs no panels."""
+    plotter = draw("compare_latency_ecdf", twelve)
+    assert [axis.get_title(loc="left") for axis in plotter.axes] == [
+        "20 Mbit/s", "50 Mbit/s", "100 Mbit/s"]
+    assert labels(plotter) == ["no_aqm", "codel", "sfq", "fq_codel"]
+    for axis in plotter.axes:
+        widths = [line.get_linewidth() for line in axis.get_lines()]
+        assert len(widths) == 4
+        assert widths == sorted(widths, reverse=True)
+    assert len({axis.get_position().y0 for axis in plotter.axes}) == 1
+    plotter = draw("compare_latency_ecdf", twelve, "--width", "3.33in")
+    assert len({axis.get_position().y0 for axis in plotter.axes}) == 3
+    plotter = draw("compare_latency_ecdf", twelve, "--override-group-by", "aqm")
+    assert len(plotter.axes) == 1
+
+
+def test_long_legend_of_a_narrow_picture_stands_below_and_takes_no_room_of_it(
+    twelve: list[Path], draw: Draw
+) -> None:
+    """Where the caption isn't; a picture with its caption has the legend above."""
+    for options, below in (["--caption-apart"], True), ([], False):
+        plotter = draw("latency_tail", twelve, "--width", "3.33in", "--no-title", *options)
+        legend, = plotter.figure.legends
+        axis = plotter.axes[0].get_window_extent()
+        assert len(labels(plotter)) == 12
+        assert (legend.get_window_extent().y1 < axis.y0) == below
+        assert axis.height > 0.3 * plotter.figure.bbox.height
+
+
+def test_metric_of_many_runs_has_a_dot_for_each_and_the_interval_of_the_median(
+    twelve: list[Path], draw: Draw
+) -> None:
+    """From six runs on; the caption says what seeds of the lab vary."""
+    from flent_aqm.results.metrics.compare import median_interval
+    from flent_aqm.results.metrics.run import load_run
+    from flent_aqm.results.metrics.table import METRICS
+
+    name = "latency_loaded_p90_ms"
+    plotter = draw("compare_metric", twelve, "--metric", name)
+    axis, = plotter.axes
+    values = [line for line in axis.get_lines() if line.get_label() == "_values"]
+    assert [line.get_xdata().size for line in values] == [6] * 12
+    numbers = [METRICS[name].of(load_run(path)) for path in twelve
+               if path.name.startswith("no_aqm-20-")]
+    sure = median_interval([value for value in numbers if isinstance(value, float)])
+    assert sure is not None
+    interval = next(line for line in axis.get_lines() if line.get_label() == "_interval")
+    assert list(interval.get_ydata()) == [sure.low, sure.high]
+    assert name in axis.get_ylabel()
+    assert "bar: its interval (97 %)" in said(plotter)
+    assert "not how other hosts, routers or days would differ" in said(plotter)
+    plotter = draw("compare_metric", twelve[::3], "--metric", name)
+    assert "an interval needs six runs" in said(plotter)
+    assert not [line for line in plotter.axes[0].get_lines() if line.get_label() == "_interval"]
+
+
+def test_metric_as_boxes_says_that_a_box_is_over_runs(twelve: list[Path], draw: Draw) -> None:
+    """And a name that is no metric is said, with where the names are."""
+    plotter = draw("compare_metric_box", twelve, "--metric", "throughput_upload_mbps")
+    assert "a number a run; box: quartiles" in said(plotter)
+    assert plotter.axes[0].get_ylim()[0] == 0
+    plotter = draw("compare_metric", twelve[:2], "--metric", "speed")
+    assert "unknown metric 'speed'; 'flent-aqm score --list' has all" in said(plotter)
+    plotter = draw("compare_metric", twelve[:2], "--metric", "video_stall_pct")
+    assert "video_stall_pct: " in said(plotter)
+
+
+def test_metric_whose_percentile_is_lost_is_drawn_at_the_edge(draw: Draw, variant: Variant) -> None:
+    """The run is not left out: its group would look better."""
+    runs = [variant(f"r{seed}", aqm="codel", seed=seed, change=lose(share))
+            for seed, share in enumerate((0, 0.2))]
+    plotter = draw("compare_metric", runs, "--metric", "latency_loaded_p90_ms")
+    assert "lost" in [text.get_text() for text in plotter.axes[0].texts]
+    assert "that percentile is a lost probe" in said(plotter)
 
 
 def test_boxes_stand_apart_for_all_in_which_runs_differ(draw: Draw, variant: Variant) -> None:

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Distributions of many runs as lines: in one panel, or, of many groups, in one for each
+condition, so that no panel has more lines than there are queues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.grouping import word
+from flent_aqm.show.looks import Look, line_key
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis
+from flent_aqm.show.plots.compare import ComparePlotter
+from flent_aqm.show.plots.idle_loaded import ecdf
+from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open
+from flent_aqm.show.plots.places import Places, places_of
+from flent_aqm.show.plots.values import values
+
+# Of more lines in one panel nobody can follow one.
+MOST_TOGETHER = 6
+MOST_PANELS = 12
+# Of the first line and the last one, in points: each is thinner than the one that it lies on, so
+# that what lies under it is seen.
+WIDTHS, NARROW_WIDTHS = (3.0, 1.2), (2.6, 0.8)
+# In inches: of a row of panels, and of all words above and below the rows.
+ROW_HEIGHT, NARROW_ROW_HEIGHT, WORDS_HEIGHT = 2.4, 1.15, 1.0
+Drawn = Sequence[tuple[str, Look, Numbers]]
+
+
+class AqmCompareEcdfPlotter(ComparePlotter):
+    """A line for each group; a panel for each direction, and of many groups for each condition."""
+
+    def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
+        # One setting to group by makes no conditions, and of three the third would be pooled.
+        if len(self.group_names(runs)) in (0, 2):
+            places = places_of(self, runs, MOST_PANELS)
+            if len(places.keys) > 1 and places.groups() > MOST_TOGETHER:
+                self._panels(runs, places, ways)
+                return
+        self._together(runs, ways)
+
+    def _together(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
+        found = self.groups_of(runs, together=True)
+        axes = self.grid(1, len(ways), sharey=True, sharex=True)
+        for axis, way in zip(axes, ways, strict=True):
+            lines = [(group.label, group.look, values(self.quantity, group.runs, way))
+                     for group in found]
+            for label, _, samples in lines:
+                self.note_lost(f"{label}, {way}", samples)
+            self._lines(axis, lines)
+            axis.set_title(way, fontsize="medium")
+        self._name(axes, len(ways))
+
+    def _panels(self, runs: Sequence[Run], places: Places, ways: Sequence[str]) -> None:
+        columns = len(ways) if len(ways) > 1 else self._columns(len(places.keys))
+        rows = math.ceil(len(places.keys) * len(ways) / columns)
+        if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
+            self.figure.set_figheight(
+                WORDS_HEIGHT + rows * (NARROW_ROW_HEIGHT if self._narrow else ROW_HEIGHT))
+        axes = self.grid(rows, columns, sharey=True, sharex=True)
+        lost = []
+        at = iter(axes)
+        for place, key in enumerate(places.keys):
+            condition = ", ".join(map(word, places.along, key))
+            for way in ways:
+                axis = next(at)
+                lines = [(side.label, side.look,
+                          values(self.quantity, places.runs[place, number], way))
+                         for number, side in enumerate(places.sides)]
+                lost += [samples for *_, samples in lines]
+                self._lines(axis, lines)
+                axis.set_title(condition if len(ways) == 1 else f"{condition}, {way}", loc="left",
+                               fontsize="small")
+        for axis in at:  # of the last row
+            axis.set_visible(False)
+        self.axes = [axis for axis in axes if axis.get_visible()]
+        self.handles = [line_key(side.label, side.look) for side in places.sides]
+        if len(ways) == 1:
+            self.note(*ways)
+        self.note_lost("all together", numpy.concatenate(lost))
+        self.note_pooled(runs, places.used)
+        self._name(self.axes, columns)
+
+    def _columns(self, panels: int) -> int:
+        if panels <= 3:
+            return 1 if self._narrow else panels
+        return 2 if self._narrow else math.ceil(panels / math.ceil(panels / 3))
+
+    @property
+    def _narrow(self) -> bool:
+        return bool(self.figure.get_figwidth() < PAPER_INCHES)
+
+    def _lines(self, axis: Any, lines: Drawn) -> None:
+        drawn = []
+        widths = numpy.linspace(*(NARROW_WIDTHS if self._narrow else WIDTHS), len(lines))
+        for (label, look, samples), width in zip(lines, widths, strict=True):
+            if samples.size:
+                self.counted += samples.size
+                drawn += axis.plot(*ecdf(numpy.sort(samples)), drawstyle="steps-post",
+                                   color=look.colour, linestyle=look.line, linewidth=width,
+                                   label=label)
+        self.handles = max(self.handles, drawn, key=len)
+
+    def _name(self, axes: Sequence[Any], columns: int) -> None:
+        """Name axes, where no panel is below or on the left."""
+        label = self.quantity.label if columns == 1 else self.quantity.short
+        for place, axis in enumerate(axes):
+            if self.quantity.log:
+                axis.set_xscale("log")
+                name_latency_axis(axis)
+            axis.set_ylim(0, 1.02)
+            if place + columns >= len(axes):
+                axis.tick_params(axis="x", labelbottom=True)
+                axis.set_xlabel(f"{label} ({self.quantity.unit})")
+            if place % columns == 0:
+                axis.set_ylabel("share of probes" if self.quantity.unit == "ms"
+                                else "share of runs")
+        if not self.quantity.log:
+            from_zero(axes, "x")

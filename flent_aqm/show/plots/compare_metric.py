@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Any metric of many runs, a number a run: as dots with the interval of their median, or as
+boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.compare import interval_tells, level_for
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.table import LOST, Unavailable, ranked
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis, spans_decades
+from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, draw_side_by_side
+from flent_aqm.show.plots.places import axis_label, places_of, short_labels
+from flent_aqm.show.plots.values import metric_named
+
+
+class AqmCompareMetricPlotter(ChartPlotter):
+    """--metric names the metric; the key `kind` is dots or box."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        metric = metric_named(self.metric)
+        found = {run: metric.of(run) for run in runs}
+        reasons = [one.because for one in found.values()
+                   if isinstance(one, Unavailable) and not one.lost]
+        places = places_of(self, runs)
+        cells = {at: numpy.array([value for run in members
+                                  if (value := ranked(found[run])) is not None])
+                 for at, members in places.runs.items()}
+        together = numpy.concatenate([numpy.empty(0), *cells.values()])
+        if not together.size:
+            raise NotAvailable(f"{metric.name}: {reasons[0]}")
+        log = spans_decades(together)
+        kind = self.config.get("kind", "dots")
+        axis, = self.grid()
+        self.handles = draw_side_by_side(axis, short_labels(places.along, places.keys),
+                                         places.sides, cells, kind, log)
+        if log:
+            name_latency_axis(axis, "y")
+        elif not (together < 0).any():
+            from_zero([axis])
+        self.heading = metric.description
+        axis.set_ylabel(f"{metric.name}\n({metric.unit})" if metric.unit else metric.name)
+        axis.set_xlabel(axis_label(places.along))
+        for line in _legend(kind, cells.values(), runs):
+            self.note(line)
+        self.note_pooled(runs, places.used)
+        if numpy.isinf(together).any():
+            self.note(f"{LOST}: that percentile is a lost probe, slower than any")
+        if reasons:
+            self.note(f"{len(reasons)} runs without: {reasons[0]}")
+        self.note(about(runs))
+
+
+def _legend(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
+    """Return what the marks are, and what an interval tells."""
+    sizes = [found.size for found in cells if found.size]
+    if kind == "box":
+        return ["a number a run; box: quartiles; whiskers: p5, p95" if max(sizes) >= FEWEST_FOR_BOX
+                else "a mark a run"]
+    levels = [level for size in sizes if (level := level_for(size)) is not None]
+    if not levels:
+        return ["small dot: a run; large: the median; an interval needs six runs"]
+    percents = " to ".join(dict.fromkeys(f"{100 * one:.0f}" for one in (min(levels), max(levels))))
+    return [f"small dot: a run; large: the median; bar: its interval ({percents} %)",
+            interval_tells(run.settings.get("testbed") for run in runs)]
