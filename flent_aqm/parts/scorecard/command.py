@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("tests", nargs="*", metavar="TEST",
                         help="a speed test by name, or FILE.py with a Tool of yours")
-    parser.add_argument("--all", action="store_true", help="all that this machine has")
+    parser.add_argument("--all", action="store_true",
+                        help="all that this machine has, but those in browsers")
     parser.add_argument("--client", metavar="COMMAND",
                         help="a test of yours, such as 'mytest {host}:{port}'")
     parser.add_argument("--server", metavar="COMMAND",
