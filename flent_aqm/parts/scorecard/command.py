@@ -8,9 +8,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+
+if TYPE_CHECKING:
+    from flent_aqm.parts.scorecard.contestant import Contestant
 
 OWN_SUFFIX = ".py"
 
@@ -42,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "the truth, in place of the cells; the page keeps it")
     parser.add_argument("--runs", type=int, metavar="N",
                         help="make no more runs for --worst (10 to 150; default: 100)")
+    parser.add_argument("--against", action="append", default=[], type=Path, metavar="DIR",
+                        help="say whether the tests of -o have the same order in the runs of "
+                             "another -o, with other seeds or in real time; repeatable")
     parser.add_argument("--testbed", choices=("virtual", "netns"), default="virtual",
                         help="netns: namespaces of this machine, in real time, as root")
     parser.add_argument("--jobs", metavar="N", help="runs side by side (default: one per core)")
@@ -59,45 +66,49 @@ def main(args: argparse.Namespace) -> int:
         # Before the table of tools is made, in this process and in those that it starts.
         os.environ[environment.OWN_TOOL] = str(own.resolve())
     # Late, as --help needs none of it.
-    from flent_aqm.parts.scorecard.contestant import (
-        CONTESTANTS,
-        contestant,
-        own_contestant,
-        why_not,
-    )
+    from flent_aqm.parts.scorecard.contestant import own_contestant
+    from flent_aqm.parts.scorecard.order import hold
     from flent_aqm.parts.scorecard.places import places
     from flent_aqm.parts.scorecard.steps import own_folder, score, search, show
     from flent_aqm.parts.scorecard.worst import USUAL_RUNS
-    from flent_aqm.tools.own import NAME
 
-    names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
-    if not (names or own or args.all) or (names and args.all):
-        raise ConfigError("which test? give one by name, such as ndt7, a file of yours, or --all; "
-                          f"known: {', '.join(name for name in CONTESTANTS if name != NAME)}")
     _check_search(args)
+    pairs = [(one, args.output / one.test) for one in _chosen(args, own)]
     cells = places(args.cells, _seeds(args.seeds), args.only)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
-    chosen = [*CONTESTANTS.values()] if args.all else [contestant(name) for name in names]
-    chosen = [one for one in chosen if one.test != NAME]
-    if args.all:
-        for one in chosen:
-            if missing := why_not(one):
-                print(f"left out: {one.label}: {missing}", file=sys.stderr)
-        chosen = [one for one in chosen if not why_not(one)]
-    pairs = [(one, args.output / one.test) for one in chosen]
     if own:
         if args.scheduler:
             raise ConfigError("--scheduler: workers don't have a test of yours; leave it out")
         mine = own_contestant()
         pairs.append((mine, own_folder(args.output, mine.label, own)))
-    if args.worst:
-        for one, folder in pairs:
+    complete = []
+    for one, folder in pairs:
+        if args.worst:
             search(one, args.worst, args.runs or USUAL_RUNS, folder, keys)
-        show(args.output)
-        return 0
-    complete = [score(one, cells, folder, args.testbed, keys) for one, folder in pairs]
+        else:
+            complete.append(score(one, cells, folder, args.testbed, keys))
+    for folder in args.against:
+        hold(args.output, folder)
     show(args.output)
     return 0 if all(complete) else 1
+
+
+def _chosen(args: argparse.Namespace, own: Path | None) -> Sequence[Contestant]:
+    """Return the tests of ours that are to run. Raises ConfigError."""
+    from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
+    from flent_aqm.tools.own import NAME
+
+    known = [one for name, one in CONTESTANTS.items() if name != NAME]
+    names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
+    if not (names or own or args.all or args.against) or (names and args.all):
+        raise ConfigError("which test? give one by name, such as ndt7, a file of yours, or --all; "
+                          f"known: {', '.join(one.test for one in known)}")
+    if not args.all:
+        return [contestant(name) for name in names if name != NAME]
+    for one in known:
+        if missing := why_not(one):
+            print(f"left out: {one.label}: {missing}", file=sys.stderr)
+    return [one for one in known if not why_not(one)]
 
 
 def _own_file(args: argparse.Namespace) -> Path | None:

@@ -14,10 +14,11 @@ import jinja2
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered
+from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
 
 
-def page(cards: Sequence[Card], picture: bytes, caption: str) -> str:
+def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption: str) -> str:
     """Return the page. picture: the figure, as SVG."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flent_aqm.parts.scorecard", "page"), autoescape=True,
@@ -26,5 +27,5 @@ def page(cards: Sequence[Card], picture: bytes, caption: str) -> str:
     environment.filters["counted"] = counted
     return environment.get_template("scorecard.html").render(
         cards=ordered(cards), columns=COLUMNS, intervals=INTERVALS, headline=headline(cards),
-        sentences=sentences, caption=caption,
+        sentences=sentences, orders=orders, caption=caption,
         picture=f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}") + "\n"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, Column, headline, ordered
+from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
 
 
@@ -22,10 +23,13 @@ def table(cards: Sequence[Card], columns: Sequence[Column] = COLUMNS, *, bare: b
     return "\n".join(lines) + "\n"
 
 
-def page(cards: Sequence[Card]) -> str:
-    """Return the table with intervals, what columns mean, and what each card says in words."""
+def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
+    """Return the table with intervals, what columns mean, and whether the order of tests holds in
+    other runs, and what each card says in words."""
     lines = [table(cards), f"{headline(cards)}. {INTERVALS}", ""]
     lines += [f"- **{column.heading}**: {column.what}" for column in COLUMNS]
+    lines += [text for one in orders for text in ("", one.sentence(), *(
+        f"- {cell(line)}" for line in one.exceptions()))]
     for card in ordered(cards):
         lines += ["", f"**{cell(card.label)}.** {cell(' '.join(sentences(card)))}"]
         if card.failed:

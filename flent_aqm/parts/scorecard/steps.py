@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rich.console import Console
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import card as cards
-from flent_aqm.parts.scorecard import figure, html, markdown, terminal, whole
+from flent_aqm.parts.scorecard import figure, html, markdown, order, terminal, whole
 from flent_aqm.parts.scorecard import found as found_of
 from flent_aqm.parts.scorecard.columns import failed_lines
 from flent_aqm.parts.scorecard.contestant import Contestant
@@ -77,10 +78,14 @@ def show(output: Path) -> None:
     found, page = list(cards.read_all(output)), output / PAGE
     if not found:
         return
-    write_output(page.with_suffix(".json"), whole.text(found))
-    write_output(page.with_suffix(".md"), markdown.page(found))
+    orders = order.read_all(output)
+    write_output(page.with_suffix(".json"), whole.text(found, orders))
+    write_output(page.with_suffix(".md"), markdown.page(found, orders))
     figure.write(found, page)
-    picture = page.with_suffix(".svg").read_bytes()
-    write_output(page.with_suffix(".html"), html.page(found, picture, figure.caption(found)))
+    write_output(page.with_suffix(".html"), html.page(
+        found, orders, page.with_suffix(".svg").read_bytes(), figure.caption(found)))
     terminal.show(found, Console())
+    for one in orders:
+        print("", *textwrap.wrap(f"{plain(one.sentence())} {plain('; '.join(one.exceptions()))}", 79),
+              sep="\n")
     print(f"\nThe page: {page.with_suffix('.html')}, and beside it .md, .json, .pdf, .png, .svg")

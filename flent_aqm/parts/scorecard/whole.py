@@ -10,16 +10,18 @@ from dataclasses import asdict
 from flent_aqm import __version__
 from flent_aqm.parts.scorecard.card import SCHEMA_VERSION, Card
 from flent_aqm.parts.scorecard.columns import headline, ordered
+from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.scores import KINDS
 from flent_aqm.parts.scorecard.words import sentences
 
 
-def text(cards: Sequence[Card]) -> str:
+def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
     """Return it. What each run showed stands in the cards."""
     content = {
         "schema": SCHEMA_VERSION, "flent_aqm": __version__, "of": headline(cards),
         "scores": {kind.name: {"unit": kind.unit, "words": kind.words, "best": kind.best}
                    for kind in KINDS},
+        "order": [asdict(one) for one in orders],
         "tests": [{"test": card.test, "label": card.label, "method": card.method,
                    "testbed": card.testbed, "runs": len(card.readings),
                    "scores": {name: asdict(score) for name, score in card.scores.items()},

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the order of tests holds in other runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.scorecard import card as cards
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.order import compare, hold, read_all
+from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.steps import show
+
+
+def card(test: str, mbps: float, *, seed: int = 1, cells: Sequence[int] = range(8),
+         testbed: str = "virtual") -> Card:
+    """Of cells whose rates are 0 to 7 % above the given one; 100 are possible."""
+    readings = []
+    for number in cells:
+        way = Way(mbps * (1 + number / 100), 100.0, None, 20.0, 30.0, 20.0)
+        readings.append(Reading(f"line-q{number}-seed{seed}", f"q{number}", f"line-seed{seed}",
+                                f"line-q{number}", False,
+                                {"download": way, "upload": Way(), WORSE: Way()}, None, 10.0,
+                                20.0, 5.0))
+    return Card(test, test.upper(), readings, {}, testbed=testbed)
+
+
+PAGE = [card("slow", 40), card("middle", 60), card("near", 61), card("fast", 80)]
+
+
+def test_order_holds_with_other_seeds() -> None:
+    """The interval of middle and near overlap: five pairs are ordered. Costs are the same."""
+    found = compare(PAGE, [replace(card(one.test, mbps, seed=7))
+                           for one, mbps in zip(PAGE, (41, 70, 60, 79), strict=True)], "seeds")
+    held = {one.kind: (one.pairs, one.same) for one in found.held}
+    assert held["throughput"] == (5, 5)
+    assert "lab_wall_s" not in held
+    assert found.of == "32 runs of 8 cells (seed 7)"
+    assert found.exceptions() == []
+
+
+def test_tests_that_change_places_are_named() -> None:
+    """In words of the score."""
+    found = compare(PAGE, [card("slow", 90, testbed="netns"), card("fast", 80, testbed="netns")],
+                    "real")
+    (line,) = [line for line in found.exceptions() if line.startswith("throughput")]
+    assert line == "throughput shown, of what is possible: SLOW and FAST"
+    assert "16 runs of 8 cells (real time)" in found.sentence()
+
+
+def test_only_cells_that_all_have_are_compared() -> None:
+    """Six of the eight; fewer give no interval, and no order."""
+    others = [card("slow", 40, cells=range(6)), card("fast", 80, cells=range(8))]
+    assert "12 runs of 6 cells" in compare(PAGE, others, "x").of
+    others = [card("slow", 40, cells=range(3)), card("fast", 80)]
+    assert all(one.kind != "throughput" for one in compare(PAGE, others, "x").held)
+    with pytest.raises(ConfigError, match=r"--against: x has 1 test and 8 cells in common"):
+        compare(PAGE, [card("slow", 40)], "x")
+    with pytest.raises(ConfigError, match="0 cells in common"):
+        compare(PAGE, [card("slow", 40, cells=[9]), card("fast", 40, cells=[9])], "x")
+
+
+def test_page_keeps_it(tmp_path: Path) -> None:
+    """In each of its forms."""
+    for one in PAGE:
+        cards.write(one, tmp_path / "page" / one.test)
+        cards.write(card(one.test, 50, seed=2), tmp_path / "seeds" / one.test)
+    found = hold(tmp_path / "page", tmp_path / "seeds")
+    assert [one.sentence() for one in read_all(tmp_path / "page")] == [found.sentence()]
+    show(tmp_path / "page")
+    for kind in ("html", "md"):
+        text = (tmp_path / "page" / f"scorecard.{kind}").read_text()
+        assert found.sentence() in text.replace("&#39;", "'")
+        assert "FAST and SLOW" in text
