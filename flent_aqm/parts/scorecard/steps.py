@@ -86,6 +86,6 @@ def show(output: Path) -> None:
         found, orders, page.with_suffix(".svg").read_bytes(), figure.caption(found)))
     terminal.show(found, Console())
     for one in orders:
-        print("", *textwrap.wrap(f"{plain(one.sentence())} {plain('; '.join(one.exceptions()))}", 79),
+        print("", *textwrap.wrap(plain("; ".join([one.sentence(), *one.exceptions()])), 79),
               sep="\n")
     print(f"\nThe page: {page.with_suffix('.html')}, and beside it .md, .json, .pdf, .png, .svg")
