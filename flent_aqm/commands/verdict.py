@@ -9,6 +9,7 @@ import hashlib
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +66,7 @@ def _judge(args: argparse.Namespace) -> int:
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
-    failed = [*_failed("base", args.base), *_failed("test", args.test)]
+    failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
     for run in failed:
         print(f"flent-aqm: {run.name} of the {run.side} side failed: {run.cause}", file=sys.stderr)
     # A kernel that doesn't get through the runs is worse than any that does.
@@ -80,13 +81,13 @@ def _judge(args: argparse.Namespace) -> int:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
                           "expected runs before the change and runs after it")
     sides = [scored(side) for side in files]
-    comparison, judged = _compared(sides, names)
+    comparison, judged = _compared(sides, failed, names)
     until_s = time.monotonic() + 60 * (args.minutes or 0)
     while args.minutes and (cells := _undecided(comparison, judged)) and add_seeds(
             cells, _folders(args), _seeds_to_have(cells, judged), until_s):
         sides = [[*runs, *scored(_not_among(runs, find_files(side)))]
                  for runs, side in zip(sides, (args.base, args.test), strict=True)]
-        comparison, judged = _compared(sides, names)
+        comparison, judged = _compared(sides, failed, names)
         print(verdict_page.sentence(comparison, judged), file=sys.stderr)
     text = verdict_page.markdown(comparison, judged)
     for (side, cell), count in sorted(comparison.alone.items()):
@@ -100,15 +101,15 @@ def _judge(args: argparse.Namespace) -> int:
         print(verdict_page.sentence(comparison, judged))
     else:
         print(text, end="")
-    if broken or is_worse(judged):
+    if broken or comparison.fails_more or is_worse(judged):
         return WORSE
     known = not failed and not comparison.alone and can_tell(judged)
     return NOT_WORSE if known else CAN_NOT_TELL
 
 
-def _compared(sides: Sequence[Sequence[ScoredFile]], names: Sequence[str]
-              ) -> tuple[Comparison, list[JudgedMetric]]:
-    comparison = pair(*sides)
+def _compared(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],
+              names: Sequence[str]) -> tuple[Comparison, list[JudgedMetric]]:
+    comparison = replace(pair(*sides), failed=Counter(run.side for run in failed))
     return comparison, judge(comparison, names)
 
 
@@ -140,19 +141,21 @@ def _seeds_to_have(cells: Sequence[Cell], judged: Sequence[JudgedMetric]) -> int
     return min(needed, 2 * there)
 
 
-class _Failed(NamedTuple):
+class Failed(NamedTuple):
+    """A run that a sweep could not make."""
+
     side: str
     name: str
     cause: str
 
 
-def _failed(side: str, paths: Sequence[Path]) -> Iterator[_Failed]:
+def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
     """Yield runs of a side that a sweep could not make, and that nobody made later."""
     for folder in (place for path in paths for place in (path, path / FOLDER)):
         told = status.read(folder)
         for name, cause in sorted(told.failed.items()) if told else ():
             if not (folder / Path(name).name).exists():
-                yield _Failed(side, plain(name), plain(cause))
+                yield Failed(side, plain(name), plain(cause))
 
 
 def scored(files: Sequence[Path]) -> list[ScoredFile]:

@@ -40,6 +40,10 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in a sentence."""
     parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER, UNTOLD)
              if (names := [one.metric.name for one in judged if one.verdict == word])]
+    if comparison.fails_more:
+        base, test = comparison.failed_alone
+        parts.insert(0, f"worse: {counted(test, 'run')} failed on the test side alone, {base} on "
+                        "the base side alone")
     same = sum(one.verdict == SAME for one in judged)
     if comparison.identical == comparison.pairs and not parts:
         return f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."

@@ -27,9 +27,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
-from flent_aqm.commands.verdict import scored
+from flent_aqm.commands.verdict import failed_runs, scored
 from flent_aqm.results import status
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.score.shown import ScoredFile
@@ -179,20 +180,23 @@ def power(output: Path, only: str, cells: str) -> list[Comparison]:
             took_s = _sweep(batch, folder, [*overrides, f"kernel={name}"])
             subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
         one = _compared(planted.name, scored(find_files([base])), scored(find_files([folder])),
-                        took_s)
-        if failed := len(told.failed) if (told := status.read(folder)) else 0:
-            one = replace(one, seen={**one.seen, f"{failed} runs failed": WORSE})
+                        took_s, Counter(run.side for side, place in (("base", base),
+                                                                     ("test", folder))
+                                        for run in failed_runs(side, [place])))
         found.append(replace(one, right=bool(one.seen) == planted.has_effect))
     return found
 
 
 def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
-              wall_s: float | None) -> Comparison:
-    comparison = pair(base, test)
+              wall_s: float | None, failed: Mapping[str, int] = MappingProxyType({})
+             ) -> Comparison:
+    comparison = replace(pair(base, test), failed=failed)
     judged = judge(comparison, USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged
                             if each.verdict not in (SAME, UNTOLD)}, sentence(comparison, judged),
                      wall_s)
+    if comparison.fails_more:
+        one = replace(one, seen={**one.seen, "runs failed": WORSE})
     took = "" if wall_s is None else f" ({wall_s:.0f} s a side)"
     print(f"{name}{took}: {one.said}", flush=True)
     return one

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How sure the differences of some pairs are: of their mean, and of values that occur in some seeds
-only; and how many pairs it takes to be sure.
+only; of runs that fail; and how many pairs it takes to be sure.
 
 Sources: Student's t-test of pairs; S. Rosenbaum, Annals of Mathematical Statistics 25, 1954: of two
 samples of n that are from one distribution, the k largest values are all from one of them with a
@@ -22,6 +22,8 @@ CONFIDENCE = 0.99
 ROUNDING = 1e-9
 # Two sides, and either of them may be the one with the stray values.
 _TAILS = 4
+# Runs that fail with less than this probability by chance, five or more of the test side alone.
+FAILED_BY_CHANCE = 0.05
 # Nobody makes more runs of a cell than this.
 MOST_SEEDS = 1000
 
@@ -78,6 +80,15 @@ def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
 
 def _by_chance(size: int, count: int) -> float:
     return min(1.0, _TAILS * math.comb(size, count) / math.comb(2 * size, count))
+
+
+def failed_more(base: int, test: int) -> bool:
+    """True if chance doesn't explain that so many runs failed on the test side alone, beside so
+    many on the base side alone (sign test, one-sided)."""
+    from scipy import stats
+
+    return bool(test + base) and float(
+        stats.binomtest(test, test + base, alternative="greater").pvalue) < FAILED_BY_CHANCE
 
 
 def seeds_for_mean(mean: Mean, margin: float) -> int | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.grouping import NEVER, TITLE, setting, shown
 from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.results.verdict.chance import failed_more
 
 SEED = "seed"
 NOTHING = "-"  # of a setting that a run doesn't have
@@ -37,16 +38,32 @@ class Cell:
 @dataclass(frozen=True)
 class Comparison:
     """compared: setting -> (base's value, test's); alone: of runs without a partner, how many
-    each side has, by the name of their cell."""
+    each side has, by side and the name of their cell; failed: how many runs of a side failed."""
 
     compared: Mapping[str, tuple[str, str]]
     cells: Sequence[Cell]
     alone: Mapping[tuple[str, str], int]
+    failed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def pairs(self) -> int:
         """Return how many there are in all cells."""
         return sum(len(cell.pairs) for cell in self.cells)
+
+    @property
+    def failed_alone(self) -> tuple[int, int]:
+        """Return how many runs of the base side and of the test side failed whose partner didn't.
+        """
+        alone = Counter[str]()
+        for (side, _), count in self.alone.items():
+            alone[side] += count
+        return (min(self.failed.get("base", 0), alone["test"]),
+                min(self.failed.get("test", 0), alone["base"]))
+
+    @property
+    def fails_more(self) -> bool:
+        """True if more runs fail on the test side than chance explains."""
+        return failed_more(*self.failed_alone)
 
     @property
     def identical(self) -> int:

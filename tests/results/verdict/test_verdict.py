@@ -361,6 +361,34 @@ def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "would say isn't known\n")
 
 
+def test_runs_that_fail_on_the_test_side_alone_are_worse_where_chance_does_not_explain_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five of them do, as 1/32 is less than 5 %; four, or five on both sides, leave it open."""
+    base = write(tmp_path / "base", "5ms", 0, seeds=range(10))
+    test = write(tmp_path / "test", "6ms", 0, seeds=range(10))
+    words = ["verdict", "--base", str(base), "--test", str(test)]
+
+    def fail(side: Path, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            (side / f"{number}.flent.gz").unlink()
+        status.write(side, status.Status(["flent"], 10, 0, 1.0, 2.0, {
+            f"{number}.flent.gz": "iperf3 spins" for number in numbers}))
+
+    fail(test, range(1, 5))
+    assert main(words) == 3
+    fail(test, [5])
+    status.write(test, status.Status(["flent"], 10, 0, 1.0, 2.0, {
+        f"{number}.flent.gz": "iperf3 spins" for number in range(1, 6)}))
+    capsys.readouterr()
+    assert main(words) == 1
+    assert capsys.readouterr().out.startswith(
+        "# Worse: 5 runs failed on the test side alone, 0 on the base side alone; the same")
+    assert main(["verdict", "--base", str(test), "--test", str(base)]) == 3
+    fail(base, range(6, 11))
+    assert main(words) == 2, "no pair is left"
+
+
 @pytest.mark.parametrize("all_of_them", [False, True])
 def test_a_kernel_that_fails_under_test_is_worse(
     all_of_them: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
