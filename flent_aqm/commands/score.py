@@ -10,10 +10,16 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.grouping import parse_keys
 from flent_aqm.results.many_files import each_run, find_files
-from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.table import METRICS, values
+from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.score.group_formats import GROUP_FORMATS
-from flent_aqm.results.score.shown import FORMATS, ScoredFile, show_groups, show_list, wide_console
+from flent_aqm.results.score.shown import (
+    FORMATS,
+    ScoredFile,
+    score,
+    show_groups,
+    show_list,
+    wide_console,
+)
 
 # What fits beside a file's name on a terminal.
 USUAL = (
@@ -66,11 +72,6 @@ def main(args: argparse.Namespace) -> int:
         print(f"flent-aqm: {damaged} of {damaged + len(scored)} files are damaged and "
               "were skipped", file=sys.stderr)
     return 1 if damaged else 0
-
-
-def score(run: Run) -> ScoredFile:
-    """Return what other processes send back: a run's settings, and every metric."""
-    return ScoredFile(run.path, run.settings, values(run))
 
 
 def _usual(form: str, count: int) -> tuple[str, ...]:

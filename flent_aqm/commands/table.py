@@ -31,9 +31,6 @@ _CORE = {
     "figures": Command(
         "flent_aqm.commands.figures", "draw the study's figures, with the numbers behind them",
         "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
-    "kernel": Command(
-        "flent_aqm.commands.kernel", "list, build or remove your own kernels for the lab",
-        "flent-aqm kernel build mine --qdisc sch_foo.c"),
     "lab": Command(
         "flent_aqm.commands.lab", "run a command on the client of a lab in virtual time",
         "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),
@@ -60,9 +57,6 @@ _CORE = {
     "speedtest": Command(
         "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
         "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),
-    "verdict": Command(
-        "flent_aqm.commands.verdict", "say whether a change made runs better, worse or neither",
-        "flent-aqm verdict --base results/base --test results/test -o verdict.html"),
 }
 _OF_PARTS = {name: command for part in parts().values() for name, command in part.commands.items()}
 COMMANDS = dict(sorted({**_CORE, **_OF_PARTS}.items()))

@@ -30,14 +30,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
-from flent_aqm.commands.verdict import failed_runs, scored
+from flent_aqm.parts.kernels.verdict.command import failed_runs, scored
+from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, judge
+from flent_aqm.parts.kernels.verdict.page import sentence
+from flent_aqm.parts.kernels.verdict.pairs import SEED, pair
 from flent_aqm.results import status
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.decide import SAME, UNTOLD, USUAL, WORSE, judge
-from flent_aqm.results.verdict.pairs import SEED, pair
 from flent_aqm.setup.kernel.recipe import stock_source
-from flent_aqm.show.verdict_page import sentence
 from research.bench.defects import DEFECTS
 
 RESULTS = Path(__file__).parent / "results"

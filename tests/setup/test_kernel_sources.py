@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A kernel's source out of a repository or folder of the user's, which nothing is written to.
-Small trees with the real git; the build itself is tests/lab/booted/test_own_kernel.py's."""
+Small trees with the real git; the build itself is tests/parts/kernels/test_own_kernel.py's."""
 
 from __future__ import annotations
 

@@ -39,8 +39,17 @@ from flent_aqm.results.metrics.compare import (
     summarise,
     variance_share,
 )
+from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.results.metrics.table import LOST, METRICS, Metric, Unavailable, digits, ranked
+from flent_aqm.results.metrics.table import (
+    LOST,
+    METRICS,
+    Metric,
+    Unavailable,
+    digits,
+    ranked,
+    values,
+)
 
 Value = float | Unavailable
 
@@ -57,6 +66,11 @@ class ScoredFile:
     settings: Mapping[str, Setting]
     values: Mapping[str, Value]
     samples: str = ""
+
+
+def score(run: Run) -> ScoredFile:
+    """Return what other processes send back: a run's settings, and every metric."""
+    return ScoredFile(run.path, run.settings, values(run))
 
 
 def wide_console() -> Console:

@@ -18,22 +18,21 @@ from typing import NamedTuple
 from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
-from flent_aqm.commands.score import score
+from flent_aqm.parts.kernels.verdict import page
+from flent_aqm.parts.kernels.verdict.decide import USUAL, JudgedMetric, can_tell, is_worse, judge
+from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
+from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, pair
 from flent_aqm.results import status
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.run import as_run
-from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.decide import USUAL, JudgedMetric, can_tell, is_worse, judge
-from flent_aqm.results.verdict.pairs import Cell, Comparison, pair
-from flent_aqm.show import verdict_page
-from flent_aqm.sweep.more_seeds import FOLDER, add_seeds
+from flent_aqm.results.score.shown import ScoredFile, score
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 NOT_WORSE, WORSE, NO_VERDICT, CAN_NOT_TELL = 0, 1, 2, 3
 # Causes of failed runs that are the doing of a user's kernel begin so: lab/virtual.py.
 OF_A_KERNEL = "the kernel "
-PAGES = {".md": lambda text: text, ".html": verdict_page.html}
+PAGES = {".md": lambda text: text, ".html": page.html}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,8 +87,8 @@ def _judge(args: argparse.Namespace) -> int:
         sides = [[*runs, *scored(_not_among(runs, find_files(side)))]
                  for runs, side in zip(sides, (args.base, args.test), strict=True)]
         comparison, judged = _compared(sides, failed, names)
-        print(verdict_page.sentence(comparison, judged), file=sys.stderr)
-    text = verdict_page.markdown(comparison, judged)
+        print(page.sentence(comparison, judged), file=sys.stderr)
+    text = page.markdown(comparison, judged)
     for (side, cell), count in sorted(comparison.alone.items()):
         print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side without a partner of "
               "the same seed: what they would say isn't known", file=sys.stderr)
@@ -98,7 +97,7 @@ def _judge(args: argparse.Namespace) -> int:
             write_text(args.output, form(text))
         except OSError as error:
             raise ConfigError(f"--output: can't write {args.output}: {error.strerror}") from None
-        print(verdict_page.sentence(comparison, judged))
+        print(page.sentence(comparison, judged))
     else:
         print(text, end="")
     if broken or comparison.fails_more or is_worse(judged):

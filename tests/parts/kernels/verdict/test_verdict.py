@@ -15,10 +15,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
-from flent_aqm.results import status
-from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.decide import (
+from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
     MIXED,
     SAME,
@@ -30,10 +27,13 @@ from flent_aqm.results.verdict.decide import (
     is_worse,
     judge,
 )
-from flent_aqm.results.verdict.pairs import pair
-from flent_aqm.show.verdict_page import html, markdown, sentence
+from flent_aqm.parts.kernels.verdict.page import html, markdown, sentence
+from flent_aqm.parts.kernels.verdict.pairs import pair
+from flent_aqm.results import status
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.score.shown import ScoredFile
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs" / "iperf3_upload.flent.gz"
+GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs" / "iperf3_upload.flent.gz"
 CELLS, SEEDS = ("one", "fair", "many", "ecn", "overload", "burst", "rtt", "rate"), range(1, 6)
 LATENCY, THROUGHPUT = "latency_loaded_median_ms", "throughput_download_mbps"
 Change = Callable[[str, str, float], float]

@@ -19,6 +19,16 @@ from dataclasses import dataclass
 import numpy
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.kernels.verdict.chance import (
+    MOST_SEEDS,
+    Mean,
+    Stray,
+    mean_of,
+    seeds_for_mean,
+    seeds_for_stray,
+    stray_of,
+)
+from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.table import (
     HIGHER,
@@ -28,16 +38,6 @@ from flent_aqm.results.metrics.table import (
     Unavailable,
     ranked,
 )
-from flent_aqm.results.verdict.chance import (
-    MOST_SEEDS,
-    Mean,
-    Stray,
-    mean_of,
-    seeds_for_mean,
-    seeds_for_stray,
-    stray_of,
-)
-from flent_aqm.results.verdict.pairs import Cell, Comparison
 
 BETTER, WORSE, SAME, MIXED, UNTOLD = "better", "worse", "same", "mixed", "can't tell"
 USUAL = (

@@ -7,9 +7,8 @@ import math
 from collections.abc import Sequence
 
 from flent_aqm.base.words import counted
-from flent_aqm.results.metrics.table import digits
-from flent_aqm.results.verdict.chance import CONFIDENCE
-from flent_aqm.results.verdict.decide import (
+from flent_aqm.parts.kernels.verdict.chance import CONFIDENCE
+from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
     FALSE_SHARE,
     MIXED,
@@ -19,7 +18,8 @@ from flent_aqm.results.verdict.decide import (
     Effect,
     JudgedMetric,
 )
-from flent_aqm.results.verdict.pairs import Comparison
+from flent_aqm.parts.kernels.verdict.pairs import Comparison
+from flent_aqm.results.metrics.table import digits
 
 # Of a metric, more cells than this stand in one line at the end.
 MOST_CELLS = 3

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.kernels.verdict.pairs import SEED
+from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
 from flent_aqm.results.data_file import a_number
-from flent_aqm.results.verdict.pairs import SEED
-from flent_aqm.results.verdict.pairs import Cell as Pairs
 from flent_aqm.setup.kernel.locate import kernel_called
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.replay import recorded

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER
 from flent_aqm.results.metrics.run import load_run
-from flent_aqm.sweep.more_seeds import FOLDER
 
-from ...warm_flent import run_flent, run_flent_aqm
+from ....warm_flent import run_flent, run_flent_aqm
 
 pytestmark = pytest.mark.lab
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.kernels.verdict.chance import failed_more
 from flent_aqm.results.grouping import NEVER, TITLE, setting, shown
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.results.verdict.chance import failed_more
 
 SEED = "seed"
 NOTHING = "-"  # of a setting that a run doesn't have

@@ -11,11 +11,11 @@ from pathlib import Path
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.words import plain
+from flent_aqm.parts.kernels.own import KernelRequest, build_named, read_options, read_patches
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel import named
 from flent_aqm.setup.kernel.additions import CONTROL, QUEUE, read_additions
 from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.kernel.own import KernelRequest, build_named, read_options, read_patches
 from flent_aqm.setup.tc_plugin import read_files
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 
