@@ -37,7 +37,7 @@ SLOW = {*LONGEST, *(HERE / name for name in (
     "bridge/test_strangers_files.py", "bridge/test_unknown_test.py", "bridge/test_untrusted.py",
     "measure/ndt7/test_download.py", "measure/ndt7/test_handshake.py",
     "measure/ndt7/test_upload.py", "measure/runners/test_supervision.py",
-    "measure/speedtests/test_webrtc.py", "show/plots/test_axes.py", "show/plots/test_gui.py",
+    "parts/speedtests/test_webrtc.py", "show/plots/test_axes.py", "show/plots/test_gui.py",
     "show/plots/test_latency_plots.py", "show/plots/test_many_runs.py",
     "show/report/test_commands.py"))}
 

@@ -64,7 +64,7 @@ VARIABLES: dict[str, Variable] = {
     SCENARIO: Variable(
         ("flent_aqm/lab/guest_files.py",),
         ("flent_aqm/spec/jitter.py", "flent_aqm/spec/scenario.py",
-         "flent_aqm/bridge/proof.py", "flent_aqm/tools/iperf2_bounceback.py")),
+         "flent_aqm/bridge/proof.py", "flent_aqm/parts/speedtests/iperf2_bounceback.py")),
     HOOKS: Variable(
         ("flent_aqm/lab/guest_files.py",),
         ("flent_aqm/setup/tools.py", "router_hooks/on_router.sh")),
@@ -91,7 +91,7 @@ VARIABLES: dict[str, Variable] = {
     KERNEL: Variable((USER,), ("flent_aqm/setup/kernel/locate.py",)),
     DEBIAN_URI: Variable((USER,), ("flent_aqm/setup/apt.py",)),
     LIBRESPEED: Variable(
-        (USER,), ("flent_aqm/tools/librespeed.py",)),
+        (USER,), ("flent_aqm/parts/speedtests/librespeed.py",)),
     NETPERF_PASSPHRASE: Variable(
         ("flent_aqm/sweep/speedtest/measure.py",), ("flent_aqm/measure/runners/netperf.py",)),
 }

@@ -8,7 +8,7 @@ one out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -35,7 +35,8 @@ class Part:
     commands: by name; testbeds: what stands before "://" in the key `testbed` -> what makes one of
     the key's whole value (lab/table.py); doctor: of them, for `flent-aqm doctor --testbed`;
     elsewhere: what makes runs on other machines where a batch asks for it (sweep/elsewhere.py);
-    sweep_keys: keys of a batch that the sweep reads, by name, as rows (spec/key.py).
+    sweep_keys: keys of a batch that the sweep reads, by name, as rows (spec/key.py); tools: what
+    tests run, as records (tools/tool.py).
     """
 
     commands: Mapping[str, Command] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class Part:
     doctor: str = ""
     elsewhere: str = ""
     sweep_keys: Mapping[str, Any] = field(default_factory=dict)
+    tools: Sequence[Any] = ()
 
 
 @cache

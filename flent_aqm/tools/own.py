@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The test `own_test`: a speed test of the user's, from a file that isn't in this package.
 
-The variable FLENT_AQM_OWN_TOOL names the file. It is Python, with a TOOL as the modules beside this
+The variable FLENT_AQM_OWN_TOOL names the file. It is Python, with a TOOL as speed tests of parts
 one have, and a measure(call, report), or a TOOL that command_tool() makes of two commands
 (command.py). On the server its commands find the file as "$FLENT_AQM_OWN_TOOL".
 """
@@ -23,7 +23,8 @@ from flent_aqm.tools.tool import WAYS, Server, Shown, Tool
 
 NAME = "own_test"
 PORT = 9300
-_EXPECTED = f"a file of Python with a TOOL, as flent_aqm/tools/msak.py; see {environment.OWN_TOOL}"
+_EXPECTED = (f"a file of Python with a TOOL, as flent_aqm/parts/speedtests/msak.py; see "
+             f"{environment.OWN_TOOL}")
 # Without a file: the test's definition refuses it.
 UNSET = Tool(NAME, Server(NAME, {"OWN_PORT": (PORT,)}, "false", program=NAME, behind_ssh=False,
                           in_lab=False))

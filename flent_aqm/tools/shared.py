@@ -31,7 +31,7 @@ HTTPS = Server(
            "ookla_style", "speedtest", str(defaults.SPEEDTEST_PORT),
            str(defaults.SPEEDTEST_TLS_PORT)))
 HTTP_PARAMETERS: Mapping[str, Form] = {"speedtest_tls": FLAG}
-# What senders leave in their kernels: see measure/speedtests/unsent.py.
+# What senders leave in their kernels: see measure/http/unsent.py.
 UNSENT = Form("draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or more")
 
 

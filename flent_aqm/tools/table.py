@@ -1,57 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every tool, and what follows from all of them: servers, optional programs, test parameters.
 
-A tool is added by a line here."""
+A tool is added by a line here, or in its part."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from flent_aqm.tools import (
-    bbperf,
-    call,
-    cloudflare,
-    crusader,
-    ethr,
-    fetching,
-    goresponsiveness,
-    iperf2_bounceback,
-    iperf3,
-    irtt,
-    librespeed,
-    librespeed_cli,
-    msak,
-    ndt7,
-    netperf,
-    nuttcp,
-    ookla_style,
-    own,
-    quic,
-    responsiveness,
-    webrtc_call,
-)
+from flent_aqm.base.part import parts
+from flent_aqm.tools import call, fetching, iperf3, irtt, ndt7, netperf, own, quic
 from flent_aqm.tools.tool import Program, Server, Tool
 
 # In the order of the figure.
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (
     iperf3.TOOL,
-    nuttcp.TOOL,
     ndt7.TOOL,
     ndt7.BROWSER,
-    librespeed.TOOL,
-    librespeed.BROWSER,
-    ookla_style.TOOL,
-    iperf2_bounceback.TOOL,
-    cloudflare.TOOL,
-    cloudflare.BROWSER,
-    librespeed_cli.TOOL,
-    ethr.TOOL,
-    msak.TOOL,
-    crusader.TOOL,
-    goresponsiveness.TOOL,
-    responsiveness.TOOL,
-    webrtc_call.TOOL,
-    bbperf.TOOL,
+    *(tool for part in parts().values() for tool in part.tools),
     netperf.TOOL,
     irtt.TOOL,
     call.TOOL,

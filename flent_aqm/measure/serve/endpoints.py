@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
-from flent_aqm.measure.speedtests.unsent import DRAFT, KERNEL
+from flent_aqm.measure.http.unsent import DRAFT, KERNEL
 
 # At least 8 GB, says the draft.
 LARGE_BYTES = 8 * 10**9

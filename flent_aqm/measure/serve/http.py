@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
+from flent_aqm.measure.http.unsent import stop_at_once
 from flent_aqm.measure.serve.acceptor import Client
 from flent_aqm.measure.serve.http1 import Http1
 from flent_aqm.measure.serve.http2 import PREFACE, Http2
 from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood
 from flent_aqm.measure.serve.log import log
 from flent_aqm.measure.serve.loop import Loop
-from flent_aqm.measure.speedtests.unsent import stop_at_once
 
 _NEVER = float("inf")
 

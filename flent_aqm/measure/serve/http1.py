@@ -8,12 +8,12 @@ from typing import Any
 
 import h11
 
+from flent_aqm.measure.http.content_length import length_of
+from flent_aqm.measure.http.filler import FILLER
+from flent_aqm.measure.http.unsent import UnsentLimit
+from flent_aqm.measure.http.wake import WakeAt
 from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
 from flent_aqm.measure.serve.limits import Credit
-from flent_aqm.measure.speedtests.filler import FILLER
-from flent_aqm.measure.speedtests.http1 import length_of
-from flent_aqm.measure.speedtests.unsent import UnsentLimit
-from flent_aqm.measure.speedtests.wake import WakeAt
 
 
 class Http1:

@@ -12,12 +12,12 @@ import h2.errors
 import h2.events
 import h2.exceptions
 
+from flent_aqm.measure.http.bulk import Inbound, frame_of_filler, settings_for_bulk
+from flent_aqm.measure.http.filler import FILLER
+from flent_aqm.measure.http.unsent import UnsentLimit
+from flent_aqm.measure.http.wake import WakeAt
 from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
 from flent_aqm.measure.serve.limits import MOST_STREAMS, UNREAD_BYTES, Credit
-from flent_aqm.measure.speedtests.bulk import Inbound, frame_of_filler, settings_for_bulk
-from flent_aqm.measure.speedtests.filler import FILLER
-from flent_aqm.measure.speedtests.unsent import UnsentLimit
-from flent_aqm.measure.speedtests.wake import WakeAt
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 # A change of settings is work for each stream: so many are as dear as a frame.

@@ -18,13 +18,13 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
 
 from flent_aqm.base.defaults import ED25519
+from flent_aqm.measure.http.quic import Bulk, configuration
 from flent_aqm.measure.serve.acceptor import Client, address_text
 from flent_aqm.measure.serve.certificate import self_signed_pem
 from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Request, answer, request_of
 from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood, Quiet
 from flent_aqm.measure.serve.log import log
 from flent_aqm.measure.serve.loop import Loop
-from flent_aqm.measure.speedtests.quic import Bulk, configuration
 
 # A datagram of content is more than a kilobyte of it, which pays for two.
 _DATAGRAM = 0.5

@@ -11,9 +11,9 @@ import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from flent_aqm.measure.http.tls import adopt
 from flent_aqm.measure.serve.acceptor import STOP_TIMEOUT_S, Client
 from flent_aqm.measure.serve.log import log
-from flent_aqm.measure.speedtests.tls import adopt
 
 
 class Loop:

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.http.webrtc import PATIENCE_S, End, as_json
 from flent_aqm.measure.serve.acceptor import Client
 from flent_aqm.measure.serve.loop import Loop
-from flent_aqm.measure.speedtests.webrtc import PATIENCE_S, End, as_json
 
 LONGEST_CALL_S = 600.0
 

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import BadResult, ParseError
+from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.parsers import iperf3, ndt7
 from flent_aqm.measure.parsers.proc_stat import Ticks, parse_cpus
-from flent_aqm.tools.iperf2_bounceback import read_load, read_messages
-from flent_aqm.tools.report import Report
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -45,30 +43,6 @@ def test_iperf3_json_of_something_else_is_told_by_what_it_lacks(text: str) -> No
     """A list is none either, whatever is in it."""
     with pytest.raises(ParseError, match=r"has no 'start'"):
         iperf3.parse_iperf3(text)
-
-
-LINE = "[  1] {start}-{end} sec  2.63 MBytes  {mbps} Mbits/sec  21/0          0"
-BOUNCE = ("[  1] {start}-{end} sec  0.006 MBytes  0.011 Mbits/sec    "
-          "34=105.6/20.1/255.0/70.7 ms    0   14K/190233 us    9.5 rps")
-
-
-def test_iperf2_needs_an_interval_and_the_whole() -> None:
-    """No less; the last line is of the whole, and no interval."""
-    lines = [LINE.format(start="0.0000", end="1.0000", mbps="22.0"),
-             LINE.format(start="0.0000", end="1.2000", mbps="19.0")]
-    report = Report("")
-    way = report.way("upload")
-    way.begin(5.0)
-    read_load("\n".join(lines), "upload", report)
-    assert (way.rates, way.mbps) == ([(6.0, 1.0, 2_750_000)], 19)
-    bounces = [BOUNCE.format(start="0.0000", end=end) for end in ("5.0000", "5.5000")]
-    read_messages("\n".join(bounces), "upload", report)
-    assert way.probes == [(10.0, "bounceback_ms", 105.6), (10.0, "bounceback_max_ms", 255)]
-    assert report.numbers == {"upload_mbps": 19, "rps_upload": 9.5, "bounceback_upload_ms": 105.6,
-                              "bounceback_max_upload_ms": 255}
-    for read, one in ((read_load, lines[1]), (read_messages, bounces[1])):
-        with pytest.raises(BadResult, match="iperf 2 printed no"):
-            read(one, "upload", report)
 
 
 def message(test: str, **more: Any) -> str:

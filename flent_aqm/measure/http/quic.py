@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What both ends of HTTP/3 have in common: QUIC, and bulk on its streams. Needs aioquic.
+
+aioquic keeps whatever it is given until it has been sent. So bulk is handed over in small pieces,
+each when little is left of the one before: what waits in the sender stays below 8 kB, which is
+5 ms at 13 Mbit/s, and a small request is never behind more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aioquic.asyncio import QuicConnectionProtocol
+from aioquic.h3.connection import H3_ALPN, H3Connection
+from aioquic.quic.configuration import QuicConfiguration
+
+from flent_aqm.measure.http.filler import FILLER
+
+PIECE_BYTES = 4096
+_PIECE = FILLER[:PIECE_BYTES]
+# Windows that never are what limits a transfer: of a connection, and of a stream.
+_MOST_BYTES, _MOST_STREAM_BYTES = 1 << 26, 1 << 25
+
+
+def configuration(*, client: bool) -> QuicConfiguration:
+    """Of a connection: Cubic, as TCP has, and wide windows."""
+    return QuicConfiguration(is_client=client, alpn_protocols=H3_ALPN,
+                             congestion_control_algorithm="cubic", max_data=_MOST_BYTES,
+                             max_stream_data=_MOST_STREAM_BYTES)
+
+
+class Bulk(QuicConnectionProtocol):
+    """One end of a connection; http: its HTTP/3."""
+
+    def __init__(self, *words: Any, **named: Any) -> None:
+        super().__init__(*words, **named)
+        self.http = H3Connection(self._quic)
+        self._left: dict[int, int] = {}  # stream -> bytes of filler that are still to be sent
+        self._told: dict[int, Callable[[int], None] | None] = {}
+
+    def send_bulk(self, stream: int, size: int, told: Callable[[int], None] | None = None) -> None:
+        """From now on, send so many bytes and end the stream. told: of each piece."""
+        self._left[stream], self._told[stream] = size, told
+        self.transmit()
+
+    def forget(self, stream: int) -> None:
+        """Send no more there."""
+        self._left.pop(stream, None)
+        self._told.pop(stream, None)
+
+    def stop_sending(self) -> None:
+        """Send no more, on any stream."""
+        self._left.clear()
+        self._told.clear()
+
+    def transmit(self) -> None:
+        """Send what may be sent, which makes room for more."""
+        super().transmit()
+        while self._hand_over():
+            super().transmit()
+
+    def _hand_over(self) -> bool:
+        done = False
+        for number, left in list(self._left.items()):
+            # aioquic has no public name for how much of a stream it still has to send.
+            stream = self._quic._streams.get(number)
+            if stream is None:
+                self.forget(number)
+                continue
+            if stream.sender._buffer_stop - stream.sender.next_offset >= PIECE_BYTES:
+                continue
+            done = True
+            size = min(left, PIECE_BYTES)
+            told = self._told[number]
+            self._left[number] = left - size
+            self.http.send_data(number, _PIECE[:size], end_stream=size == left)
+            if size == left:
+                self.forget(number)
+            if told is not None:
+                told(size)
+        return done
+
+    def end(self) -> None:
+        """End the connection at once, without waiting for the other end."""
+        self.stop_sending()
+        self.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._transport is not None:
+            self._transport.close()

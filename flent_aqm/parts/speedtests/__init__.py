@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Speed tests beside NDT7 and iperf3, one module each: docs/speed-tests.md.
+
+A speed test is added by a line here."""
+
+from flent_aqm.base.part import Part
+from flent_aqm.parts.speedtests import (
+    bbperf,
+    cloudflare,
+    crusader,
+    ethr,
+    goresponsiveness,
+    iperf2_bounceback,
+    librespeed,
+    librespeed_cli,
+    msak,
+    nuttcp,
+    ookla_style,
+    responsiveness,
+    webrtc_call,
+)
+
+# In the order of the figure.
+PART = Part(tools=(
+    nuttcp.TOOL,
+    librespeed.TOOL,
+    librespeed.BROWSER,
+    ookla_style.TOOL,
+    iperf2_bounceback.TOOL,
+    cloudflare.TOOL,
+    cloudflare.BROWSER,
+    librespeed_cli.TOOL,
+    ethr.TOOL,
+    msak.TOOL,
+    crusader.TOOL,
+    goresponsiveness.TOOL,
+    responsiveness.TOOL,
+    webrtc_call.TOOL,
+    bbperf.TOOL,
+))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cloudflare's own speed test: npm's @cloudflare/speedtest, unmodified, in headless Chromium,
+against our server.
+
+The page has the engine's defaults but for the server, which it asks to leave as little unsent as
+Cloudflare's do, and for packet loss, which needs a TURN server. Prints a report as cloudflare.py's
+client does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.chromium import show
+from flent_aqm.parts.speedtests.clients.cloudflare import LATENCY, SEQUENCE, UNSENT
+from flent_aqm.tools.client import Call, main
+from flent_aqm.tools.report import Report
+
+END_S = 240.0
+# Number -> its name in the engine's summary, and a factor.
+_NUMBERS = {
+    "download_mbps": ("download", 1e-6), "upload_mbps": ("upload", 1e-6),
+    "latency_ms": ("latency", 1), "jitter_ms": ("jitter", 1),
+    "loaded_latency_download_ms": ("downLoadedLatency", 1),
+    "loaded_latency_upload_ms": ("upLoadedLatency", 1),
+    "loaded_jitter_download_ms": ("downLoadedJitter", 1),
+    "loaded_jitter_upload_ms": ("upLoadedJitter", 1)}
+# The page starts a second after it has loaded: see librespeed_browser.py.
+PAGE = """<!DOCTYPE html>
+<meta charset="utf-8">
+<title>Cloudflare</title>
+<script type="module">
+import SpeedTest from './speedtest.js';
+const server = new URLSearchParams(location.search).get('server');
+let last = Promise.resolve();
+function send(path, body) {
+  last = last.then(() => fetch(path, {method: 'POST', body: body}));
+}
+function start() {
+  const engine = new SpeedTest({
+    autoStart: false, downloadApiUrl: server + '/__down?unsent=UNSENT',
+    uploadApiUrl: server + '/__up', logAimApiUrl: null, measurements: MEASUREMENTS});
+  engine.onFinish = (results) => {
+    send('told', JSON.stringify({summary: results.getSummary(), raw: results.raw}));
+    send('end', '');
+  };
+  engine.onError = (fault) => {
+    send('told', JSON.stringify({fault: String(fault)}));
+    send('end', '');
+  };
+  engine.play();
+}
+addEventListener('load', () => setTimeout(start, 1000));
+</script>
+"""
+
+
+def measurements() -> list[dict[str, object]]:
+    """Return the engine's default ones without packet loss, which cloudflare.py follows too."""
+    found: list[dict[str, object]] = []
+    for what, count, size in SEQUENCE:
+        found.append({"type": what, "numPackets": count} if what == LATENCY else
+                     {"type": what, "bytes": size, "count": count})
+    found[1]["bypassMinDuration"] = True
+    return found
+
+
+def fill(report: Report, told: Mapping[str, Any]) -> None:
+    """Put what the engine found into a report. Raises BadResult."""
+    if "summary" not in told:
+        raise BadResult(f"Cloudflare's page came to no result: {told.get('fault')}")
+    epoch_s = time.time() - time.monotonic()
+    for number, (name, factor) in _NUMBERS.items():
+        value = told["summary"].get(name)
+        if value is not None:
+            report.numbers[number] = float(value) * factor
+    for direction in ("download", "upload"):
+        sizes = told["raw"][direction]["results"]
+        way = report.way(direction)
+        for end_s, one, size in sorted((
+                (_at_s(one) - epoch_s, one, int(size)) for size, each in sizes.items()
+                for one in each["timings"]), key=lambda found: found[0]):
+            length_s = one["duration"] / 1000
+            way.begin(end_s - length_s)
+            way.rates.append((end_s, length_s, size))
+            way.end_s = end_s
+        for one in _timings(each.get("sideLatency") or [] for each in sizes.values()):
+            way.probe("ping_ms", _at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
+        if not way.rates:
+            raise BadResult(f"Cloudflare's page made no {direction}")
+        way.mbps = report.numbers[f"{direction}_mbps"]
+    for one in told["raw"]["latency"]["results"]["timings"]:
+        report.idle.probe("ping_ms", _at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
+
+
+def _timings(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return sorted((one for each in lists for one in each), key=_at_s)
+
+
+def _at_s(timing: Mapping[str, Any]) -> float:
+    """When it was measured, by the page's clock, which is this machine's."""
+    return datetime.fromisoformat(timing["measTime"]).timestamp()
+
+
+def measure(call: Call, report: Report) -> None:
+    """Run the page. Raises BadResult when it never came to its end, or to no numbers."""
+    chromium, script = call.programs
+    told: dict[str, Any] = {}
+    page = PAGE.replace("MEASUREMENTS", json.dumps(measurements())).replace("UNSENT", UNSENT)
+    if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": call.url},
+                lambda body: told.update(json.loads(body)), patience_s=END_S):
+        raise BadResult(f"Cloudflare's page in {chromium} did not end within {END_S:g} s")
+    fill(report, told)
+
+
+if __name__ == "__main__":
+    sys.exit(main("cloudflare_browser", measure))

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A client's connection over HTTP/2: any number of requests at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
+
+from flent_aqm.measure.http.bulk import Inbound, frame_of_filler, settings_for_bulk
+from flent_aqm.measure.http.filler import FILLER
+from flent_aqm.measure.http.wake import WakeAt
+from flent_aqm.parts.speedtests.clients.connection import (
+    Connection,
+    Count,
+    PendingRequest,
+    Reply,
+    Server,
+)
+
+_AGENT = "flent-aqm"
+
+
+class Http2Connection(Connection):
+    """See Connection."""
+
+    alpn = "h2"
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._http = h2.connection.H2Connection(h2.config.H2Configuration(
+            client_side=True, header_encoding="utf-8"))
+        self._streams: dict[int, PendingRequest] = {}
+        self._inbound = Inbound()
+        self._wake: WakeAt
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._wake = WakeAt(self.transport)
+        settings_for_bulk(self._http)
+        self._flush()
+
+    def request(self, method: str, path: str, size: int, count: Count | None
+                ) -> asyncio.Future[Reply]:
+        stream = PendingRequest(method, size, count)
+        if self.transport.is_closing():
+            stream.fail(self.broken("the server closed it"))
+            return stream.future
+        number = self._http.get_next_available_stream_id()
+        headers = [(":method", method), (":path", path), (":authority", self.server.name),
+                   (":scheme", "https" if self.server.secure else "http"),
+                   ("user-agent", _AGENT), ("accept-encoding", "identity")]
+        if stream.is_upload:
+            # No length, so that our server counts it past its h2, see bulk.py.
+            headers.append(("content-type", "application/octet-stream"))
+        self._streams[number] = stream
+        self._http.send_headers(number, headers, end_stream=not size)
+        self._flush()
+        if size:
+            self.fill()
+        return stream.future
+
+    def fill(self) -> None:
+        sent = True
+        while sent and not self.paused and not self.transport.is_closing():
+            sent = False
+            for number, stream in list(self._streams.items()):
+                if not stream.left or self.paused:
+                    continue
+                size = min(stream.left, self._http.local_flow_control_window(number),
+                           self._http.max_outbound_frame_size,
+                           self.limit.frame_bytes(len(FILLER)))
+                if size <= 0:
+                    continue
+                sent = True
+                stream.left -= size
+                if stream.left:
+                    self.transport.write(frame_of_filler(self._http, number, size))
+                else:
+                    self._http.send_data(number, FILLER[:size], end_stream=True)
+                    self._flush()
+                self.limit.sent(size)
+                if stream.count is not None:
+                    stream.count(size)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for number, piece in self._inbound.split(data):
+                if not number:
+                    # Here, as looking at the clock costs more than counting bulk.
+                    now_s = time.monotonic()
+                    for event in self._http.receive_data(piece):
+                        self._see(event, now_s)
+                    continue
+                if opened := self._inbound.used(number, len(piece)):
+                    self.transport.write(opened)
+                if stream := self._streams.get(number):
+                    stream.take(piece)
+        except h2.exceptions.ProtocolError as fault:
+            self.fail(f"its answer is not HTTP/2: {fault}")
+            self.transport.abort()
+            return
+        self._wake(self._inbound.missing)
+        self._flush()
+        self.fill()
+
+    def _see(self, event: h2.events.Event, now_s: float) -> None:
+        number = getattr(event, "stream_id", None)
+        stream = self._streams.get(number) if number else None
+        if isinstance(event, h2.events.ConnectionTerminated):
+            self.fail("the server ended it")
+        if stream is None or number is None:
+            return
+        if isinstance(event, h2.events.ResponseReceived):
+            stream.reply.first_s = now_s
+            if event.stream_ended is None:
+                self._inbound.begin(number, event.headers or ())
+            stream.reply.status = int(next(
+                value for name, value in event.headers or () if str(name) == ":status"))
+        elif isinstance(event, h2.events.DataReceived):
+            self._http.acknowledge_received_data(event.flow_controlled_length, number)
+            stream.take(event.data or b"")
+        elif isinstance(event, h2.events.StreamEnded):
+            self._streams.pop(number).finish(now_s)
+        elif isinstance(event, h2.events.StreamReset):
+            self._streams.pop(number).fail(self.broken("the server reset a request"))
+
+    def _flush(self) -> None:
+        if (data := self._http.data_to_send()) and not self.transport.is_closing():
+            self.transport.write(data)
+
+    def fail(self, why: str) -> None:
+        for stream in self._streams.values():
+            stream.fail(self.broken(why))
+        self._streams.clear()

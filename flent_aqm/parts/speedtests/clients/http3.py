@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A client's connection over HTTP/3: any number of requests at once. Needs aioquic."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from typing import Any
+
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamReset
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.http.quic import Bulk, configuration
+from flent_aqm.parts.speedtests.clients.connection import (
+    PATIENCE_S,
+    Connection,
+    Count,
+    PendingRequest,
+    Reply,
+    Server,
+)
+
+_AGENT = b"flent-aqm"
+
+
+class Http3Connection(Connection):
+    """See Connection. QUIC's handshake is TLS' as well, and counts as tcp_ms."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._streams: dict[int, PendingRequest] = {}
+        self._end: Bulk | None = None
+
+    async def open(self) -> None:
+        sock = socket.socket(self.server.family, socket.SOCK_DGRAM)
+        sock.setblocking(False)
+        asked = configuration(client=True)
+        asked.verify_mode = ssl.CERT_NONE
+        began_s = time.monotonic()
+        _, self._end = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: _End(self, QuicConnection(configuration=asked)), sock=sock)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                self._end.connect(self.server.address)
+                await self._end.wait_connected()
+        except (OSError, TimeoutError) as fault:
+            self.abort()
+            why = str(fault) or f"no answer in {PATIENCE_S:g} s"
+            raise BadResult(f"no connection to {self.server.name} over QUIC: {why}") from None
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+        self.tcp_ms = (time.monotonic() - began_s) * 1000
+
+    def abort(self) -> None:
+        self._ended = "it was ended"
+        if self._end is not None:
+            self._end.end()
+        self.fail("it was ended")
+
+    def limit_unsent(self, asked: str) -> None:
+        """Nothing is left to the kernel, see quic.py."""
+
+    def request(self, method: str, path: str, size: int, count: Count | None
+                ) -> asyncio.Future[Reply]:
+        assert self._end is not None
+        stream = PendingRequest(method, size, count)
+        if self._ended:
+            stream.fail(self.broken(self._ended))
+            return stream.future
+        number = self._end._quic.get_next_available_stream_id()
+        self._streams[number] = stream
+        headers = [(b":method", method.encode()), (b":path", path.encode()),
+                   (b":authority", self.server.name.encode()), (b":scheme", b"https"),
+                   (b"user-agent", _AGENT), (b"accept-encoding", b"identity")]
+        if stream.is_upload:
+            headers.append((b"content-type", b"application/octet-stream"))
+        self._end.http.send_headers(number, headers, end_stream=not size)
+        if size:
+            self._end.send_bulk(number, size, count)
+        else:
+            self._end.transmit()
+        return stream.future
+
+    def see(self, event: QuicEvent) -> None:
+        """What the other end did."""
+        now_s = time.monotonic()
+        if isinstance(event, ConnectionTerminated):
+            self.fail(event.reason_phrase or "the server ended it")
+        elif isinstance(event, StreamReset) and event.stream_id in self._streams:
+            self._streams.pop(event.stream_id).fail(self.broken("the server reset a request"))
+        assert self._end is not None
+        for found in self._end.http.handle_event(event):
+            stream = self._streams.get(getattr(found, "stream_id", -1))
+            if stream is None:
+                continue
+            if isinstance(found, HeadersReceived):
+                stream.reply.first_s = now_s
+                stream.reply.status = int(dict(found.headers).get(b":status", b"0"))
+            elif isinstance(found, DataReceived):
+                stream.take(found.data)
+            if getattr(found, "stream_ended", False):
+                self._streams.pop(found.stream_id).finish(now_s)
+
+    def fail(self, why: str) -> None:
+        self._ended = self._ended or why
+        for stream in self._streams.values():
+            stream.fail(self.broken(why))
+        self._streams.clear()
+
+    def fill(self) -> None:
+        """It sends on by itself."""
+
+
+class _End(Bulk):
+    """Tells its connection what happens."""
+
+    def __init__(self, connection: Http3Connection, *words: Any, **named: Any) -> None:
+        super().__init__(*words, **named)
+        self._connection = connection
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        self._connection.see(event)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""LibreSpeed by its method, as its page does it in Chromium.
+
+Source: librespeed/speedtest (5.x, August 2026), speedtest_worker.js: order P, D, U with 1 s
+between, 5 downloads and 3 uploads at once that start 300 ms apart, a time of grace, a test that
+becomes shorter on quick lines, all bytes times 1.06. Its ping is that of the idle line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+from flent_aqm.parts.speedtests.clients.connection import Connection, Server
+from flent_aqm.parts.speedtests.clients.http1 import Http1Connection
+from flent_aqm.parts.speedtests.clients.own_client import Metered, run
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
+
+PINGS = 10
+STREAMS = {"download": 5, "upload": 3}
+STREAM_DELAY_S = 0.3
+GRACE_S = {"download": 1.5, "upload": 3.0}
+LONGEST_S = 15.0
+PAUSE_S = 1.0
+TICK_S = 0.2
+OVERHEAD_FACTOR = 1.06
+UPLOAD_BYTES = 20 << 20
+GARBAGE_CHUNKS = 100
+# Each tick makes the test shorter by 5 ms for each 100 kB/s, and by 400 ms at most.
+_BONUS_S_PER_BYTES_PER_S, _MOST_BONUS_S = 5e-3 / 100_000, 0.4
+# Of the smoothed jitter: how much a larger and a smaller difference count.
+_LARGER, _SMALLER = 0.7, 0.2
+
+
+async def measure(server: Server, report: Report, call: Call) -> None:
+    """The whole test. Raises BadResult."""
+    await _ping(server, report)
+    for direction in ("download", "upload"):
+        await asyncio.sleep(PAUSE_S)
+        await _load(server, report, direction)
+
+
+async def _ping(server: Server, report: Report) -> None:
+    times_ms: list[float] = []
+    async with Http1Connection(server) as connection:
+        for number in range(PINGS):
+            reply = await connection.get("/empty")
+            # The first one opened the connection.
+            if number:
+                times_ms.append(reply.wait_ms)
+                report.idle.probe("ping_ms", reply.sent_s, reply.wait_ms)
+    report.numbers["ping_ms"] = min(times_ms)
+    report.numbers["jitter_ms"] = smoothed_jitter_ms(times_ms)
+
+
+def smoothed_jitter_ms(times_ms: list[float]) -> float:
+    """Return the jitter that it shows: differences of neighbours, smoothed; larger ones count
+    more."""
+    jitter = 0.0
+    for number in range(1, len(times_ms)):
+        step = abs(times_ms[number] - times_ms[number - 1])
+        if number == 1:
+            jitter = step
+        else:
+            weight = _LARGER if step > jitter else _SMALLER
+            jitter = jitter * (1 - weight) + step * weight
+    return jitter
+
+
+async def _load(server: Server, report: Report, direction: str) -> None:
+    way = report.way(direction)
+    request = _download if direction == "download" else _upload
+    async with Metered(way), asyncio.TaskGroup() as group:
+        streams = [group.create_task(_stream(server, way, request, number * STREAM_DELAY_S))
+                   for number in range(STREAMS[direction])]
+        way.mbps = await _watch(way, GRACE_S[direction])
+        for stream in streams:
+            stream.cancel()
+    report.numbers[f"{direction}_mbps"] = way.mbps
+
+
+async def _watch(way: Way, grace_s: float) -> float:
+    """Look every 0.2 s until the test has lasted; gives what it shows then, in Mbit/s."""
+    began_s, before, bonus_s, grace = time.monotonic(), way.total_bytes, 0.0, True
+    while True:
+        await asyncio.sleep(TICK_S)
+        passed_s = time.monotonic() - began_s
+        if grace:
+            if passed_s > grace_s:
+                # A line that has carried nothing yet is measured from the start.
+                if way.total_bytes > before:
+                    began_s, before = time.monotonic(), way.total_bytes
+                grace = False
+            continue
+        per_s = (way.total_bytes - before) / passed_s
+        bonus_s += min(_MOST_BONUS_S, per_s * _BONUS_S_PER_BYTES_PER_S)
+        if passed_s + bonus_s > LONGEST_S:
+            return per_s * 8e-6 * OVERHEAD_FACTOR
+
+
+async def _stream(server: Server, way: Way,
+                  request: Callable[[Connection, Way], Awaitable[None]], delay_s: float) -> None:
+    await asyncio.sleep(delay_s)
+    async with Http1Connection(server) as connection:
+        while True:
+            await request(connection, way)
+
+
+async def _download(connection: Connection, way: Way) -> None:
+    await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", way.count, patience_s=None)
+
+
+async def _upload(connection: Connection, way: Way) -> None:
+    await connection.post("/empty", UPLOAD_BYTES, way.count, patience_s=None)
+
+
+if __name__ == "__main__":
+    sys.exit(run("librespeed", measure))

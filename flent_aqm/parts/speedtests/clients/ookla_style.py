@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A test in the style of Ookla's Speedtest, whose client is closed: what it publishes, no more.
+
+Sources: Ookla's support pages on how Speedtest works (several connections; chunks whose size
+follows the speed; further connections in the first half where they help; the lowest latency of
+several) and on its test flow (samples in 20 slices, without the fastest 10 % and the slowest
+30 %); the fields of its command-line client (latency under load as iqm, low, high, jitter).
+Ours, as it isn't published: how many connections and when, chunks of half a second, and
+latency under load every 0.2 s by a request on a connection of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+
+from flent_aqm.parts.speedtests.clients.connection import Server
+from flent_aqm.parts.speedtests.clients.http1 import Http1Connection
+from flent_aqm.parts.speedtests.clients.own_client import Metered, run
+from flent_aqm.parts.speedtests.clients.statistics import mean, mean_difference, without
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
+
+PINGS = 10
+LENGTH_S = 15.0
+FIRST_CONNECTIONS, MOST_CONNECTIONS = 4, 8
+# A further connection each second of the first half, while the last one added so much.
+_ADD_EVERY_S, _HELPS = 1.0, 1.05
+FIRST_CHUNK_BYTES, LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES = 100_000, 25_000, 25_000_000
+CHUNK_S = 0.5
+LOADED_PING_S = 0.2
+SAMPLE_S = 1 / 30
+SLICES, FASTEST_SHARE, SLOWEST_SHARE = 20, 0.1, 0.3
+QUARTER = 0.25
+
+
+async def measure(server: Server, report: Report, call: Call) -> None:
+    """The whole test. Raises BadResult."""
+    times_ms: list[float] = []
+    async with Http1Connection(server) as connection:
+        for _ in range(PINGS):
+            reply = await connection.get("/latency")
+            times_ms.append(reply.wait_ms)
+            report.idle.probe("ping_ms", reply.sent_s, reply.wait_ms)
+    report.numbers["ping_ms"] = min(times_ms)
+    report.numbers["jitter_ms"] = mean_difference(times_ms)
+    for direction in ("download", "upload"):
+        await _load(server, report, direction)
+
+
+async def _load(server: Server, report: Report, direction: str) -> None:
+    way = report.way(direction)
+    async with Metered(way), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_chunks(server, way, direction))
+                 for _ in range(FIRST_CONNECTIONS)]
+        tasks.append(group.create_task(_ping(server, way)))
+        samples: list[int] = []
+        begin_s = time.monotonic()
+        added_s, before, last_rate = begin_s, way.total_bytes, 0.0
+        seen = way.total_bytes
+        connections = FIRST_CONNECTIONS
+        while (now_s := time.monotonic()) - begin_s < LENGTH_S:
+            if (connections < MOST_CONNECTIONS and now_s - added_s >= _ADD_EVERY_S
+                    and now_s - begin_s < LENGTH_S / 2):
+                rate = (way.total_bytes - before) / (now_s - added_s)
+                added_s, before = now_s, way.total_bytes
+                if rate > last_rate * _HELPS:
+                    last_rate = rate
+                    connections += 1
+                    tasks.append(group.create_task(_chunks(server, way, direction)))
+            await asyncio.sleep(max(0.0, begin_s + (len(samples) + 1) * SAMPLE_S - now_s))
+            samples.append(way.total_bytes - seen)
+            seen = way.total_bytes
+        took_s = time.monotonic() - begin_s
+        for task in tasks:
+            task.cancel()
+    way.mbps = sliced_mbps(samples, took_s / len(samples))
+    report.numbers[f"{direction}_mbps"] = way.mbps
+    report.numbers[f"{direction}_connections"] = connections
+    loaded_ms = [ms for _, _, ms in way.probes]
+    if loaded_ms:
+        report.numbers |= {
+            f"latency_iqm_{direction}_ms": mean(without(loaded_ms, QUARTER, QUARTER)),
+            f"latency_low_{direction}_ms": min(loaded_ms),
+            f"latency_high_{direction}_ms": max(loaded_ms),
+            f"latency_jitter_{direction}_ms": mean_difference(loaded_ms)}
+
+
+def sliced_mbps(samples: list[int], sample_s: float) -> float:
+    """Return the mean of 20 slices of the samples, in bytes, without the fastest and the
+    slowest."""
+    size = len(samples) / SLICES
+    slices = [samples[round(number * size):round((number + 1) * size)] for number in range(SLICES)]
+    rates = [sum(one) * 8e-6 / (len(one) * sample_s) for one in slices if one]
+    return mean(without(rates, SLOWEST_SHARE, FASTEST_SHARE))
+
+
+async def _chunks(server: Server, way: Way, direction: str) -> None:
+    size = FIRST_CHUNK_BYTES
+    async with Http1Connection(server) as connection:
+        while True:
+            if direction == "download":
+                reply = await connection.get(f"/download?bytes={size}", way.count,
+                                             patience_s=None)
+            else:
+                reply = await connection.post("/chunk", size, patience_s=None)
+                # What the server has: the sender's kernel would count what it holds, too.
+                way.count(size)
+            took_s = max(reply.whole_ms / 1000, 1e-3)
+            size = round(min(max(size * CHUNK_S / took_s, LEAST_CHUNK_BYTES), 2 * size,
+                             MOST_CHUNK_BYTES))
+
+
+async def _ping(server: Server, way: Way) -> None:
+    async with Http1Connection(server) as connection:
+        while True:
+            reply = await connection.get("/latency", patience_s=None)
+            way.probe("ping_ms", reply.sent_s, reply.wait_ms)
+            await asyncio.sleep(LOADED_PING_S)
+
+
+if __name__ == "__main__":
+    sys.exit(run("ookla_style", measure))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this package's own clients share: one is run against the server, and meters its load."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Self
+
+from flent_aqm.parts.speedtests.clients.connection import Server, find_server
+from flent_aqm.tools.client import Call, main
+from flent_aqm.tools.report import Report, Way
+
+STEP_S = 0.2
+
+
+def run(name: str, measure: Callable[[Server, Report, Call], Coroutine[Any, Any, None]]) -> int:
+    """Run a client; gives its exit status. measure: the whole test, which raises BadResult."""
+    def call_it(call: Call, report: Report) -> None:
+        server = find_server(call.host, call.port, call.ip_version or None, call.tls)
+        try:
+            asyncio.run(measure(server, report, call))
+        except BaseExceptionGroup as group:
+            # The first fault is the cause of the others.
+            fault: BaseException = group
+            while isinstance(fault, BaseExceptionGroup):
+                fault = fault.exceptions[0]
+            raise fault from None
+
+    return main(name, call_it)
+
+
+class Metered:
+    """`async with Metered(way)`: what goes on inside is that direction's load. Its rate is
+    kept every 0.2 s. A direction may be loaded several times."""
+
+    def __init__(self, way: Way) -> None:
+        self._way = way
+        self._task: asyncio.Task[None] | None = None
+        self._last_s = 0.0
+        self._last_bytes = 0
+
+    async def __aenter__(self) -> Self:
+        self._last_s, self._last_bytes = time.monotonic(), self._way.total_bytes
+        if self._way.start_s is None:
+            self._way.start_s = self._last_s
+        self._task = asyncio.create_task(self._tick())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        self._step()
+        self._way.end_s = time.monotonic()
+
+    async def _tick(self) -> None:
+        begin_s = self._last_s
+        steps = 0
+        while True:
+            steps += 1
+            await asyncio.sleep(max(0.0, begin_s + steps * STEP_S - time.monotonic()))
+            self._step()
+
+    def _step(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._last_s > 1e-4:
+            self._way.rates.append((now_s, now_s - self._last_s,
+                                    self._way.total_bytes - self._last_bytes))
+            self._last_s, self._last_bytes = now_s, self._way.total_bytes

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The responsiveness test (RPM): downloads, then uploads, and requests beside and among them.
+
+Source: draft-ietf-ippm-responsiveness-09 (July 2026), "Test Parameters" to "Final Algorithm":
+each interval a further connection of HTTP/2; goodput is stable, then responsiveness is, when
+the last moving averages differ by less than 5 %. Both directions are tested one after the other
+and have a result each, as the draft says for that. The time limit that it leaves open is 20 s
+for each of the two stages of a direction.
+
+The same times give goresponsiveness' two results by its own formulas (3439542,
+rpm/calculations.go): 60 s / mean of foreign and self, of what its trimming leaves (the fastest
+5 %, where the draft leaves out the slowest 5 %) and of 90th percentiles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.speedtests.clients.connection import Connection, Server
+from flent_aqm.parts.speedtests.clients.own_client import Metered, run
+from flent_aqm.parts.speedtests.clients.statistics import deviation, mean, without
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
+
+# An upload that never ends.
+UPLOAD_BYTES = 8 * 10**9
+# What a pair of probes takes of the line, says the draft.
+PAIR_BYTES = 6000
+FIRST_PAIRS_PER_S = 10.0
+CAPACITY_S = 1.0
+STAGE_S = 20.0
+FEWEST_PROBES = 5
+LOW, MEDIUM, HIGH = 0, 1, 2
+GO_KEPT, GO_PERCENTILE = 0.05, 0.9
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """By the draft's names: INP and INC, MNP, ID, MAD, SDT, TMP, MPS, PTC. unsent: how much
+    the senders leave in their kernels, see unsent.py: "draft" or "kernel"; http_version: 2, or 3,
+    which needs aioquic."""
+
+    first_connections: int = 1
+    more_connections: int = 1
+    most_connections: int = 16
+    interval_s: float = 5.0
+    intervals: int = 4
+    tolerance: float = 0.05
+    kept: float = 0.95
+    probes_per_s: float = 100.0
+    share: float = 0.05
+    unsent: str = "draft"
+    http_version: int = 2
+
+
+@dataclass
+class Probe:
+    """A request that was timed, in ms: its handshakes, where it had a connection of its own,
+    and from the request to the whole answer."""
+
+    end_s: float
+    http_ms: float
+    tcp_ms: float = 0.0
+    tls_ms: float | None = None
+
+
+@dataclass
+class _Test:
+    """One direction while it is tested."""
+
+    server: Server
+    kind: type[Connection]
+    way: Way
+    asked: Parameters
+    group: asyncio.TaskGroup
+    chance: random.Random
+    connections: list[Connection] = field(default_factory=list)
+    loads: int = 0  # those, and the ones that are being opened
+    foreign: list[Probe] = field(default_factory=list)
+    own: list[Probe] = field(default_factory=list)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def add_loads(self, count: int, direction: str) -> None:
+        """So many more, up to the most that may be."""
+        for _ in range(min(count, self.asked.most_connections - self.loads)):
+            self.loads += 1
+            self.begin(_load(self, direction))
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let a coroutine run beside the others until the end."""
+        task: asyncio.Task[None] = self.group.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+
+def kind_of(http_version: int) -> type[Connection]:
+    """Of the connections. Imported here, as each needs a library of its own."""
+    if http_version == 3:
+        from flent_aqm.parts.speedtests.clients.http3 import Http3Connection
+
+        return Http3Connection
+    from flent_aqm.parts.speedtests.clients.http2 import Http2Connection
+
+    return Http2Connection
+
+
+def parameters_of(options: Mapping[str, str]) -> Parameters:
+    """Return the test's parameters by the client's options."""
+    readers: dict[str, Callable[[str], Any]] = {
+        "interval_s": float, "most_connections": int, "probes_per_s": float, "unsent": str,
+        "http_version": int}
+    return Parameters(**{name: readers[name](value) for name, value in options.items()})
+
+
+async def measure(server: Server, report: Report, call: Call) -> None:
+    """The whole test. Raises BadResult."""
+    asked = parameters_of(call.options)
+    kind = kind_of(asked.http_version)
+    async with kind(server) as connection:
+        await connection.get("/.well-known/nq")
+        for _ in range(10):
+            reply = await connection.get("/small")
+            report.idle.probe("ping_ms", reply.sent_s, reply.whole_ms)
+    report.numbers["idle_ms"] = min(ms for _, _, ms in report.idle.probes)
+    # Seeded by the kernel, which in the lab follows from the run's seed.
+    chance = random.Random()
+    for direction in ("download", "upload"):
+        way = report.way(direction)
+        async with Metered(way), asyncio.TaskGroup() as group:
+            test = _Test(server, kind, way, asked, group, chance)
+            found = await _test(test, direction)
+            for task in list(test.tasks):
+                task.cancel()
+        way.mbps = found["goodput_mbps"]
+        for name, value in found.items():
+            stem, _, unit = name.rpartition("_")
+            report.numbers[f"{stem}_{direction}_mbps" if unit == "mbps"
+                           else f"{name}_{direction}"] = value
+    for name in ("rpm", "go_rpm", "go_p90_rpm"):
+        report.numbers[name] = min(report.numbers[f"{name}_download"],
+                                   report.numbers[f"{name}_upload"])
+
+
+async def _test(test: _Test, direction: str) -> dict[str, float]:
+    asked = test.asked
+    test.add_loads(asked.first_connections, direction)
+    test.begin(_probe(test))
+    begin_s = time.monotonic()
+    transferred = [test.way.total_bytes]  # at the end of each interval
+    goodputs: list[float] = []
+    results: list[float] = []
+    goodput_state, state, stage_s = LOW, LOW, begin_s
+    saturated = False
+    while True:
+        await asyncio.sleep(max(0.0, begin_s + len(transferred) * asked.interval_s
+                                - time.monotonic()))
+        now_s = time.monotonic()
+        transferred.append(test.way.total_bytes)
+        seen = transferred[-1 - asked.intervals:]
+        goodputs.append((seen[-1] - seen[0]) / (asked.interval_s * (len(seen) - 1)))
+        late = now_s - stage_s >= STAGE_S - 1e-3
+        if not saturated:
+            goodput_state = _state(goodputs, asked)
+            saturated = goodput_state == HIGH or late
+            if saturated:
+                stage_s = now_s
+        else:
+            since_s = now_s - asked.intervals * asked.interval_s
+            results.append(rpm_of(_since(test.foreign, since_s), _since(test.own, since_s), asked))
+            state = _state(results, asked)
+            if state == HIGH or late:
+                break
+        test.add_loads(asked.more_connections, direction)
+    foreign, own = _since(test.foreign, since_s), _since(test.own, since_s)
+    return {
+        "rpm": results[-1],
+        "foreign_rpm": 60_000 / foreign_ms(foreign, asked), "loaded_rpm":
+        60_000 / trimmed_ms([one.http_ms for one in own], asked.kept),
+        "go_rpm": go_rpm(foreign, own, percentile=False),
+        "go_p90_rpm": go_rpm(foreign, own, percentile=True),
+        "goodput_mbps": goodputs[-1] * 8e-6, "goodput_confidence": goodput_state,
+        "confidence": state, "connections": len(test.connections),
+        "foreign_probes": len(foreign), "self_probes": len(own)}
+
+
+def _state(averages: list[float], asked: Parameters) -> int:
+    """Return the draft's confidence: whether there were enough intervals, and they were alike."""
+    if len(averages) < asked.intervals:
+        return LOW
+    spread = deviation(averages[-asked.intervals:])
+    return HIGH if spread < asked.tolerance * averages[-1] else MEDIUM
+
+
+def _since(probes: list[Probe], since_s: float) -> list[Probe]:
+    found = [one for one in probes if one.end_s > since_s]
+    if len(found) < FEWEST_PROBES:
+        raise BadResult(f"responsiveness: {len(found)} probes came back in the last intervals; "
+                        f"expected {FEWEST_PROBES} or more: the line is too slow for this test")
+    return found
+
+
+def rpm_of(foreign: list[Probe], own: list[Probe], asked: Parameters) -> float:
+    """Return the draft's Responsiveness, by its formulas for TLS and for TCP only."""
+    loaded_ms = trimmed_ms([one.http_ms for one in own], asked.kept)
+    return (60_000 / foreign_ms(foreign, asked) + 60_000 / loaded_ms) / 2
+
+
+def foreign_ms(probes: list[Probe], asked: Parameters) -> float:
+    """Return the mean of the trimmed means of TCP's, TLS' and HTTP's round trips; of two without
+    TLS."""
+    parts = [[one.tcp_ms for one in probes], [one.http_ms for one in probes]]
+    tls = [one.tls_ms for one in probes if one.tls_ms is not None]
+    return mean([trimmed_ms(part, asked.kept) for part in (*parts, *([tls] if tls else []))])
+
+
+def trimmed_ms(times_ms: list[float], kept: float) -> float:
+    """One-sided: without the slowest."""
+    return mean(without(times_ms, highest=1 - kept))
+
+
+def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float:
+    """Return goresponsiveness' result. It counts a foreign probe as round trips of one length."""
+    trips = [[one.tcp_ms, one.http_ms, *([one.tls_ms] if one.tls_ms is not None else [])]
+             for one in foreign]
+    both = [sum(one) / len(one) for one in trips], [one.http_ms for one in own]
+    means = []
+    for times_ms in both:
+        ordered = sorted(times_ms)
+        kept = max(1, int(len(ordered) * GO_KEPT))
+        means.append(ordered[min(len(ordered) - 1, int(len(ordered) * GO_PERCENTILE))]
+                     if percentile else mean(ordered[:kept]))
+    return 60_000 / mean(means)
+
+
+async def _load(test: _Test, direction: str) -> None:
+    """One load-generating connection."""
+    connection = test.kind(test.server)
+    async with connection:
+        test.connections.append(connection)
+        if direction == "download":
+            await connection.get(f"/large?unsent={test.asked.unsent}", test.way.count,
+                                 patience_s=None)
+        else:
+            connection.limit_unsent(test.asked.unsent)
+            await connection.post("/upload", UPLOAD_BYTES, test.way.count, patience_s=None)
+    raise BadResult("responsiveness: a connection of the load ended before the test did")
+
+
+async def _probe(test: _Test) -> None:
+    """Pairs of probes at an even pace, which follows from the line's capacity."""
+    seen: list[tuple[float, int]] = [(time.monotonic(), test.way.total_bytes)]
+    next_s = time.monotonic()
+    while True:
+        now_s = time.monotonic()
+        seen = [one for one in seen if one[0] > now_s - CAPACITY_S] or seen[-1:]
+        passed_s, size = now_s - seen[0][0], test.way.total_bytes - seen[0][1]
+        pairs_per_s = FIRST_PAIRS_PER_S
+        if passed_s >= CAPACITY_S / 2:
+            pairs_per_s = size / passed_s * test.asked.share / PAIR_BYTES
+        pairs_per_s = min(max(pairs_per_s, 1.0), test.asked.probes_per_s)
+        next_s = max(next_s + 1 / pairs_per_s, now_s)
+        seen.append((now_s, test.way.total_bytes))
+        test.begin(_foreign(test))
+        # The two kinds take turns.
+        await asyncio.sleep(max(0.0, (next_s - now_s) / 2))
+        if test.connections:
+            test.begin(_self(test, test.chance.choice(test.connections)))
+        await asyncio.sleep(max(0.0, next_s - time.monotonic()))
+
+
+async def _foreign(test: _Test) -> None:
+    began_s = time.monotonic()
+    async with test.kind(test.server) as connection:
+        reply = await connection.get("/small", patience_s=None)
+    found = Probe(reply.end_s, reply.whole_ms, connection.tcp_ms, connection.tls_ms)
+    test.foreign.append(found)
+    test.way.probe("foreign_tcp_ms", began_s, found.tcp_ms)
+    if found.tls_ms is not None:
+        test.way.probe("foreign_tls_ms", began_s, found.tls_ms)
+    test.way.probe("foreign_http_ms", reply.sent_s, found.http_ms)
+
+
+async def _self(test: _Test, connection: Connection) -> None:
+    reply = await connection.get("/small", patience_s=None)
+    test.own.append(Probe(reply.end_s, reply.whole_ms))
+    test.way.probe("self_http_ms", reply.sent_s, reply.whole_ms)
+
+
+if __name__ == "__main__":
+    sys.exit(run("responsiveness", measure))

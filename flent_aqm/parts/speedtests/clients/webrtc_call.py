@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A WebRTC call with webrtc_server.py: the end that calls, and what comes of both ends' reports.
+
+Each end tells of the picture that it received, and of the round trip, jitter and loss of the one
+that it sent. Both ends' times count from the beginning of their own picture, which are a round
+trip apart at the most, so that no clocks have to agree.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from itertools import pairwise
+from statistics import fmean
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.http.webrtc import (
+    CLOCK_HZ,
+    PATIENCE_S,
+    End,
+    Told,
+    from_json,
+)
+from flent_aqm.parts.speedtests.clients.connection import Server
+from flent_aqm.parts.speedtests.clients.own_client import run
+from flent_aqm.parts.speedtests.clients.statistics import percentile
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import Report, Way
+
+# A frame that is later than this behind the fastest can't be shown in time: with 50 ms for camera,
+# coder and screen that makes the 150 ms of ITU-T G.114.
+LATE_MS = 100.0
+FRAME_PERCENTILE = 0.95
+_LONGEST_LINE = 1 << 22
+LENGTH_S = 30.0
+
+
+async def measure(server: Server, report: Report, call: Call) -> None:
+    """Make the whole call. Raises BadResult."""
+    length_s = float(call.options.get("call_length_s", LENGTH_S))
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            reader, writer = await asyncio.open_connection(
+                str(server.address[0]), int(str(server.address[1])), family=server.family,
+                limit=_LONGEST_LINE)
+    except (OSError, TimeoutError) as fault:
+        raise BadResult(f"no connection to {server.name}: "
+                        f"{getattr(fault, 'strerror', None) or 'no answer'}") from None
+    end = End(writer.get_extra_info("sockname")[0], length_s)
+    try:
+        said = await _asked(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
+        await end.accept(str(said.get("sdp")))
+        began_s, mine = await end.call()
+        theirs = from_json((await _asked(reader, writer, {"over": True})).get("told"))
+    except OSError as fault:
+        raise BadResult(f"the connection to {server.name} broke: "
+                        f"{fault.strerror or fault}") from None
+    finally:
+        await end.close()
+        writer.close()
+    fill(report, "download", theirs, mine, began_s, length_s)
+    fill(report, "upload", mine, theirs, began_s, length_s)
+
+
+async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+                 words: dict[str, object]) -> dict[str, object]:
+    """Send a line, give the one that comes back. Raises BadResult, OSError."""
+    writer.write(json.dumps(words).encode() + b"\n")
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            line = await reader.readline()
+        found = json.loads(line)
+    except TimeoutError:
+        raise BadResult(f"the server said nothing for {PATIENCE_S:g} s") from None
+    except ValueError:
+        raise BadResult(f"the server said {line[:60]!r}; expected JSON: is it "
+                        "`flent-aqm serve webrtc`?") from None
+    if not isinstance(found, dict) or "error" in found:
+        raise BadResult(f"the server refused the call: {str(found)[:200]}")
+    return found
+
+
+def fill(report: Report, direction: str, sender: Told, receiver: Told, began_s: float,
+         length_s: float) -> None:
+    """Put one direction into a report. began_s: monotonic. Raises BadResult where no frame
+    came."""
+    # aiortc knows that a frame is whole when the next one begins, so that it never shows the last.
+    expected = sender.sent - 1
+    if not receiver.frames or expected < 1:
+        raise BadResult(f"of the call's {direction} no frame came: {sender.sent} were sent")
+    way, numbers = report.way(direction), report.numbers
+    way.start_s, way.end_s = began_s, began_s + length_s
+    received = [(at_s, size) for at_s, size in receiver.received if at_s <= length_s]
+    for (before_s, before), (at_s, size) in pairwise(received):
+        way.rates.append((began_s + at_s, at_s - before_s, size - before))
+    way.mbps = numbers[f"{direction}_mbps"] = _mbps(received)
+    late_ms = _late_ms(way, receiver, began_s)
+    for at_s, _lost, jitter_ms, rtt_ms in sender.reports:
+        way.probe("jitter_ms", began_s + at_s, jitter_ms)
+        if rtt_ms is not None:
+            way.probe("rtt_ms", began_s + at_s, rtt_ms)
+    rtts_ms = [one for *_, one in sender.reports if one is not None]
+    if rtts_ms:
+        numbers[f"rtt_{direction}_ms"] = fmean(rtts_ms)
+    if sender.reports and sender.packets:
+        numbers[f"jitter_{direction}_ms"] = fmean(one[2] for one in sender.reports)
+        numbers[f"lost_{direction}_percent"] = 100 * max(
+            sender.reports[-1][1], 0) / sender.packets
+    numbers[f"frame_{direction}_ms"] = percentile(late_ms, FRAME_PERCENTILE)
+    numbers[f"late_frames_{direction}_percent"] = 100 * fmean(
+        one > LATE_MS for one in late_ms)
+    numbers[f"lost_frames_{direction}_percent"] = max(
+        100 * (1 - len(late_ms) / expected), 0.0)
+
+
+def _mbps(received: list[tuple[float, int]]) -> float:
+    if len(received) < 2 or received[-1][0] <= received[0][0]:
+        raise BadResult("the call ended before its rate was known")
+    return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
+
+
+def _late_ms(way: Way, receiver: Told, began_s: float) -> list[float]:
+    """How much longer each frame took than the fastest."""
+    took_s = [at_s - pts / CLOCK_HZ for at_s, pts in receiver.frames]
+    late_ms = [1000 * (one - min(took_s)) for one in took_s]
+    for (at_s, _pts), one in zip(receiver.frames, late_ms, strict=True):
+        way.probe("frame_ms", began_s + at_s, one)
+    return late_ms
+
+
+if __name__ == "__main__":
+    sys.exit(run("webrtc_call", measure))

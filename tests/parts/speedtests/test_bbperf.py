@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""bbperf: what it writes, and a real run in the lab where it is installed."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.speedtests import bbperf
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.show.figures.speedtests import TELLS, row_of
+from flent_aqm.tools.report import Report
+
+from ...warm_flent import run_flent
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs" / "bbperf.json"
+
+
+def test_file_tells_latency_of_the_data_itself() -> None:
+    """An upload through a full queue of 20 Mbit/s: all within the load, which ends now, as the
+    file's clock is of another day."""
+    report = Report("bbperf")
+    bbperf.read(GOLDEN.read_text(), "upload", report)
+    assert set(report.numbers) == {
+        one.name for one in bbperf.TOOL.numbers if "download" not in one.name}
+    assert report.numbers["upload_mbps"] == pytest.approx(20 * 1448 / 1514, rel=0.03)
+    assert report.numbers["unloaded_rtt_upload_ms"] == pytest.approx(20, abs=1)
+    assert report.numbers["loaded_rtt_upload_ms"] > 5 * report.numbers["unloaded_rtt_upload_ms"]
+    assert report.numbers["excess_upload_bytes"] > 100_000
+    way = report.ways["upload"]
+    assert way.start_s is not None
+    assert way.start_s < way.probes[1][0] < way.rates[-1][0] == way.end_s
+    assert max(ms for _, _, ms in way.probes) > report.numbers["loaded_rtt_upload_ms"]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ('{"entries": []}', "bbperf reported no download: ERROR: not enough"),
+    ("{}", "bbperf's file can't be read"), ("", "bbperf's file can't be read")])
+def test_file_without_a_result_is_refused(text: str, said: str) -> None:
+    """By bbperf's own words where it has some."""
+    with pytest.raises(BadResult, match=said):
+        bbperf.read(text, "download", Report("bbperf"), "ERROR: not enough valid samples")
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(not find_spec("bbperf"), reason="bbperf is optional")
+def test_real_one_sees_the_queue_that_its_flow_fills(tmp_path: Path) -> None:
+    """As the run's own probe does, in a queue that all share; and the figure shows it."""
+    (tmp_path / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    (tmp_path / "try.batch").write_text("""[Batch::try]
+inherits = base
+output_path = results
+test_name = bbperf
+aqm = no_aqm
+rate_mbps = 10
+base_delay_ms = 20
+""")
+    done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    file, = tmp_path.glob("results/*.flent.gz")
+    run = load_run(file)
+    for way in ("download", "upload"):
+        mbps, unloaded_ms, loaded_ms = (METRICS[f"bbperf_{name}"].of(run) for name in (
+            f"{way}_mbps", f"unloaded_rtt_{way}_ms", f"loaded_rtt_{way}_ms"))
+        assert mbps == pytest.approx(10 * 1448 / 1514, rel=0.05)
+        assert unloaded_ms == pytest.approx(20, abs=2)
+        # The probe has seen the queue fill, too.
+        probed_ms = run.loaded(way).rtt_ms
+        assert isinstance(loaded_ms, float)
+        assert 200 < numpy.median(probed_ms) <= loaded_ms <= max(probed_ms)
+    row = row_of(read_data_file(file))
+    assert row is not None
+    assert re.fullmatch(r"RTT down \d+ ms\nup \d+ ms", row.verdict)
+    assert row.judged == TELLS

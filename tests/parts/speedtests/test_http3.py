@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""HTTP/3 by aioquic: both ends over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.http.quic import PIECE_BYTES
+from flent_aqm.parts.speedtests.clients import http3
+from flent_aqm.parts.speedtests.clients.connection import Server, find_server
+from flent_aqm.parts.speedtests.clients.http3 import Http3Connection
+from flent_aqm.parts.speedtests.responsiveness import TOOL
+from flent_aqm.spec.needs import needs_of_run
+from flent_aqm.spec.scenario import Scenario
+from tests.measure.serving import RunningServer
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One of its own, on a port that was free."""
+    running = RunningServer("http3")
+    yield find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+    assert running.stop() == 0
+
+
+def test_small_answers_come_beside_a_download_and_an_upload(server: Server) -> None:
+    """While either goes on; what waits in a sender is no more than two pieces."""
+    got, sent = [0], [0]
+
+    def count(counted: list[int], size: int) -> None:
+        counted[0] += size
+
+    async def both() -> None:
+        async with Http3Connection(server) as connection:
+            assert connection.tcp_ms > 0
+            assert connection.tls_ms is None
+            reply = await connection.get("/small")
+            assert (reply.status, reply.body) == (200, b"1")
+            load = asyncio.ensure_future(connection.get(
+                "/large", lambda size: count(got, size), patience_s=None))
+            while got[0] < 100_000:
+                await asyncio.sleep(0.01)
+            before = got[0]
+            assert (await connection.get("/small")).body == b"1"
+            while got[0] == before:
+                await asyncio.sleep(0.01)
+            load.cancel()
+        async with Http3Connection(server) as connection:
+            load = asyncio.ensure_future(connection.post(
+                "/upload", 10**9, lambda size: count(sent, size), patience_s=None))
+            while sent[0] < 100_000:
+                await asyncio.sleep(0.01)
+            assert (await connection.get("/small")).body == b"1"
+            end = connection._end
+            assert end is not None
+            for stream in end._quic._streams.values():
+                # next_offset goes back to what was lost, of which a busy machine has some.
+                waiting = stream.sender._buffer_stop - stream.sender.highest_offset
+                assert waiting < 2 * PIECE_BYTES + 100
+            load.cancel()
+
+    asyncio.run(asyncio.wait_for(both(), 60))
+
+
+def test_upload_of_known_size_is_answered(server: Server) -> None:
+    """Once all of it has come, and each piece was counted."""
+    sent: list[int] = []
+
+    async def upload() -> None:
+        async with Http3Connection(server) as connection:
+            reply = await connection.post("/upload", 100_001, sent.append)
+            assert reply.status == 200
+            with pytest.raises(BadResult, match="status 404"):
+                await connection.get("/nowhere")
+
+    asyncio.run(asyncio.wait_for(upload(), 60))
+    assert sum(sent) == 100_001
+
+
+def test_no_server_and_an_ended_connection_are_told(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line each."""
+    async def ended() -> None:
+        async with Http3Connection(server) as connection:
+            asked = connection.request("GET", "/large", 0, None)
+        with pytest.raises(BadResult, match="broke: it was ended"):
+            await asked
+        with pytest.raises(BadResult, match="broke: it was ended"):
+            await connection.get("/small")
+
+    asyncio.run(asyncio.wait_for(ended(), 60))
+    monkeypatch.setattr(http3, "PATIENCE_S", 0.2)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        nobody = find_server("127.0.0.1", silent.getsockname()[1], 4, secure=True)
+        with pytest.raises(BadResult, match=r"over QUIC: no answer in 0.2 s"):
+            asyncio.run(Http3Connection(nobody).open())
+
+
+def test_head_over_http3_has_no_content(server: Server) -> None:
+    """As over the other versions."""
+    async def ask() -> tuple[int, int]:
+        async with Http3Connection(server) as connection:
+            reply = await asyncio.wait_for(connection.request("HEAD", "/large", 0, None), 20)
+            return reply.status, reply.size
+
+    assert asyncio.run(ask()) == (200, 0)
+
+
+@pytest.mark.parametrize("what", ["requests", "resets"])
+def test_flood_over_http3_ends_the_connection(what: str) -> None:
+    """As over HTTP/2; the address isn't served for a while, and the log has a line."""
+    running = RunningServer("http3", "--request-timeout", "2")
+    there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+
+    async def flood() -> None:
+        async with Http3Connection(there) as connection:
+            end = connection._end
+            assert end is not None
+            while not connection._ended:
+                asked = [connection.request("GET", "/small", 0, None) for _ in range(20)]
+                if what == "resets":
+                    for number in list(connection._streams):
+                        end._quic.reset_stream(number, 0)
+                        connection._streams.pop(number)
+                    end.transmit()
+                for one in asked:
+                    one.add_done_callback(lambda done: done.exception())
+                await asyncio.sleep(0.02)
+
+    try:
+        asyncio.run(asyncio.wait_for(flood(), 60))
+        reason = running.next_log()["reason"]
+        expected = {"requests": "more than 200 requests",
+                    "resets": "more than 200 requests|Too many streams"}
+        assert re.search(expected[what], reason)
+        if what == "requests":
+            with pytest.raises(BadResult, match="no connection"):
+                asyncio.run(asyncio.wait_for(_open_within(there, 1), 60))
+    finally:
+        assert running.stop() == 0
+
+
+def test_connection_of_quic_without_a_request_is_given_up() -> None:
+    """As one of TCP is."""
+    running = RunningServer("http3", "--request-timeout", "1")
+    there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+
+    async def wait() -> None:
+        async with Http3Connection(there) as connection:
+            while not connection._ended:
+                await asyncio.sleep(0.05)
+
+    try:
+        asyncio.run(asyncio.wait_for(wait(), 20))
+        assert running.next_log()["reason"] == "took too long"
+    finally:
+        assert running.stop() == 0
+
+
+async def _open_within(server: Server, patience_s: float) -> None:
+    try:
+        async with asyncio.timeout(patience_s):
+            async with Http3Connection(server):
+                pass
+    except TimeoutError:
+        raise BadResult("no connection in time") from None
+
+
+def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:
+    """And refuses what is of HTTP/2."""
+    needs = needs_of_run("responsiveness", Scenario(), {"http_version": "3"})
+    assert needs.servers == ("irtt", "speedtest-http3")
+    assert needs.tools == ("aioquic",)
+    assert needs.encrypted
+    assert needs_of_run("responsiveness", Scenario(), {"http_version": "2"}).tools == ()
+    refused: list[str] = []
+    TOOL.options({"http_version": "3", "unsent": "draft"}, refused.append)
+    assert refused == ["unsent: only for HTTP/2; leave it out with http_version=3"]

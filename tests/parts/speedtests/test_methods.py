@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The clients' arithmetic, against numbers computed by hand from their makers' formulas."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.base.errors import ParseError
+from flent_aqm.parts.speedtests.clients.cloudflare import timed
+from flent_aqm.parts.speedtests.clients.connection import Reply
+from flent_aqm.parts.speedtests.clients.librespeed import smoothed_jitter_ms
+from flent_aqm.parts.speedtests.clients.ookla_style import sliced_mbps
+from flent_aqm.parts.speedtests.clients.responsiveness import Parameters, Probe, go_rpm, rpm_of
+from flent_aqm.parts.speedtests.clients.statistics import mean_difference, percentile, without
+from flent_aqm.parts.speedtests.librespeed import TOOL
+from flent_aqm.tools.report import read_report
+
+
+def test_librespeed_jitter_weighs_larger_steps_more() -> None:
+    """Steps of 10, 20 and 0 ms: 10, then 0.3 x 10 + 0.7 x 20, then 0.8 of that."""
+    assert smoothed_jitter_ms([20, 30, 50, 50]) == pytest.approx(0.8 * 17)
+    assert smoothed_jitter_ms([20]) == 0
+
+
+def test_ookla_style_mean_leaves_out_the_fastest_and_the_slowest_slices() -> None:
+    """Of 20 slices at 0, 1, ... 19 Mbit/s, those of 6 to 17 count."""
+    second_bytes = 125_000
+    assert sliced_mbps([number * second_bytes for number in range(20)], 1.0) == pytest.approx(
+        sum(range(6, 18)) / 12)
+
+
+def test_cloudflare_times_downloads_whole_and_uploads_to_the_answer() -> None:
+    """A download of 1 MB in 1 s counts 300 bytes of headers, an upload half a percent."""
+    reply = Reply(10.0, first_s=10.5, end_s=11.0, size=1_000_000)
+    assert timed("download", reply, 1_000_000) == pytest.approx((1000, 8.0024))
+    assert timed("upload", reply, 1_000_000) == pytest.approx((500, 16.08))
+
+
+def test_rpm_by_the_draft_and_by_goresponsiveness() -> None:
+    """Foreign 20 ms and self 200 ms: 1650 and 545, as docs/reference/metrics.md works out."""
+    foreign = [Probe(0.0, 20.0, 20.0) for _ in range(40)]
+    own = [Probe(0.0, 200.0) for _ in range(40)]
+    assert rpm_of(foreign, own, Parameters()) == pytest.approx(1650)
+    assert go_rpm(foreign, own, percentile=False) == pytest.approx(545.4545)
+    assert go_rpm(foreign, own, percentile=True) == pytest.approx(545.4545)
+
+
+def test_rpm_with_tls_has_three_round_trips_of_equal_weight() -> None:
+    """20, 30 and 40 ms are 30 ms: 2000 RPM, and with self of 30 ms that is all."""
+    foreign = [Probe(0.0, 40.0, 20.0, 30.0)] * 10
+    assert rpm_of(foreign, [Probe(0.0, 30.0)] * 10, Parameters()) == pytest.approx(2000)
+
+
+def test_the_drafts_mean_leaves_out_the_slowest_5_percent_only() -> None:
+    """Of 20 times, the slowest one goes."""
+    own = [Probe(0.0, 10.0)] * 19 + [Probe(0.0, 10_000.0)]
+    foreign = [Probe(0.0, 10.0, 10.0)] * 20
+    assert rpm_of(foreign, own, Parameters()) == pytest.approx(6000)
+
+
+def test_statistics_of_few_values() -> None:
+    """A percentile lies between neighbours; trimming leaves one value at least."""
+    assert percentile([1, 2, 3, 4], 0.9) == pytest.approx(3.7)
+    assert percentile([7], 0.9) == 7
+    assert without([5], 0.5, 0.5) == [5]
+    assert mean_difference([1, 3, 2]) == 1.5
+
+
+@pytest.mark.parametrize("text", [
+    "", "null", "[]", "{}", '{"numbers": {}, "idle": [], "ways": {"download": {}}}',
+    '{"numbers": {"ping_ms": "x"}, "idle": [], "ways": {}}', "Traceback"])
+def test_a_report_that_is_none_is_refused_in_one_line(text: str) -> None:
+    """The line names the client and what its output starts with."""
+    with pytest.raises(ParseError, match="librespeed: its report can't be read") as refused:
+        read_report(text, TOOL)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_report_keeps_numbers_that_are_known() -> None:
+    """Others are left out; times of the idle line are told apart."""
+    found = read_report(
+        '{"numbers": {"ping_ms": 20, "evil": 1}, "idle": [{"t": 1, "ping_ms": 20}], "ways": '
+        '{"download": {"start_s": 2, "end_s": 3, "mbps": 9, "rates": [{"t": 3, "dur": 1, '
+        '"val": 9}], "probes": [{"t": 2.5, "ping_ms": 40}]}}}', TOOL)
+    series, samples, meta = found["download"]
+    assert series == [[3, 9]]
+    assert samples == [{"t": 1, "idle_ping_ms": 20}, {"t": 2.5, "ping_ms": 40},
+                       {"t": 3, "dur": 1, "val": 9}]
+    assert meta["SPEEDTEST"] == {"client": "librespeed", "numbers": {"ping_ms": 20}}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What nuttcp and iperf 2 printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.speedtests import iperf2_bounceback, nuttcp
+from flent_aqm.tools.client import Line
+from flent_aqm.tools.report import Report
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def lines(name: str) -> Iterator[Line]:
+    """What nuttcp printed, all at once, as it may."""
+    return (Line(9.0, text) for text in (GOLDEN / "nuttcp" / name).read_text().splitlines())
+
+
+def begun(direction: str) -> Report:
+    """A report whose direction began a second ago."""
+    report = Report("")
+    report.way(direction).begin(8.0)
+    return report
+
+
+@pytest.mark.parametrize("way", ["download", "upload"])
+def test_nuttcp_tells_rates_and_the_whole(way: str) -> None:
+    """At 20 Mbit/s TCP carries 19.1; only an upload tells its round trip. Its intervals are as long
+    as it says, by its own clock."""
+    report = begun(way)
+    nuttcp.read(lines(f"{way}-6.1.2.txt"), way, report)
+    found = report.way(way)
+    assert found.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19, abs=0.5)
+    assert [(end_s, length_s) for end_s, length_s, _ in found.rates[:2]] == [(8.5, 0.5), (9, 0.5)]
+    assert len(found.rates) >= 3
+    assert found.own_clock
+    assert report.numbers[f"retransmits_{way}"] == 0
+    assert report.numbers.get("rtt_ms") == (
+        None if way == "download" else pytest.approx(20, abs=0.5))
+
+
+def iperf2(way: str) -> Report:
+    """A report of what both iperfs printed."""
+    report = begun(way)
+    iperf2_bounceback.read_load(
+        (GOLDEN / "iperf2" / f"load-{way}-2.1.8.txt").read_text(), way, report)
+    iperf2_bounceback.read_messages(
+        (GOLDEN / "iperf2" / f"bounceback-{way}-2.1.8.txt").read_text(), way, report)
+    return report
+
+
+@pytest.mark.parametrize("way", ["download", "upload"])
+def test_iperf2_tells_load_and_bounces(way: str) -> None:
+    """The whole comes last; messages take longer in the second half than in the first."""
+    report = iperf2(way)
+    found = report.way(way)
+    assert found.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19.1, abs=0.3)
+    assert found.end_s - 8 > 10
+    assert len(found.rates) >= 10
+    means_ms = [ms for _, what, ms in found.probes if what == "bounceback_ms"]
+    assert means_ms[0] < means_ms[1]
+    assert [at_s for at_s, *_ in found.probes[::2]][:2] == pytest.approx([13, 18])
+    assert report.numbers[f"rps_{way}"] == pytest.approx(
+        1000 / report.numbers[f"bounceback_{way}_ms"], rel=0.05)
+    assert report.numbers[f"bounceback_max_{way}_ms"] >= max(
+        ms for _, what, ms in found.probes if what == "bounceback_max_ms")
+
+
+def test_iperf2_tells_each_way_with_trip_times_alone() -> None:
+    """Through a full queue of the upload: the way back is as short as on an idle line, and both
+    make the bounce."""
+    numbers = iperf2("upload").numbers
+    assert numbers["owd_from_server_upload_ms"] == pytest.approx(10, abs=0.1)
+    assert numbers["owd_to_server_upload_ms"] + numbers["owd_from_server_upload_ms"] == \
+        pytest.approx(numbers["bounceback_upload_ms"], abs=0.1)
+    assert "owd_to_server_download_ms" not in iperf2("download").numbers
+
+
+def test_refusals_are_told_in_one_line() -> None:
+    """iperf 2 says on its output what went wrong; so does nuttcp."""
+    report = begun("upload")
+    with pytest.raises(BadResult, match=r"^iperf 2: tcp connect failed: Connection refused$"):
+        iperf2_bounceback.read_messages(
+            (GOLDEN / "iperf2" / "bounceback-refused-2.1.8.txt").read_text(), "upload", report)
+    with pytest.raises(BadResult, match=r"nuttcp reported no upload: .*Connection refused"):
+        nuttcp.read(lines("refused-6.1.2.txt"), "upload", report)
+    with pytest.raises(BadResult, match="iperf 2 printed no bounceback"):
+        iperf2_bounceback.read_messages("nonsense", "upload", report)
+    with pytest.raises(BadResult, match="iperf 2 printed no throughput"):
+        iperf2_bounceback.read_load(
+            (GOLDEN / "iperf2" / "bounceback-upload-2.1.8.txt").read_text()[:500], "upload", report)
+
+
+LINE = "[  1] {start}-{end} sec  2.63 MBytes  {mbps} Mbits/sec  21/0          0"
+BOUNCE = ("[  1] {start}-{end} sec  0.006 MBytes  0.011 Mbits/sec    "
+          "34=105.6/20.1/255.0/70.7 ms    0   14K/190233 us    9.5 rps")
+
+
+def test_iperf2_needs_an_interval_and_the_whole() -> None:
+    """No less; the last line is of the whole, and no interval."""
+    lines = [LINE.format(start="0.0000", end="1.0000", mbps="22.0"),
+             LINE.format(start="0.0000", end="1.2000", mbps="19.0")]
+    report = Report("")
+    way = report.way("upload")
+    way.begin(5.0)
+    iperf2_bounceback.read_load("\n".join(lines), "upload", report)
+    assert (way.rates, way.mbps) == ([(6.0, 1.0, 2_750_000)], 19)
+    bounces = [BOUNCE.format(start="0.0000", end=end) for end in ("5.0000", "5.5000")]
+    iperf2_bounceback.read_messages("\n".join(bounces), "upload", report)
+    assert way.probes == [(10.0, "bounceback_ms", 105.6), (10.0, "bounceback_max_ms", 255)]
+    assert report.numbers == {"upload_mbps": 19, "rps_upload": 9.5, "bounceback_upload_ms": 105.6,
+                              "bounceback_max_upload_ms": 255}
+    for read, one in ((iperf2_bounceback.read_load, lines[1]),
+                      (iperf2_bounceback.read_messages, bounces[1])):
+        with pytest.raises(BadResult, match="iperf 2 printed no"):
+            read(one, "upload", report)

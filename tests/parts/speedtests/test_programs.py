@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Speed tests that are programs of others: what is read of what they really wrote.
+
+They come from no registry that set-up can rely on, so the last tests have scripts stand in for
+them, which print what the real ones printed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.speedtests import crusader, ethr, goresponsiveness, librespeed_cli, msak
+from flent_aqm.tools.client import Call, Line, call_of, lines_of
+from flent_aqm.tools.report import Report, read_report
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs"
+# What TCP carries of 20 Mbit/s.
+CARRIED_MBPS = 20 * 1448 / 1514
+BEGIN_S = 100.0
+
+
+def lines(name: str, step_s: float = 0.1) -> Iterator[Line]:
+    """A program's output, a line every step."""
+    for number, text in enumerate((GOLDEN / f"{name}.txt").read_text().splitlines()):
+        yield Line(BEGIN_S + number * step_s, text)
+
+
+def test_msak_tells_rates_and_round_trips() -> None:
+    """Its result is its summary's; on the way it shows means since the start."""
+    report = Report("msak")
+    msak.read(lines("msak"), report)
+    assert report.numbers == {
+        "download_mbps": 17.49, "rtt_download_ms": 40.05, "min_rtt_download_ms": 20.05,
+        "upload_mbps": 16.94, "rtt_upload_ms": 56.7, "min_rtt_upload_ms": 20.04}
+    for name in ("download", "upload"):
+        way = report.ways[name]
+        assert way.mbps == report.numbers[f"{name}_mbps"]
+        assert way.start_s is not None
+        assert way.start_s < way.rates[0][0] <= way.end_s
+        assert way.rates[-1][2] * 8e-6 / way.rates[-1][1] == pytest.approx(way.mbps, rel=0.02)
+        assert way.probes[-1][2] == report.numbers[f"rtt_{name}_ms"]
+    assert report.ways["download"].end_s < (report.ways["upload"].start_s or 0)
+
+
+def test_librespeed_cli_tells_events() -> None:
+    """Rates on the way are means since the start; its result comes last."""
+    report = Report("librespeed_cli")
+    librespeed_cli.read(lines("librespeed_cli", 1.0), report)
+    assert report.numbers == {"download_mbps": 18.98, "upload_mbps": 20.4, "ping_ms": 20.01,
+                              "jitter_ms": 0}
+    assert [round(size * 8e-6, 2) for _at_s, _length_s, size in report.ways["download"].rates] == \
+        [18.31, 18.72, 18.86, 18.92, 18.96]
+    assert report.ways["upload"].mbps == 20.4
+
+
+def test_ethr_tells_seconds_and_a_table_of_latencies() -> None:
+    """Of the upload it counts what the sender's kernel has taken, which is more than the link
+    carries."""
+    report = Report("ethr")
+    ethr.read_latency(lines("ethr-latency"), report)
+    ethr.read_rates(lines("ethr-upload", 1.0), "upload", report)
+    assert report.numbers["latency_ms"] == pytest.approx(20.0, abs=0.1)
+    assert report.numbers["latency_max_ms"] == pytest.approx(20.1, abs=0.1)
+    assert [round(size * 8e-6, 2) for _at_s, _length_s, size in report.ways["upload"].rates] == \
+        [21.1, 20.86, 21.89]
+    assert report.numbers["upload_mbps"] == pytest.approx((21.1 + 20.86 + 21.89) / 3)
+    assert report.numbers["upload_mbps"] > CARRIED_MBPS * 1.1
+
+
+@pytest.mark.parametrize(("shown", "mbps"), [
+    ("950", 0.00095), ("1.5K", 0.0015), ("94.12M", 94.12), ("1.25G", 1250.0)])
+def test_ethr_abbreviates_rates(shown: str, mbps: float) -> None:
+    """In bits a second, by thousands."""
+    report = Report("ethr")
+    ethr.read_rates(iter([Line(0.0, "[  3] local a port 1 connected to b port 2"),
+                          Line(1.0, f"[    3]     TCP      000-001 sec    {shown}")]),
+                    "download", report)
+    assert report.numbers["download_mbps"] == pytest.approx(mbps)
+
+
+def test_crusader_tells_latency_under_load_and_saves_all_of_it() -> None:
+    """Its samples stand in its load: rates that sum to what it shows, and times that rise."""
+    report = Report("crusader")
+    begin_s = crusader.read_text(lines("crusader"), report)
+    crusader.read_export(gzip.decompress((GOLDEN / "crusader.json.gz").read_bytes()).decode(),
+                         begin_s, report)
+    assert set(report.numbers) == {one.name for one in crusader.TOOL.numbers}
+    assert report.numbers["idle_ms"] == pytest.approx(20, abs=0.1)
+    for name in ("download", "upload"):
+        way = report.ways[name]
+        assert way.start_s is not None
+        assert way.end_s - way.start_s == pytest.approx(2.2, abs=0.4)
+        inside_s = sum(length_s for _at_s, length_s, _size in way.rates)
+        assert sum(size for _at_s, _length_s, size in way.rates) * 8e-6 / inside_s == \
+            pytest.approx(CARRIED_MBPS, rel=0.25)
+        # A queue of 1000 packets holds 0.6 s: it fills while packets wait in it.
+        assert max(ms for _at_s, _what, ms in way.probes) > 3 * way.probes[0][2]
+    assert all(ms < 700 for _at_s, _what, ms in report.idle.probes)
+    assert report.ways["download"].start_s == begin_s
+
+
+def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
+    """NaN and infinite are no numbers. An upload whose first connection is late is one of
+    0 Mbit/s, and what that means is noted."""
+    report = Report("goresponsiveness")
+    goresponsiveness.read_text(lines("goresponsiveness"), report)
+    for table in GOLDEN.glob("run-*.csv"):
+        (tmp_path / table.name).write_bytes(table.read_bytes())
+    goresponsiveness.read_tables(tmp_path, 0.0, report)
+    assert report.numbers == {
+        "download_mbps": 17.991, "connections_download": 4, "rpm_download": 47,
+        "upload_mbps": 0, "connections_upload": 0, "rpm": 35, "trimmed_rpm": 89}
+    down, up = report.ways["download"], report.ways["upload"]
+    assert down.start_s is not None
+    assert down.end_s - down.start_s > 20
+    assert 8e-6 * sum(size for _at_s, _length_s, size in down.rates) / \
+        (down.end_s - down.start_s) == pytest.approx(18.5, rel=0.05)
+    kinds = {what for _at_s, what, _ms in down.probes}
+    assert kinds == {"foreign_ms", "self_http_ms"}
+    assert [size for _at_s, _length_s, size in up.rates] == [0]
+    assert any("upload: no connection" in note for note in report.notes)
+    assert read_report(report.text(), goresponsiveness.TOOL)["upload"][2]["MEAN_VALUE"] == 0
+
+
+def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_path: Path) -> None:
+    """However long that is."""
+    for table in GOLDEN.glob("run-*.csv"):
+        (tmp_path / table.name).write_bytes(table.read_bytes())
+    starts_s = []
+    for interval_s in (1.0, 5.0):
+        report = Report("goresponsiveness")
+        goresponsiveness.read_text(lines("goresponsiveness"), report)
+        goresponsiveness.read_tables(tmp_path, 0.0, report, interval_s)
+        start_s = report.ways["download"].start_s
+        assert start_s is not None
+        assert report.ways["download"].rates[0][:2] == pytest.approx(
+            (start_s + interval_s, interval_s))
+        starts_s.append(start_s)
+    assert starts_s[0] - starts_s[1] == pytest.approx(4)
+
+
+@pytest.mark.parametrize(("name", "read", "said"), [
+    ("librespeed_cli-refused", librespeed_cli.read, "gave no result: it reached no server"),
+    ("msak-refused", msak.read, "msak-client reported no download: dial tcp .*connection refused"),
+    ("ethr-refused", ethr.read_latency, "ethr reported no latency: Error dialing .*refused"),
+    ("crusader-refused", crusader.read_text, "crusader reported no download_mbps"),
+    ("goresponsiveness-refused", goresponsiveness.read_text, "showed no throughput"),
+])
+def test_server_that_is_not_there_is_told(name: str, read: object, said: str) -> None:
+    """By the program's own words where it ended with status 0."""
+    assert callable(read)
+    with pytest.raises(BadResult, match=said):
+        read(lines(name), Report(name))
+
+
+def test_export_that_is_none_is_refused() -> None:
+    """In one line, with how it starts."""
+    with pytest.raises(BadResult, match=r"crusader's export can't be read .* starts with '\{\}'"):
+        crusader.read_export("{}", 0.0, Report("crusader"))
+
+
+def stand_in(folder: Path, script: str) -> str:
+    """A program in the place of a real one."""
+    path = folder / "program"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_end_of_a_program_is_told_with_its_last_line(tmp_path: Path) -> None:
+    """And with its status."""
+    program = stand_in(tmp_path, "echo one; echo Error: no such server >&2; exit 3")
+    with pytest.raises(BadResult, match=r"^ethr ended with status 3: Error: no such server$"):
+        list(lines_of("ethr", [program]))
+
+
+def test_command_prints_a_report(tmp_path: Path) -> None:
+    """Of msak, by a script that prints what msak-client printed, and gets its options."""
+    program = stand_in(tmp_path, f"echo \"$@\" > {tmp_path}/words; cat {GOLDEN}/msak.txt")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", msak.TOOL.module, f"program={program}", "host=2001:db8::1",
+         "port=8180", "streams=4"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["numbers"]["download_mbps"] == 17.49
+    words = (tmp_path / "words").read_text()
+    assert "-server [2001:db8::1]:8180" in words
+    assert "-streams 4" in words
+
+
+def test_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """Its time limit ends both."""
+    program = stand_in(tmp_path, f"echo $$ > {tmp_path}/pid; echo Starting; exec sleep 60")
+    with subprocess.Popen(
+            [sys.executable, "-P", "-m", msak.TOOL.module, f"program={program}", "host=::1",
+             "port=1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+            time.sleep(0.05)
+        process.terminate()
+        process.wait(30)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_program_ends_also_when_it_has_only_just_started(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM comes while Popen() still works: the program runs, and nobody has its object yet."""
+    class Started(subprocess.Popen[str]):
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **options)
+            (tmp_path / "pid").write_text(str(self.pid))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    try:
+        with pytest.raises(SystemExit):
+            list(lines_of("msak-client", [stand_in(tmp_path, "exec sleep 60")]))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_address_of_both_kinds() -> None:
+    """In the form of URLs."""
+    assert Call("192.0.2.1", 80).host_and_port == "192.0.2.1:80"
+    assert Call("2001:db8::1", 80, tls=True).url == "https://[2001:db8::1]:80"
+
+
+def test_call_survives_the_way_to_its_process() -> None:
+    """Values may hold what separates names from them."""
+    call = Call("2001:db8::1", 80, True, 6, ("/a=b/x y", "/c"), {"interval_s": "0.5", "x": "a=b"})
+    assert call_of(call.words()) == call
+    assert call_of(Call("server", 1).words()) == Call("server", 1)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The WebRTC call: both real ends over loopback, and what is made of their reports."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.speedtests.webrtc_call import TOOL
+from flent_aqm.tools.report import Report
+from tests.measure.serving import RunningServer
+
+pytest.importorskip("aiortc")
+
+from aiortc.rtcdtlstransport import SRTP_PROFILES
+from OpenSSL import SSL
+
+from flent_aqm.measure.http.webrtc import (
+    FRAMES_PER_S,
+    PIXELS,
+    Picture,
+    Told,
+    as_json,
+    from_json,
+)
+from flent_aqm.measure.http.webrtc_certificate import CIPHERS, RsaCertificate
+from flent_aqm.parts.speedtests.clients.webrtc_call import fill
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A server of its own, on a port that was free."""
+    running = RunningServer("webrtc")
+    yield running.ports["webrtc"]
+    assert running.stop() == 0
+
+
+def _said(port: int, words: bytes) -> dict[str, object]:
+    """The line that the server says to one."""
+    with socket.create_connection(("127.0.0.1", port), 30) as sock:
+        sock.sendall(words)
+        with sock.makefile() as file:
+            found = json.loads(file.readline())
+    assert isinstance(found, dict)
+    return found
+
+
+def _call(port: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", TOOL.module, "host=127.0.0.1", f"port={port}",
+         "call_length_s=3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_call_over_loopback_carries_both_pictures(port: int) -> None:
+    """All frames of both ways come; a second caller meanwhile is refused, and heard afterwards;
+    what isn't a description is answered by an error."""
+    with _call(port) as first:
+        while _said(port, b"{}\n").get("error") != "another call is on":
+            assert first.poll() is None
+            time.sleep(0.1)
+        with _call(port) as second:
+            assert second.wait(60) == 1
+            assert second.stderr is not None
+            assert "another call is on" in second.stderr.read()
+        assert first.wait(60) == 0
+        assert first.stdout is not None
+        report = json.loads(first.stdout.read())
+    for way in ("download", "upload"):
+        # aiortc's encoder begins with 0.5 Mbit/s.
+        assert 0.25 < report["numbers"][f"{way}_mbps"] < 1.6
+        assert report["numbers"][f"lost_frames_{way}_percent"] < 5
+        probes = report["ways"][way]["probes"]
+        assert 0.9 * 3 * FRAMES_PER_S < sum("frame_ms" in one for one in probes) < 3 * FRAMES_PER_S
+        assert report["ways"][way]["end_s"] - report["ways"][way]["start_s"] == pytest.approx(3)
+    assert _said(port, b"{}\n") == {"error": "'length_s'"}
+    assert "length_s: 1e+06; expected" in str(_said(port, b'{"length_s": 1e6}\n'))
+    assert "error" in _said(port, b'{"length_s": 3, "sdp": "v=0"}\n')
+
+
+@pytest.mark.parametrize(("answer", "expected"), [
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n", "expected JSON"),
+    (b"[]\n", "refused the call"),
+    (b"", "expected JSON"),
+    (b'{"sdp": "v=0"}\n', "session description can't be read"),
+])
+def test_server_of_another_kind_is_named(answer: bytes, expected: str) -> None:
+    """One line, and exit status 1."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen()
+
+        def serve() -> None:
+            connection, _ = sock.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with _call(sock.getsockname()[1]) as process:
+            assert process.wait(60) == 1
+            assert process.stderr is not None
+            said = process.stderr.read()
+        thread.join()
+    assert expected in said
+    assert len(said.splitlines()) == 1
+
+
+def test_numbers_are_those_computed_by_hand() -> None:
+    """Of 11 frames the last is never shown; 9 came, one of them 150 ms later than it should. Their
+    95th percentile is three fifths of the way from the last but one, at 0, to that."""
+    theirs = Told(sent=11, packets=40, reports=[(1.0, 1, 2.0, None), (2.0, 4, 4.0, 30.0)])
+    mine = Told(
+        frames=[(0.02 + number / 15 + (0.15 if number == 7 else 0), number * 6000)
+                for number in range(9)],
+        received=[(0.0, 0), (0.5, 31_250), (1.0, 125_000), (2.9, 10**9)])
+    report = Report("webrtc_call")
+    fill(report, "download", theirs, mine, 100.0, 1.0)
+    assert report.numbers == {
+        "download_mbps": pytest.approx(1.0), "rtt_download_ms": 30.0,
+        "jitter_download_ms": 3.0, "lost_download_percent": 10.0,
+        "frame_download_ms": pytest.approx(0.6 * 150),
+        "late_frames_download_percent": pytest.approx(100 / 9),
+        "lost_frames_download_percent": pytest.approx(10.0)}
+    way = report.way("download")
+    assert way.rates == [(100.5, 0.5, 31_250), (101.0, 0.5, 93_750)]
+    assert max(ms for _, what, ms in way.probes if what == "frame_ms") == pytest.approx(150)
+
+
+def test_handshakes_are_of_one_length() -> None:
+    """Whatever random numbers OpenSSL has: else a call in the lab wouldn't repeat."""
+    assert len({tuple(_handshake()) for _ in range(12)}) == 1
+
+
+def _handshake() -> list[int]:
+    """Bytes of each flight of a DTLS handshake between two of our certificates."""
+    client, server = (SSL.Connection(RsaCertificate.generateCertificate()._create_ssl_context(
+        SRTP_PROFILES)) for _ in range(2))
+    client.set_connect_state()
+    server.set_accept_state()
+    sizes = []
+    for sender, receiver in [(client, server), (server, client)] * 3:
+        with suppress(SSL.WantReadError):
+            sender.do_handshake()
+        with suppress(SSL.WantReadError):
+            while True:
+                flight = sender.bio_read(1 << 14)
+                receiver.bio_write(flight)
+                sizes.append(len(flight))
+    assert client.get_cipher_name() == server.get_cipher_name() == CIPHERS.decode()
+    return sizes
+
+
+def test_call_without_a_picture_is_refused() -> None:
+    """Nothing is made of a direction that never came."""
+    with pytest.raises(BadResult, match="of the call's upload no frame came: 11 were sent"):
+        fill(Report("webrtc_call"), "upload", Told(sent=11), Told(), 0.0, 1.0)
+
+
+def test_report_of_the_other_end_is_checked() -> None:
+    """It comes back as it was, and garbage is refused."""
+    told = Told(3, 5, [(0.1, 6000)], [(0.2, 10)], [(1.0, 2, 0.5, None)])
+    assert from_json(json.loads(json.dumps(as_json(told)))) == told
+    odd: list[object] = [None, [], {}, {**as_json(told), "frames": [[1]]},
+                         {**as_json(told), "sent": "many"}]
+    for garbage in odd:
+        with pytest.raises(BadResult, match="can't be read"):
+            from_json(garbage)
+
+
+def test_pictures_are_the_same_in_each_call() -> None:
+    """And differ from frame to frame, each pixel within a byte's middle."""
+    one, other = Picture(1), Picture(1)
+    assert [one.luma(number) for number in range(40)] == [
+        other.luma(number) for number in range(40)]
+    assert one.luma(0) != one.luma(1)
+    for number in (0, 1, 319, 5000):
+        luma = one.luma(number)
+        assert len(luma) == PIXELS
+        assert min(luma) >= 48
+        assert max(luma) < 48 + 128 + 32
