@@ -32,7 +32,7 @@ LONGEST = tuple(HERE / name for name in (
 # Others that take seconds, beside those that boot the lab or make namespaces: they draw, browse,
 # start programs, or wait.
 SLOW = {*LONGEST, *(HERE / name for name in (
-    "spec/link/test_plan.py", "base/test_waiting.py", "bridge/test_batch.py",
+    "parts/links/test_plan.py", "base/test_waiting.py", "bridge/test_batch.py",
     "bridge/test_one_shell.py", "sweep/plan/test_batch_keys.py", "sweep/plan/test_places.py",
     "bridge/test_strangers_files.py", "bridge/test_unknown_test.py", "bridge/test_untrusted.py",
     "measure/ndt7/test_download.py", "measure/ndt7/test_handshake.py",

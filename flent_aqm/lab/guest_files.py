@@ -17,8 +17,8 @@ from pathlib import Path
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
-from flent_aqm.lab.link_files import links
 from flent_aqm.lab.package_copy import package_folder
+from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.topology_files import addresses as addresses_of
 from flent_aqm.lab.topology_files import write_topology
 from flent_aqm.router.hook import ON_ROUTER, apply_words
@@ -112,8 +112,7 @@ def write(
            if any(name.startswith("ndt-server") for name in servers) else {}),
         "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
         **_more_of_network(folder, scenario),
-        **links(folder, scenario, IN_GUEST),
-        **_wifi(folder, scenario),
+        **_path_models(folder, scenario),
         **_cards(scenario),
         **_own_tool(),
         "INTERACTIVE": "yes" if interactive else "no",
@@ -254,9 +253,10 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
         ("DOWN", scenario.path.modem_down_mbps, scenario.path.modem_down_buffer_ms),
         ("UP", scenario.path.modem_up_mbps, scenario.path.modem_up_buffer_ms),
     ):
-        if mbps is not None and not scenario.link.is_there:
+        if mbps is not None and not scenario.replaces_modem:
             bit_s = round(mbps * 1_000_000)
             found |= {
+                "MODEM": "modem_tbf.sh",
                 f"MODEM_{way}_BIT_S": str(bit_s),
                 f"MODEM_{way}_BURST_BYTES": str(max(bit_s // 8 * defaults.TBF_BURST_US // 10**6,
                                                     defaults.TBF_MIN_BURST_BYTES)),
@@ -266,13 +266,15 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
     return found
 
 
-def _wifi(folder: Path, scenario: Scenario) -> dict[str, str]:
-    """Variables for a Wi-Fi channel; its modules are imported where there is one."""
-    if not scenario.wifi.wifi_rates_mbps:
-        return {}
-    from flent_aqm.lab.wifi_files import write_wifi
-
-    return write_wifi(folder, scenario)
+def _path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
+    """Write the files of models of the path, and return their variables."""
+    found: dict[str, str] = {}
+    named: list[str] = []
+    for model in path_models(scenario):
+        shutil.copy(model.script, folder / "guest")
+        found |= model.write(folder, scenario, IN_GUEST)
+        named.append(f"{model.name}:{model.script.name}")
+    return {**found, "PATH_MODELS": " ".join(named)} if named else {}
 
 
 def _cards(scenario: Scenario) -> dict[str, str]:

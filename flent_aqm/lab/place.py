@@ -54,7 +54,7 @@ _LONGEST_LEFT = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one command ended: its exit status, what it took, what its links and its Wi-Fi did.
+    """How one command ended: its exit status, what it took, what models of its path did.
 
     virtual_s: seconds on the guest's clock from boot to the command's end, None where the
     clock is ours; wall_s: seconds on ours.
@@ -63,10 +63,8 @@ class Outcome:
     status: int
     virtual_s: float | None
     wall_s: float
-    # For each way of a link that plays a schedule; see link_files.report().
-    links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    # Of a Wi-Fi channel; see wifi_files.wifi_report().
-    wifi: Mapping[str, object] = field(default_factory=dict)
+    # By the model's name; see path_model.py.
+    models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 class RunEnvironment:

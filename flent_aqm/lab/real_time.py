@@ -15,12 +15,9 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     if scenario.lab.kernel != STOCK:
         raise ConfigError(f"kernel: {scenario.lab.kernel} is a kernel of the virtual lab; on "
                           f"testbed {testbed} the machines have their own: leave kernel out")
-    if scenario.link.is_there:
-        raise ConfigError(f"link_…, modem_…_buffer_packets: a link that plays a schedule needs the "
-                          f"virtual lab's kernel; on testbed {testbed} leave these keys out")
-    if scenario.wifi.wifi_rates_mbps:
-        raise ConfigError(f"wifi_rates_mbps: the Wi-Fi channel is a model in the virtual lab's "
-                          f"kernel; on testbed {testbed} leave wifi_… out")
+    for record in scenario.of_parts:
+        if record.only_in_lab:
+            raise ConfigError(record.only_in_lab.format(testbed=testbed))
     if max(scenario.path.base_delay_ms, scenario.path.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
         raise ConfigError(f"base_delay_ms, dest2_delay_ms: above {defaults.MAX_DELAY_MS:g} ms they "
                           f"need the virtual lab's kernel; on testbed {testbed} give less")

@@ -17,15 +17,13 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.lab.complaints import first_complaint, hang, leak
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.lab.hang import busy_addresses
-from flent_aqm.lab.link_files import report
+from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
-from flent_aqm.lab.wifi_files import wifi_report
 from flent_aqm.setup.kernel.locate import Kernel, kernel_called
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
-from flent_aqm.spec.link.plan import refuse_link_that_ends
 from flent_aqm.spec.queues.foreign import queue_of
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.records.path import DUMBBELL
@@ -76,8 +74,9 @@ class Lab(RunEnvironment):
         self._fail_by_program(read_text(out / "router_program_status"),
                               read_text(out / "router_program"))
         self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
-        return replace(outcome, links=report(self._scenario, read_text(out / "links")),
-                       wifi=wifi_report(self._scenario, read_text(out / "wifi")))
+        return replace(outcome, models={
+            model.name: model.report(self._scenario, read_text(out / model.name))
+            for model in path_models(self._scenario)})
 
     @staticmethod
     def _fail_by_program(status: str, said: str) -> None:
@@ -211,7 +210,8 @@ class VirtualTestbed:
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.lab.kernel)
             _check_has(scenario)
-            refuse_link_that_ends(scenario, length_s)
+            for model in path_models(scenario):
+                model.refuse(scenario, length_s)
         return []
 
     def prepare(self) -> None:

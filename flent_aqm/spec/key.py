@@ -24,7 +24,7 @@ class Key:
     check: from its name and what was given to its value, raises ConfigError; reader: the same from
     all that was given, for a key that depends on others. both: the key that sets both directions.
     shown: its name in the documents, where it stands for several; usual: what its absence means,
-    where the default doesn't tell.
+    where the default doesn't tell; is_file: it is a path, and the same wherever the file lies.
     """
 
     values: str
@@ -36,6 +36,7 @@ class Key:
     shown: str = ""
     usual: str | None = None
     default: object = None
+    is_file: bool = False
 
     @property
     def default_words(self) -> str:
@@ -68,6 +69,25 @@ class Record:
         """Check and convert what a batch or command line gives; keys of others are left alone.
         Raises ConfigError that names the key and the value."""
         return cls(**dict(_values(cls, given)))
+
+    @property
+    def is_there(self) -> bool:
+        """Whether any of its keys is given."""
+        return bool(self.differing())
+
+    @property
+    def replaces_modem(self) -> bool:
+        """Whether something stands in the modem's place."""
+        return False
+
+    @property
+    def only_in_lab(self) -> str:
+        """Why a testbed in real time can't have what is asked for, {testbed} for its name; "" where
+        it can."""
+        return ""
+
+    def refuse_odd_pairs(self, scenario: Any) -> None:
+        """Raise ConfigError where values don't go with other records'."""
 
     def differing(self) -> dict[str, object]:
         """Return the fields that differ from their defaults."""

@@ -15,33 +15,45 @@ from typing import Any
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.part import parts
 from flent_aqm.spec.key import Key, Record
-from flent_aqm.spec.link.keys import Link
 from flent_aqm.spec.records.hosts import Hosts
 from flent_aqm.spec.records.lab import Lab
 from flent_aqm.spec.records.path import DUMBBELL, Path
 from flent_aqm.spec.records.router import Router
 from flent_aqm.spec.router_model import parse_router_model
-from flent_aqm.spec.wifi.keys import Wifi
 
-LINK_TRACES = ("link_down_trace", "link_up_trace")
+# Those of parts, by name.
+_OF_PARTS: Mapping[str, type[Record]] = {
+    name: kind for part in parts().values() for name, kind in part.records.items()}
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Requested settings of one run. Each field of a record is a key of a batch."""
+    """Requested settings of one run. Each field of a record is a key of a batch. of_parts: records
+    of parts, in the order of their names."""
 
     lab: Lab = Lab()
     router: Router = Router()
     path: Path = Path()
-    link: Link = Link()
     hosts: Hosts = Hosts()
-    wifi: Wifi = Wifi()
+    of_parts: tuple[Record, ...] = tuple(kind() for kind in _OF_PARTS.values())
 
     @property
     def behind_ssh(self) -> bool:
         """Whether the router is a real one."""
         return self.lab.testbed.startswith("ssh://")
+
+    @property
+    def replaces_modem(self) -> bool:
+        """Whether a part's model stands in the modem's place."""
+        return any(record.replaces_modem for record in self.of_parts)
+
+    def record(self, name: str) -> Any:
+        """Return one of the records."""
+        if name in _OF_PARTS:
+            return self.of_parts[list(_OF_PARTS).index(name)]
+        return getattr(self, name)
 
     def models_in_full(self) -> dict[str, object]:
         """Return each model that isn't ideal with all its parameters: `router`, `client`,
@@ -66,9 +78,8 @@ class Scenario:
         """Return what tells this run from others: a new key leaves the seeds of runs without it as
         they are."""
         values = self.differing()
-        # A trace is the same wherever it lies.
-        return values | {key: os.path.basename(str(values[key]))
-                         for key in LINK_TRACES if key in values}
+        return values | {key: os.path.basename(str(value)) for key, value in values.items()
+                         if KEYS[key].is_file}
 
     def as_json(self) -> str:
         """Return the scenario as one line of JSON, the form in which a run's tools get it."""
@@ -94,7 +105,7 @@ class Scenario:
         left alone. Raises ConfigError that names the key and the value.
         """
         records: dict[str, Any] = {name: kind.read(given) for name, kind in RECORDS.items()}
-        scenario = cls(**records)
+        scenario = cls._of(records)
         scenario._refuse_odd_pairs()
         return scenario
 
@@ -103,39 +114,39 @@ class Scenario:
         changed: dict[str, Any] = {}
         for name, kind in RECORDS.items():
             own: dict[str, Any] = {key: changes.pop(key) for key in kind.rows() if key in changes}
-            if own:
-                changed[name] = replace(getattr(self, name), **own)
+            changed[name] = replace(self.record(name), **own) if own else self.record(name)
         if changes:
             raise TypeError(f"no such key: {', '.join(changes)}")
-        return replace(self, **changed)
+        return self._of(changed)
+
+    @classmethod
+    def _of(cls, records: Mapping[str, Any]) -> Scenario:
+        return cls(**{name: record for name, record in records.items() if name not in _OF_PARTS},
+                   of_parts=tuple(records[name] for name in _OF_PARTS))
 
     def _records(self) -> Iterator[Record]:
-        return (getattr(self, name) for name in RECORDS)
+        return (self.record(name) for name in RECORDS)
 
     def _refuse_odd_pairs(self) -> None:
         """Settings that are right alone and can't be had together."""
         self.router.refuse_odd_pairs(self.behind_ssh)
-        path, link = self.path, self.link
-        for way in ("down", "up"):
-            if link.of(way, "link_trace") and path.modem_mbps(way):
-                raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
-                                  f"modem_{way}_mbps out", f"link_{way}_trace")
-        if (path.modem_down_mbps is None) != (path.modem_up_mbps is None) and not link.is_there:
+        path = self.path
+        if (path.modem_down_mbps is None) != (path.modem_up_mbps is None) \
+                and not self.replaces_modem:
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
                               "both, or modem_mbps", "modem")
-        # What reads these needs this module.
+        # What reads it needs this module.
         if path.topology != DUMBBELL:
             from flent_aqm.spec.topology.pairs import refuse_odd_pairs
 
             refuse_odd_pairs(self)
-        if self.wifi.wifi_rates_mbps:
-            from flent_aqm.spec.wifi.plan import wifi_plan
-
-            wifi_plan(self)
+        for record in self.of_parts:
+            record.refuse_odd_pairs(self)
 
 
 RECORDS: Mapping[str, type[Record]] = {
-    one.name: type(one.default) for one in fields(Scenario)}  # type: ignore[misc]
+    **{one.name: type(one.default) for one in fields(Scenario)  # type: ignore[misc]
+       if one.name != "of_parts"}, **_OF_PARTS}
 # All keys by name, in the order of the records.
 KEYS: Mapping[str, Key] = {name: row for kind in RECORDS.values()
                            for name, row in kind.rows().items()}

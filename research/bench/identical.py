@@ -27,12 +27,12 @@ from itertools import cycle
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.wifi.keys import ACCESS_POINTS
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cross_traffic import BULK, KINDS
 from flent_aqm.spec.test_files import our_tests
-from flent_aqm.spec.wifi.keys import ACCESS_POINTS
 from flent_aqm.tools.table import SPEED_TESTS
 from flent_aqm.tools.tool import Program
 from research.bench import disturbances

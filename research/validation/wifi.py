@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.wifi.phy import PHYS
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
-from flent_aqm.spec.wifi.phy import PHYS
 from research.validation import from_runs
 from research.validation.wifi_theory import Receiver
 

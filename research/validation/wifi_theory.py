@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flent_aqm.spec.wifi.phy import Phy
+from flent_aqm.parts.wifi.phy import Phy
 
 
 @dataclass(frozen=True)

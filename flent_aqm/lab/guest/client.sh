@@ -13,7 +13,7 @@ other_side=${TX_QUEUES:+numtxqueues 1 numrxqueues $TX_QUEUES}
 between_router_and_server="
 link add name up $router_side address 02:00:00:00:02:01 netns router type veth peer name eth0 $other_side address 02:00:00:00:02:02 netns server
 "
-[ -z "${MODEM_UP_BIT_S:-}${LINK_UP:-}" ] || between_router_and_server="
+[ -z "${MODEM:-}" ] || between_router_and_server="
 netns add modem
 link add name up $router_side address 02:00:00:00:02:01 netns router type veth peer name lan $other_side address 02:00:00:00:03:01 netns modem
 link add name wan address 02:00:00:00:03:02 netns modem type veth peer name eth0 address 02:00:00:00:02:02 netns server

@@ -25,15 +25,26 @@ set_up_network() {
     echo client >/proc/sys/kernel/hostname
     if [ -n "${TOPOLOGY:-}" ]; then
         sh "$GUEST_DIR/topology.sh" || fail "can't set up the topology"
+        path_models topology
         return
     fi
     sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
     ip netns exec router sh "$GUEST_DIR/router.sh" || fail "can't set up the router's network"
-    [ -z "${MODEM_UP_BIT_S:-}${LINK_UP:-}" ] || ip netns exec modem sh "$GUEST_DIR/modem.sh" ||
+    [ -z "${MODEM:-}" ] || ip netns exec modem sh "$GUEST_DIR/modem.sh" ||
         fail "can't set up the modem's network"
     ip netns exec server sh "$GUEST_DIR/server.sh" || fail "can't set up the server's network"
     [ -z "${DEST2_IPV4:-}" ] || ip netns exec dest2 sh "$GUEST_DIR/dest2.sh" ||
         fail "can't set up the second server's network"
+}
+
+# A step of each model of the path, NAME:SCRIPT, in a shell that has the lab's settings.
+path_models() { # step
+    for model in ${PATH_MODELS:-}; do
+        # shellcheck disable=SC2034  # for the script
+        STEP=$1
+        # shellcheck source=/dev/null
+        (. "$GUEST_DIR/${model#*:}") >>"/run/lab/out/${model%%:*}" || fail "$model: $1 failed"
+    done
 }
 
 # Sets status to the command's.

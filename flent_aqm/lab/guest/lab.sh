@@ -25,11 +25,10 @@ sleep 3
 read -r psched </proc/net/psched
 [ "${psched##* }" = 3b9aca00 ] || fail "the packet scheduler's clock is not ready"
 
-# Start the links' schedules together with the command.
-[ -z "${LINK_UP:-}" ] || echo now >/sys/module/sch_lablink/parameters/start
+# Schedules start together with the command.
+path_models begin
 run_command
-[ -z "${LINK_UP:-}" ] || cat /sys/module/sch_lablink/parameters/link >/run/lab/out/links
-[ -z "${WIFI:-}" ] || cat /sys/module/lab_wifi/parameters/channel >/run/lab/out/wifi
+path_models end
 read -r uptime _ </proc/uptime
 echo "$uptime" >/run/lab/out/uptime
 [ -z "${OWN_KERNEL:-}" ] || sh "$GUEST_DIR/check_kernel.sh"

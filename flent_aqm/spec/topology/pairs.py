@@ -16,7 +16,7 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
     for."""
     topology = parse_topology("topology", scenario.path.topology)
     for key, given in {
-        "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.link.is_there,
+        "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.replaces_modem,
         "dest2_delay_ms": scenario.path.dest2_delay_ms is not None,
         "tx_queues": scenario.router.tx_queues is not None,
         "client_model": parse_router_model(scenario.hosts.client_model).has_cards,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a recorded run read from files: found again by its content, never by a path in a data file.
 
-A path that a data file has could be any file of the machine's. The traces of a link are looked
-for where the user says, and beside the data file, by size and SHA-256.
+A path that a data file has could be any file of the machine's. What a model of the path has read,
+as a link's trace, is looked for where the user says, and beside the data file, by size and SHA-256.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
-from flent_aqm.spec.link.seeded import parse_seeded
-from flent_aqm.spec.link.trace import MOST_BYTES
+from flent_aqm.lab.path_model import every_model
 from flent_aqm.spec.topology.topology import SUFFIX
 
-WAYS = ("down", "up")
+# No model reads larger ones.
+_MOST_BYTES = 64 * 2**20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def without_paths(requested: Mapping[str, Any], links: object, places: Sequence[Path]
+def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: Sequence[Path]
                   ) -> dict[str, Any]:
     """Return the settings that were requested with each trace's path replaced by that of a file
     of the same content, from one of the places.
 
-    links: the object AQM.links; places: files, and folders, of which the files in them are meant.
+    aqm: the data file's object AQM; places: files, and folders, of which the files in them are
+    meant.
     Raises ConfigError where there is none, and for a path in any other setting.
     """
     topology = str(requested.get("topology", "")).strip()
@@ -38,12 +39,9 @@ def without_paths(requested: Mapping[str, Any], links: object, places: Sequence[
         raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; files of "
                           "flent-aqm have the links themselves")
     found = dict(requested)
-    for way in WAYS:
-        key = f"link_{way}_trace"
-        text = found.get(key)
-        if text not in (None, "") and parse_seeded(key, str(text)) is None:
-            link = links.get(way) if isinstance(links, dict) else None
-            found[key] = str(_found(key, link if isinstance(link, dict) else {}, places))
+    for model in every_model():
+        for key, reported in model.files(requested, aqm.get(model.name)):
+            found[key] = str(_found(key, reported, places))
     if found.get("link_trace"):
         raise ConfigError("link_trace: files of flent-aqm have link_down_trace and link_up_trace")
     return found
@@ -79,7 +77,7 @@ def _is(path: Path, size_bytes: int, sha256: str) -> bool:
     try:
         about = path.lstat()
         if not stat.S_ISREG(about.st_mode) or about.st_size != size_bytes \
-                or size_bytes > MOST_BYTES:
+                or size_bytes > _MOST_BYTES:
             return False
         return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
     except OSError:

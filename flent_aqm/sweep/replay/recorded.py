@@ -64,7 +64,7 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
         if requested.get("router_model") == "omnia" and "router" not in aqm:
             # A file of the time when that name meant late timers and nothing else.
             requested = {**requested, "router_model": "20us"}
-        requested = without_paths(requested, aqm.get("links"), [*traces, path.parent])
+        requested = without_paths(requested, aqm, [*traces, path.parent])
         return RecordedRun(file.whole, _cell(run, requested, metadata, path, folder))
     except (BadResult, ConfigError) as error:
         raise BadResult(f"{path}: {error}") from None

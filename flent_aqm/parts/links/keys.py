@@ -12,11 +12,11 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.links.access import parse_access
+from flent_aqm.parts.links.loss import parse_loss
+from flent_aqm.parts.links.outages import parse_outages
+from flent_aqm.parts.links.seeded import parse_seeded
 from flent_aqm.spec.key import Record, key
-from flent_aqm.spec.link.access import parse_access
-from flent_aqm.spec.link.loss import parse_loss
-from flent_aqm.spec.link.outages import parse_outages
-from flent_aqm.spec.link.seeded import parse_seeded
 from flent_aqm.spec.readers import one_of, whole
 
 _MOST_PATH = 4096
@@ -62,7 +62,7 @@ def _jitter(key: str, value: object) -> float:
 
 _each_trace: Any = partial(
     key, "", "file, `seeded+NAME=VALUE…`", "how its rate changes: [links](../links.md)", _trace,
-    both="link_trace", usual="none")
+    both="link_trace", usual="none", is_file=True)
 _each_access: Any = partial(
     key, "", "`docsis`, `lte`, `starlink`, `+NAME=VALUE`", "how it hands out its capacity", _access,
     both="link_access", usual="none")
@@ -97,9 +97,22 @@ class Link(Record):
     modem_up_buffer_packets: int | None = _each_buffer()
 
     @property
-    def is_there(self) -> bool:
+    def replaces_modem(self) -> bool:
         """Whether a key asks for one."""
-        return self != Link()
+        return self.is_there
+
+    @property
+    def only_in_lab(self) -> str:
+        """It is the lab's kernel that plays the schedule."""
+        return ("link_…, modem_…_buffer_packets: a link that plays a schedule needs the virtual "
+                "lab's kernel; on testbed {testbed} leave these keys out" if self.is_there else "")
+
+    def refuse_odd_pairs(self, scenario: Any) -> None:
+        """A rate comes from the trace or from the modem."""
+        for way in ("down", "up"):
+            if self.of(way, "link_trace") and scenario.path.modem_mbps(way):
+                raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
+                                  f"modem_{way}_mbps out", f"link_{way}_trace")
 
     def of(self, role: str, name: str) -> Any:
         """Return a setting of the direction `down` or `up`: of("up", "link_loss")."""

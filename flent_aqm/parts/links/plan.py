@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.loss import Loss
-from flent_aqm.spec.link.units import NS
-from flent_aqm.spec.link.words import device_line
+from flent_aqm.parts.links.loss import Loss
+from flent_aqm.parts.links.units import NS
+from flent_aqm.spec.model_words import device_line
 from flent_aqm.spec.scenario import Scenario
 
 if TYPE_CHECKING:
-    from flent_aqm.spec.link.schedule import Schedule
+    from flent_aqm.parts.links.schedule import Schedule
 
 WAYS = ("down", "up")
 _HEADER_BYTES = 14
@@ -59,10 +59,10 @@ def _of_2_32(share: float) -> int:
 def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
     """Return the plan of either direction, none where no key asks for a link. Raises ConfigError,
     for a trace with file, line and column."""
-    if not scenario.link.is_there:
+    if not scenario.record("link").is_there:
         return {}
     # Here, as numpy takes as long to load as half a boot, and most runs have no link.
-    from flent_aqm.spec.link.laid_out import lay_out
+    from flent_aqm.parts.links.laid_out import lay_out
 
     return {way: lay_out(scenario, way) for way in WAYS}
 
@@ -73,6 +73,6 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
         dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
         if dead_ns is not None and dead_ns < length_s * NS:
             raise ConfigError(
-                f"link_{way}_trace: {scenario.link.of(way, 'link_trace')} ends after "
+                f"link_{way}_trace: {scenario.record('link').of(way, 'link_trace')} ends after "
                 f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer one, or "
                 "link_trace_end = repeat", f"link_{way}_trace")

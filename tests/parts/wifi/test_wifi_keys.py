@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.real_time import refuse_virtual_settings
-from flent_aqm.lab.wifi_files import wifi_report
+from flent_aqm.parts.wifi.in_lab import WifiModel
+from flent_aqm.parts.wifi.phy import PHYS, ack_us, on_air_bytes
+from flent_aqm.parts.wifi.plan import wifi_plan
 from flent_aqm.spec.cell import derive_seed
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.spec.wifi.phy import PHYS, ack_us, on_air_bytes
-from flent_aqm.spec.wifi.plan import wifi_plan
 from research.validation.wifi_theory import Receiver, by_turns, published
 
 STATIONS = {"topology": "clients:3", "wifi_rates_mbps": "2x144.4+7.2"}
@@ -24,7 +25,7 @@ def test_wifi_left_out_leaves_a_run_as_it_was() -> None:
     scenario = Scenario.from_settings({"wifi_rates_mbps": "", "wifi_ap": "", "wifi_phy": ""})
     assert scenario == Scenario()
     assert wifi_plan(scenario) is None
-    assert wifi_report(scenario, "channel busy_ns=1") == {}
+    assert list(path_models(scenario)) == []
     assert derive_seed("ndt7", scenario, 1) != derive_seed(
         "ndt7", Scenario.from_settings({**STATIONS}), 1)
 
@@ -112,13 +113,13 @@ def test_wifi_analysis_of_the_anomaly(analysis: Any) -> None:
     assert alone.airtime == 1
 
 
-def test_wifi_report_takes_only_what_a_kernel_says() -> None:
+def test_report_takes_only_what_a_kernel_says() -> None:
     """Words of strangers in the counters are left out."""
     scenario = Scenario.from_settings(STATIONS)
     said = ("channel busy_ns=12 exchanges=x collisions=3\n"
             "queue airtime_ns packets\n"
             "down1 5 6\nup3 7 8\ndown4 9 9\ndown2 1 <b>\n\nevil\n")
-    found = wifi_report(scenario, said)
+    found = WifiModel().report(scenario, said)
     assert found["channel"] == {"busy_ns": 12, "collisions": 3}
     assert found["stations"] == {"client": {"down": {"airtime_ns": 5, "packets": 6}},
                                  "client2": {},

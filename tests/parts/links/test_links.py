@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flent_aqm.lab.virtual import Lab
+from flent_aqm.parts.links.plan import link_plans
+from flent_aqm.parts.links.schedule import Schedule
 from flent_aqm.router.hook import apply_command
-from flent_aqm.spec.link.plan import link_plans
-from flent_aqm.spec.link.schedule import Schedule
 from flent_aqm.spec.scenario import Scenario
 
 # 400 UDP packets of 100 to 1400 bytes in groups, numbered; what arrives at the modem's lan, and
@@ -82,7 +83,8 @@ def _see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: Scenario) ->
         came = list(_packets(lab.results / "lan.pcap"))
     counters = {name: int(value) for name, value in re.findall(
         r"(\w+)=(\d+)", next(line for line in said.splitlines() if line.startswith("wan ")))}
-    assert counters.items() <= {**counters, **outcome.links["up"]["counters"]}.items()  # type: ignore[dict-item]
+    reported: Any = outcome.models["links"]["up"]
+    assert counters.items() <= {**counters, **reported["counters"]}.items()
     return _Seen([_Passed(at, left.get(number), length) for number, at, length in came],
                  counters["start_ns"], counters)
 

@@ -14,10 +14,10 @@ import pytest
 
 from flent_aqm.base import defaults
 from flent_aqm.lab.virtual import Lab
+from flent_aqm.parts.wifi.keys import ACCESS_POINTS
+from flent_aqm.parts.wifi.phy import PHYS, ack_us, on_air_bytes
 from flent_aqm.router.hook import apply_command
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.spec.wifi.keys import ACCESS_POINTS
-from flent_aqm.spec.wifi.phy import PHYS, ack_us, on_air_bytes
 from research.validation.wifi_theory import Receiver, by_turns, published
 
 pytestmark = pytest.mark.lab
@@ -210,7 +210,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
             outcome = lab.run()
             assert outcome.status == 0, lab.stderr.read_text() + lab.console()
             found: dict[str, Any] = json.loads(lab.stdout.read_text())
-            found["wifi"] = outcome.wifi
+            found["wifi"] = outcome.models["wifi"]
             found["sent"] = _times_ns(lab.results / "sent.pcap")
             found["arrived"] = _times_ns(lab.results / "arrived.pcap")
         return found

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.words import device_line
+from flent_aqm.parts.wifi.keys import AIRTIME, FIFO, parse_rates
+from flent_aqm.parts.wifi.phy import FRAME_BYTES, Phy, ack_us, parse_phy
+from flent_aqm.spec.model_words import device_line
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.graph import ROUTER
 from flent_aqm.spec.topology.topology import Topology, parse_topology
-from flent_aqm.spec.wifi.keys import AIRTIME, FIFO, parse_rates
-from flent_aqm.spec.wifi.phy import FRAME_BYTES, Phy, ack_us, parse_phy
 
 # mac80211's, of Linux 7.3: a turn's airtime (IEEE80211_DEFAULT_AIRTIME_WEIGHT, us) and CoDel's
 # target and interval (ieee80211_txq_setup_flows()).
@@ -61,23 +61,24 @@ class WifiPlan:
 def wifi_plan(scenario: Scenario) -> WifiPlan | None:
     """Return the channel, None where no key asks for one. Raises ConfigError where the rates are
     not those of the topology's clients."""
-    if not scenario.wifi.wifi_rates_mbps:
+    wifi = scenario.record("wifi")
+    if not wifi.is_there:
         return None
     hosts = stations(parse_topology("topology", scenario.path.topology))
-    rates = parse_rates("wifi_rates_mbps", scenario.wifi.wifi_rates_mbps)
+    rates = parse_rates("wifi_rates_mbps", wifi.wifi_rates_mbps)
     if not hosts:
-        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps}: topology "
+        raise ConfigError(f"wifi_rates_mbps: {wifi.wifi_rates_mbps}: topology "
                           f"{scenario.path.topology} has no clients that could be stations; give "
                           f"topology = clients:{max(2, len(rates))}", "wifi_rates_mbps")
     if len(rates) == 1:
         rates *= len(hosts)
     if len(rates) != len(hosts):
-        raise ConfigError(f"wifi_rates_mbps: {scenario.wifi.wifi_rates_mbps} has {len(rates)} "
+        raise ConfigError(f"wifi_rates_mbps: {wifi.wifi_rates_mbps} has {len(rates)} "
                           f"rates, and topology {scenario.path.topology} {len(hosts)} clients; "
                           "give one rate for each, or one for all", "wifi_rates_mbps")
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
-    return WifiPlan(dict(zip(hosts, rates, strict=True)), scenario.wifi.wifi_ap,
-                    parse_phy("wifi_phy", scenario.wifi.wifi_phy), seed)
+    return WifiPlan(dict(zip(hosts, rates, strict=True)), wifi.wifi_ap,
+                    parse_phy("wifi_phy", wifi.wifi_phy), seed)
 
 
 def stations(topology: Topology) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.units import NS
+from flent_aqm.parts.links.units import NS
 
 _ONE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)-(\d{1,6}(?:\.\d{1,9})?)")
 Outage = tuple[int, int]  # from and to, in ns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flent_aqm.spec.link.words import parse_words
+from flent_aqm.spec.model_words import parse_words
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.parts.wifi.phy import parse_phy
 from flent_aqm.spec.key import Record, Settings, key
-from flent_aqm.spec.wifi.phy import parse_phy
 
 # In the words of ATC'17: a driver's FIFO below the qdisc, mac80211's queues, these with turns
 # by airtime.
@@ -91,3 +92,17 @@ class Wifi(Record):
                        reader=_read_ap, usual="`airtime`")
     wifi_phy: str = key("", "`n`, `ac`, `+NAME=VALUE`", "the channel's times and limits",
                         reader=_read_phy, usual="`n`")
+
+    @property
+    def only_in_lab(self) -> str:
+        """The channel is a model in the lab's kernel."""
+        return ("wifi_rates_mbps: the Wi-Fi channel is a model in the virtual lab's kernel; on "
+                "testbed {testbed} leave wifi_… out" if self.wifi_rates_mbps else "")
+
+    def refuse_odd_pairs(self, scenario: Any) -> None:
+        """The rates are those of the topology's clients."""
+        if self.wifi_rates_mbps:
+            # What plans it needs the scenario's module.
+            from flent_aqm.parts.wifi.plan import wifi_plan
+
+            wifi_plan(scenario)

@@ -14,8 +14,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flent_aqm.spec.link.units import OPPORTUNITY_BYTES
-from flent_aqm.spec.link.words import parse_words
+from flent_aqm.parts.links.units import OPPORTUNITY_BYTES
+from flent_aqm.spec.model_words import parse_words
 
 PREFIX = "seeded"
 _TICK_MS = 20

@@ -17,8 +17,8 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.outages import Outage
-from flent_aqm.spec.link.units import NS, OPPORTUNITY_BYTES
+from flent_aqm.parts.links.outages import Outage
+from flent_aqm.parts.links.units import NS, OPPORTUNITY_BYTES
 
 # As many as the kernel takes: 4 million steps of 32 bytes.
 MOST_STEPS = 1 << 22

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy
 
-from flent_aqm.spec.link.access import Access
-from flent_aqm.spec.link.outages import Outage
-from flent_aqm.spec.link.schedule import (
+from flent_aqm.parts.links.access import Access
+from flent_aqm.parts.links.outages import Outage
+from flent_aqm.parts.links.schedule import (
     Schedule,
     cut,
     in_grants,
@@ -19,7 +19,7 @@ from flent_aqm.spec.link.schedule import (
     unrolled,
     without_capacity,
 )
-from flent_aqm.spec.link.units import NS
+from flent_aqm.parts.links.units import NS
 
 # What is by chance, and outages, last so long; then all begins again.
 ROUND_S = 900

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.words import parse_words
+from flent_aqm.spec.model_words import parse_words
 
 # What a frame has beside its IP packet: MPDU delimiter 4, QoS MAC header 26, LLC and SNAP 8,
 # FCS 4. All of it is filled up to four bytes.

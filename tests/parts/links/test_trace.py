@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.schedule import Schedule, of_opportunities
-from flent_aqm.spec.link.seeded import make, parse_seeded
-from flent_aqm.spec.link.trace import read_trace
+from flent_aqm.parts.links.schedule import Schedule, of_opportunities
+from flent_aqm.parts.links.seeded import make, parse_seeded
+from flent_aqm.parts.links.trace import read_trace
 
 
 def _read(tmp_path: Path, text: str | bytes, end: str = "repeat") -> Schedule:

@@ -8,21 +8,22 @@ import functools
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.access import Access, parse_access
-from flent_aqm.spec.link.allotted import allot
-from flent_aqm.spec.link.loss import parse_loss
-from flent_aqm.spec.link.outages import Outage, parse_outages
-from flent_aqm.spec.link.plan import WAYS, LinkPlan
-from flent_aqm.spec.link.schedule import (
+from flent_aqm.parts.links.access import Access, parse_access
+from flent_aqm.parts.links.allotted import allot
+from flent_aqm.parts.links.keys import Link
+from flent_aqm.parts.links.loss import parse_loss
+from flent_aqm.parts.links.outages import Outage, parse_outages
+from flent_aqm.parts.links.plan import WAYS, LinkPlan
+from flent_aqm.parts.links.schedule import (
     TCP_GIVES_UP_S,
     Schedule,
     constant,
     of_opportunities,
     unplayable,
 )
-from flent_aqm.spec.link.seeded import make, parse_seeded
-from flent_aqm.spec.link.trace import read_trace
-from flent_aqm.spec.link.units import NS
+from flent_aqm.parts.links.seeded import make, parse_seeded
+from flent_aqm.parts.links.trace import read_trace
+from flent_aqm.parts.links.units import NS
 from flent_aqm.spec.scenario import Scenario
 
 # A frame has to fit, even where the buffer's time is 0.
@@ -33,11 +34,12 @@ _FRAME_BYTES = 1514
 def lay_out(scenario: Scenario, way: str) -> LinkPlan:
     """Return one direction's plan. Raises ConfigError."""
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
-    mbps: float | None = scenario.path.modem_mbps(way)
-    access_text: str = scenario.link.of(way, "link_access")
+    mbps = scenario.path.modem_mbps(way)
+    link: Link = scenario.record("link")
+    access_text: str = link.of(way, "link_access")
     access = parse_access(f"link_{way}_access", access_text, way) if access_text else Access()
     schedule, about = _source(scenario, way, seed, mbps)
-    outages = parse_outages("link_outages_s", scenario.link.link_outages_s)
+    outages = parse_outages("link_outages_s", link.link_outages_s)
     if schedule is None and (access_text or outages):
         key = f"link_{way}_access" if access_text else "link_outages_s"
         raise ConfigError(f"{key}: the link has no rate in the direction {way}; give "
@@ -51,15 +53,15 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
             raise ConfigError(f"{key}: {found}", key)
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
-    packets: int | None = scenario.link.of(way, "modem_buffer_packets")
+    packets: int | None = link.of(way, "modem_buffer_packets")
     limit_bytes = 0
     if packets is None and schedule is not None:
         buffer_ms: float = scenario.path.modem_buffer_ms(way)
         limit_bytes = max(round(schedule.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
     return LinkPlan(
         schedule, round(access.request_ms * 1e6),
-        round(scenario.link.of(way, "link_jitter_ms") * 1e6),
-        parse_loss(f"link_{way}_loss", scenario.link.of(way, "link_loss")),
+        round(link.of(way, "link_jitter_ms") * 1e6),
+        parse_loss(f"link_{way}_loss", link.of(way, "link_loss")),
         limit_bytes, packets or 0,
         # Another one each way, whatever the seed.
         (2 * seed + WAYS.index(way)) % 2**63,
@@ -75,12 +77,13 @@ def _whose(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
 def _source(scenario: Scenario, way: str, seed: int,
             mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
     key = f"link_{way}_trace"
-    text: str = scenario.link.of(way, "link_trace")
+    link: Link = scenario.record("link")
+    text: str = link.of(way, "link_trace")
     if not text:
         return (None if mbps is None else constant(mbps)), {}
     model = parse_seeded(key, text)
     if model is not None:
         return of_opportunities(*make(model, seed, way)), {"trace": text}
-    trace = read_trace(key, text, scenario.link.link_trace_end)
+    trace = read_trace(key, text, link.link_trace_end)
     return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
                             "size_bytes": trace.size_bytes}

@@ -25,7 +25,7 @@ import numpy
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.link.schedule import (
+from flent_aqm.parts.links.schedule import (
     MOST_STEPS,
     Schedule,
     Step,
@@ -33,7 +33,7 @@ from flent_aqm.spec.link.schedule import (
     schedule_of,
     unplayable,
 )
-from flent_aqm.spec.link.units import NS
+from flent_aqm.parts.links.units import NS
 
 MOST_BYTES = 64 << 20
 _MOST_S = 7 * 24 * 3600

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The modem's links that play a schedule: files and settings for the guest, and what the kernel
+has counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.lab.path_model import counters
+from flent_aqm.parts.links.plan import WAYS, link_plans, refuse_link_that_ends
+from flent_aqm.parts.links.seeded import parse_seeded
+from flent_aqm.spec.scenario import Scenario
+
+_FOLDER = "link"
+# The modem's device that sends each way.
+_DEVICES = {"down": "lan", "up": "wan"}
+
+
+class LinkModel:
+    """See lab/path_model.py."""
+
+    name = "links"
+    script = Path(__file__).parent / "guest" / "link.sh"
+
+    def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
+        """Write the schedules."""
+        found = {"MODEM": self.script.name}
+        for way, plan in link_plans(scenario).items():
+            if plan.schedule is not None:
+                (folder / _FOLDER).mkdir(exist_ok=True)
+                (folder / _FOLDER / way).write_bytes(plan.schedule.packed())
+            found[f"LINK_{way.upper()}"] = plan.line(_DEVICES[way], f"{in_guest}/{_FOLDER}/{way}")
+        return found
+
+    def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
+        """Return for either direction what the link was, and what it did."""
+        lines = {words[0]: words[1:] for words in map(str.split, counted.splitlines()) if words}
+        return {way: {**plan.about, "counters": counters(lines.get(_DEVICES[way], []))}
+                for way, plan in link_plans(scenario).items()}
+
+    def refuse(self, scenario: Scenario, length_s: float) -> None:
+        """Refuse a trace that ends before the run."""
+        refuse_link_that_ends(scenario, length_s)
+
+    def files(self, requested: Mapping[str, Any], reported: object
+              ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the traces."""
+        for way in WAYS:
+            key = f"link_{way}_trace"
+            text = requested.get(key)
+            if text not in (None, "") and parse_seeded(key, str(text)) is None:
+                link = reported.get(way) if isinstance(reported, dict) else None
+                yield key, link if isinstance(link, dict) else {}

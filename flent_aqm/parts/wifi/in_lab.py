@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Wi-Fi channel's lines for the guest, and what the kernel has counted."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.lab.path_model import counters
+from flent_aqm.lab.topology_files import first_ends
+from flent_aqm.parts.wifi.plan import WifiPlan, wifi_plan
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.topology.graph import ROUTER
+from flent_aqm.spec.topology.topology import parse_topology
+
+_FILE = "wifi_lines"
+_QUEUE = re.compile(r"(down|up)([0-9]{1,2})")
+_NUMBER = re.compile(r"[0-9]{1,20}")
+
+
+class WifiModel:
+    """See lab/path_model.py."""
+
+    name = "wifi"
+    script = Path(__file__).parent / "guest" / "wifi.sh"
+
+    def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
+        """Write the lines, each behind the host and the file that it is for."""
+        plan = _plan(scenario)
+        ends = first_ends(parse_topology("topology", scenario.path.topology))
+        lines = [f"{ROUTER} channel {plan.channel('down')}\n"]
+        for host in plan.rates_mbps:
+            end = ends[host]
+            line = plan.station(host, end.device, int(ipaddress.ip_address(end.ipv4)),
+                                int(ipaddress.ip_address(end.ipv6)))
+            lines.append(f"{host} station {line}\n")
+        (folder / _FILE).write_text("".join(lines))
+        return {}
+
+    def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
+        """Return the channel, and each station's queues."""
+        plan = _plan(scenario)
+        hosts = list(plan.rates_mbps)
+        channel: dict[str, int] = {}
+        names: list[str] = []
+        queues: dict[str, dict[str, object]] = {host: {} for host in hosts}
+        for words in map(str.split, counted.splitlines()):
+            if words[:1] == ["channel"]:
+                channel = counters(words[1:])
+            elif words[:1] == ["queue"]:
+                names = words[1:]
+            elif words and (queue := _QUEUE.fullmatch(words[0])) and all(
+                    map(_NUMBER.fullmatch, words[1:])) and 0 < int(queue[2]) <= len(hosts):
+                queues[hosts[int(queue[2]) - 1]][queue[1]] = dict(
+                    zip(names, map(int, words[1:]), strict=False))
+        return {**plan.about(), "channel": channel, "stations": queues}
+
+    def refuse(self, scenario: Scenario, length_s: float) -> None:
+        """A channel lasts for ever."""
+
+    def files(self, requested: Mapping[str, Any], reported: object
+              ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Nothing is read."""
+        yield from ()
+
+
+def _plan(scenario: Scenario) -> WifiPlan:
+    plan = wifi_plan(scenario)
+    assert plan, "asked for a scenario without Wi-Fi"
+    return plan
