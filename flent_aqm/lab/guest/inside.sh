@@ -25,7 +25,6 @@ set_up_network() {
     echo client >/proc/sys/kernel/hostname
     if [ -n "${TOPOLOGY:-}" ]; then
         sh "$GUEST_DIR/topology.sh" || fail "can't set up the topology"
-        path_models topology
         return
     fi
     sh "$GUEST_DIR/client.sh" || fail "can't set up the client's network"
@@ -37,13 +36,13 @@ set_up_network() {
         fail "can't set up the second server's network"
 }
 
-# A step of each model of the path, NAME:SCRIPT, in a shell that has the lab's settings.
+# A step of each model of the path, NAME:SCRIPT. In this shell, as a process would take its time.
 path_models() { # step
+    # shellcheck disable=SC2034  # for the scripts
+    STEP=$1
     for model in ${PATH_MODELS:-}; do
-        # shellcheck disable=SC2034  # for the script
-        STEP=$1
         # shellcheck source=/dev/null
-        (. "$GUEST_DIR/${model#*:}") >>"/run/lab/out/${model%%:*}" || fail "$model: $1 failed"
+        . "$GUEST_DIR/${model#*:}" >>"/run/lab/out/${model%%:*}" || fail "$model: $STEP failed"
     done
 }
 

@@ -16,3 +16,10 @@ while read -r node kind devices; do
         exit 1
     }
 done <nodes
+
+# shellcheck disable=SC2034  # for the scripts
+STEP=topology
+for model in ${PATH_MODELS:-}; do
+    # shellcheck source=/dev/null
+    . "$GUEST_DIR/${model#*:}"
+done
