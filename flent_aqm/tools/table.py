@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from flent_aqm.base.part import parts
+from flent_aqm.base.part import load, parts
 from flent_aqm.tools import call, fetching, iperf3, irtt, ndt7, netperf, own, quic
 from flent_aqm.tools.tool import Program, Server, Tool
 
@@ -16,7 +16,7 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (
     iperf3.TOOL,
     ndt7.TOOL,
     ndt7.BROWSER,
-    *(tool for part in parts().values() for tool in part.tools),
+    *(load(place) for part in parts().values() for place in part.tools),
     netperf.TOOL,
     irtt.TOOL,
     call.TOOL,

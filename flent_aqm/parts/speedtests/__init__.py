@@ -4,37 +4,22 @@
 A speed test is added by a line here."""
 
 from flent_aqm.base.part import Part
-from flent_aqm.parts.speedtests import (
-    bbperf,
-    cloudflare,
-    crusader,
-    ethr,
-    goresponsiveness,
-    iperf2_bounceback,
-    librespeed,
-    librespeed_cli,
-    msak,
-    nuttcp,
-    ookla_style,
-    responsiveness,
-    webrtc_call,
-)
 
 # In the order of the figure.
-PART = Part(tools=(
-    nuttcp.TOOL,
-    librespeed.TOOL,
-    librespeed.BROWSER,
-    ookla_style.TOOL,
-    iperf2_bounceback.TOOL,
-    cloudflare.TOOL,
-    cloudflare.BROWSER,
-    librespeed_cli.TOOL,
-    ethr.TOOL,
-    msak.TOOL,
-    crusader.TOOL,
-    goresponsiveness.TOOL,
-    responsiveness.TOOL,
-    webrtc_call.TOOL,
-    bbperf.TOOL,
-))
+PART = Part(tools=tuple(f"{__name__}.{place}" for place in (
+    "nuttcp:TOOL",
+    "librespeed:TOOL",
+    "librespeed:BROWSER",
+    "ookla_style:TOOL",
+    "iperf2_bounceback:TOOL",
+    "cloudflare:TOOL",
+    "cloudflare:BROWSER",
+    "librespeed_cli:TOOL",
+    "ethr:TOOL",
+    "msak:TOOL",
+    "crusader:TOOL",
+    "goresponsiveness:TOOL",
+    "responsiveness:TOOL",
+    "webrtc_call:TOOL",
+    "bbperf:TOOL",
+)))
