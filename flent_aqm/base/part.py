@@ -36,7 +36,8 @@ class Part:
     the key's whole value (lab/table.py); doctor: of them, for `flent-aqm doctor --testbed`;
     elsewhere: what makes runs on other machines where a batch asks for it (sweep/elsewhere.py);
     sweep_keys: keys of a batch that the sweep reads, by name, as rows (spec/key.py); tools: what
-    makes the records of what tests run (tools/tool.py); records: of a scenario, by name (spec/key.py);
+    makes the records of what tests run (tools/tool.py); records: of a scenario, by name
+    (spec/key.py);
     path_models: by a record's name -> what makes its PathModel (lab/path_model.py).
     """
 
