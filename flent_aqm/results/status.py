@@ -15,13 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.results.data_file import SUFFIX, a_number
 
 NAME = "sweep.json"
 SCHEMA_VERSION = 1
-# More than the causes of ten thousand failed runs.
-MAX_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -67,10 +66,10 @@ def read(folder: Path) -> Status | None:
     anybody's."""
     path = folder / NAME
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+        if path.is_symlink():
             return None
-        found: Any = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found: Any = read_note(path)
+    except (OSError, ValueError):
         return None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA_VERSION:
         return None

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.regular_file import MAX_NOTE_BYTES
 from flent_aqm.results import status
-from flent_aqm.results.status import MAX_BYTES, NAME, Status
+from flent_aqm.results.status import NAME, Status
 
 BEGUN = Status(("flent", "-B", "x.batch"), 10, 2, 1000.0)
 
@@ -72,9 +73,9 @@ def test_status_that_is_no_file_of_json_is_none(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("{")
     assert status.read(tmp_path) is None
     text = json.dumps(GOOD)
-    (tmp_path / NAME).write_text(text + " " * (MAX_BYTES - len(text)))
+    (tmp_path / NAME).write_text(text + " " * (MAX_NOTE_BYTES - len(text)))
     assert status.read(tmp_path) is not None
-    (tmp_path / NAME).write_text(text + " " * (MAX_BYTES - len(text) + 1))
+    (tmp_path / NAME).write_text(text + " " * (MAX_NOTE_BYTES - len(text) + 1))
     assert status.read(tmp_path) is None
     (tmp_path / "other").write_text(text)
     (tmp_path / NAME).unlink()

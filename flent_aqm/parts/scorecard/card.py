@@ -12,6 +12,8 @@ from typing import Any
 
 from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.regular_file import read_note
+from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import found
 from flent_aqm.parts.scorecard.contestant import Contestant
 from flent_aqm.parts.scorecard.found import Found
@@ -75,13 +77,16 @@ def read_all(folder: Path) -> Iterator[Card]:
     """Yield the cards of all tests below a folder. Raises BadResult for one that is damaged."""
     for path in sorted(folder.glob(f"*/{NAME}")):
         try:
-            given = json.loads(path.read_bytes())
+            given = read_note(path)
             if given["schema"] != SCHEMA_VERSION:
                 raise BadResult(f"{path}: its schema is {str(given['schema'])[:40]}, this version "
                                 f"knows {SCHEMA_VERSION}; remove it and score the test again")
-            yield Card(given["test"], given["label"],
-                       [Reading.from_dict(one) for one in given["readings"]], given["failed"],
-                       given["method"], given["testbed"], found.read_all(path.parent))
-        except (OSError, ValueError, LookupError, TypeError) as fault:
+            test, label, method, testbed = (
+                plain(given[name]) for name in ("test", "label", "method", "testbed"))
+            failed = {plain(name): plain(cause) for name, cause in given["failed"].items()}
+            card = Card(test, label, [Reading.from_dict(one) for one in given["readings"]], failed,
+                        method, testbed, found.read_all(path.parent))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
             raise BadResult(f"{path}: no card of a test ({fault!r}); remove it and score the test "
                             "again") from None
+        yield card

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.regular_file import read_note
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
@@ -107,10 +108,13 @@ def read_all(folder: Path) -> list[Found]:
 
 def _read(path: Path) -> Found:
     try:
-        given: Mapping[str, Any] = json.loads(path.read_bytes())
+        given: Mapping[str, Any] = read_note(path)
         mended: Iterable[Mapping[str, Any]] = given["mended"]
-        return Found(given["aim"], given["runs"], Told(**given["worst"]), Told(**given["simple"]),
-                     [Mended(**one) for one in mended])
-    except (OSError, ValueError, LookupError, TypeError) as fault:
+        found = Found(given["aim"], given["runs"], Told(**given["worst"]), Told(**given["simple"]),
+                      [Mended(**one) for one in mended])
+        if not all(line.isprintable() for line in found.sentences()):
+            raise ValueError("it has text that can't be shown")
+        return found
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
         raise BadResult(f"{path}: not what a search found ({fault!r}); remove it and search again"
                         ) from None

@@ -86,8 +86,20 @@ class Reading:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Reading:
-        """Return what as_dict() gave."""
-        return cls(**{**given, "ways": {name: Way(**way) for name, way in given["ways"].items()}})
+        """Return what as_dict() gave. Raises TypeError, LookupError or AttributeError for what
+        it can't have given."""
+        ways = {name: Way(**way) for name, way in given["ways"].items()}
+        one = cls(**{**given, "ways": ways})
+        numbers = [one.megabytes, one.seconds, one.lab_wall_s]
+        for way in ways.values():
+            numbers += asdict(way).values()
+        if not all(number is None or a_number(number) is not None for number in numbers) or \
+                type(one.beside) is not bool or one.good not in (None, True, False):
+            raise TypeError("a reading has values of other kinds")
+        for word in (one.place, one.words, one.group, one.without_seed, *ways):
+            if not isinstance(word, str) or not word.isprintable():
+                raise TypeError(f"{str(word)[:60]!r} is no text of a reading")
+        return one
 
 
 def read(one: Contestant, place: Place, data: DataFile) -> Reading:

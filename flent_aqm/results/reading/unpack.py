@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import bz2
-import os
-import stat
 import time
 import zlib
 from collections.abc import Callable
@@ -16,6 +14,7 @@ from typing import IO, Any, Protocol
 import numpy
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.regular_file import open_regular
 from flent_aqm.results.reading.limits import BYTES_PER_CHARACTER, BYTES_PER_OBJECT, Limits
 
 # zlib's word for it.
@@ -26,26 +25,11 @@ _PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20
 _PADDING_BYTES = 1 << 20
 
 
-def open_regular(path: Path) -> IO[bytes]:
-    """Open a file that has an end. Raises OSError, and BadResult for a pipe, a terminal, a
-    device or a socket: opening one may wait for ever, or do something."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
-        kind = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(kind):
-            raise BadResult("it is a folder")
-        if not stat.S_ISREG(kind):
-            raise BadResult("it is a pipe, a device or a socket, not a regular file")
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
 def unpack_file(path: Path, limits: Limits) -> bytearray:
     """Return the JSON text of .gz, .bz2, .flnt (bzip2) or any other file, as it stands.
 
-    Raises BadResult where it goes beyond the limits or isn't what its name says, OSError.
+    Raises BadResult where it goes beyond the limits or isn't what its name says; OSError, also
+    for what is no regular file.
     """
     kinds: dict[str, Callable[[], _Member]] = {".gz": _Gzip, ".bz2": _Bzip2, ".flnt": _Bzip2}
     kind = kinds.get(path.suffix)

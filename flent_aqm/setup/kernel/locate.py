@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import find_cached, ready_made
+from flent_aqm.base.regular_file import read_note
 from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.kernel.recipe import current_recipe, read_choices
 from flent_aqm.spec.kernel import STOCK
@@ -95,7 +95,7 @@ def built_kernel(wanted: str) -> Kernel | None:
 def _kernel(path: Path, name: str) -> Kernel:
     """Return the kernel with what set-up wrote beside it."""
     try:
-        facts = json.loads(path.with_name("kernel.json").read_text())
+        facts = read_note(path.with_name("kernel.json"))
         return Kernel(path, str(facts["kernel_version"]), name,
                       tuple(map(str, facts.get("left_out", ()))))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

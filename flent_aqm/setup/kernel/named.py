@@ -17,9 +17,11 @@ from pathlib import Path
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.paths import caches, find_cached
+from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.recipe import Source, series_of
+from flent_aqm.spec.kernel import parse_kernel
 
 FOLDER = "named"
 _QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
@@ -146,6 +148,13 @@ def _files() -> Iterator[Path]:
 
 def _read(path: Path) -> NamedKernel | None:
     try:
-        return NamedKernel(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        kernel = NamedKernel(**read_note(path))
+        parse_kernel("name", kernel.name)
+    except (OSError, ValueError, TypeError, ConfigError):
         return None  # absent or damaged
+    words = vars(kernel) | {"made_of": ""}
+    if not isinstance(kernel.made_of, list) or not all(
+            isinstance(word, str) and word.isprintable()
+            for word in (*words.values(), *kernel.made_of)):
+        return None
+    return kernel

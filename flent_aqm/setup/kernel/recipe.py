@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.base.paths import caches, find_cached
+from flent_aqm.base.regular_file import read_note
 from flent_aqm.setup.kernel.additions import Addition
 from flent_aqm.setup.kernel.config_check import parse_config
 
@@ -193,5 +193,5 @@ def stock_source() -> Source | None:
 def read_choice(cache: Path) -> Source:
     """Return the source version chosen in one cache. Raises OSError, ValueError, KeyError or
     TypeError where there is none."""
-    fields = json.loads((cache / CHOICE).read_text(encoding="utf-8"))
+    fields = read_note(cache / CHOICE)
     return Source(str(fields["package"]), str(fields["version"]))

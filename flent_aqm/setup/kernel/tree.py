@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from flent_aqm.base.errors import SetupError
+from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text, written_whole
 
 NOTES = ".flent-aqm"
@@ -166,7 +167,7 @@ class Tree:
 
     def _known_times(self) -> dict[str, tuple[str, int]]:
         try:
-            known = json.loads(self._times.read_text(encoding="utf-8"))
+            known = read_note(self._times)
             return {str(name): (str(digest), int(time)) for name, (digest, time) in known.items()}
         except (OSError, ValueError, AttributeError, TypeError):
             return {}

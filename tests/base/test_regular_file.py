@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Notes that this package keeps beside its work, after an accident or a stranger's visit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.regular_file import MAX_NOTE_BYTES, read_note
+from flent_aqm.parts.scorecard import found
+from flent_aqm.parts.scorecard.card import read_all
+from flent_aqm.parts.scorecard.worst import AIMS
+from flent_aqm.results import status
+from flent_aqm.setup.kernel import locate, named, recipe
+
+NO_NOTES: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda path: None,
+    "empty": lambda path: path.touch(),
+    "bytes": lambda path: path.write_bytes(b"\xff\0"),
+    "list": lambda path: path.write_text("[]"),
+    "number": lambda path: path.write_text("5"),
+    "null": lambda path: path.write_text("null"),
+    "deep": lambda path: path.write_text("[" * 100_000),
+    "deep_object": lambda path: path.write_text('{"a":' * 100_000),
+    "large": lambda path: path.write_bytes(b" " * (MAX_NOTE_BYTES + 1)),
+    "pipe": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "terminal": lambda path: path.symlink_to("/dev/tty"),
+    "folder": lambda path: path.mkdir(),
+    "loop": lambda path: path.symlink_to(path),
+}
+
+
+@pytest.mark.parametrize("kind", NO_NOTES)
+def test_what_is_no_note_is_passed_over(kind: str, tmp_path: Path,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """By each that reads one: set-up's choice, kernels, a sweep's status. A scorecard names it."""
+    monkeypatch.setattr("flent_aqm.base.paths.SYSTEM_CACHE", tmp_path / "none")
+    monkeypatch.setattr("flent_aqm.base.paths.ready_made", lambda: None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache = tmp_path / "flent-aqm"
+    folders = [cache / "kernels" / "abc", cache / "named", tmp_path / "sweep",
+               tmp_path / "cards" / "x"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    for note in (cache / recipe.CHOICE, folders[0] / "kernel.json", folders[1] / "mine.json",
+                 folders[2] / status.NAME, folders[3] / "card.json"):
+        NO_NOTES[kind](note)
+    (folders[0] / "linux").touch()
+    assert recipe.read_choices() == []
+    kernel = locate.built_kernel("abc")
+    assert kernel is not None
+    assert kernel.version == "unknown"
+    assert named.all_named() == []
+    assert status.read(folders[2]) is None
+    if kind not in ("nothing", "loop"):  # which leads to none
+        with pytest.raises(BadResult, match=r"card\.json: no card of a test"):
+            list(read_all(tmp_path / "cards"))
+
+
+def test_note_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    """A limit that no note of ours meets."""
+    (tmp_path / "note").write_text("{}" + " " * (MAX_NOTE_BYTES - 2))
+    assert read_note(tmp_path / "note") == {}
+
+
+MINE = {"name": "mine", "hash": "abc", "lab_hash": "def", "version": "7.3.4", "source": "s",
+        "command": "flent-aqm kernel build mine"}
+
+
+@pytest.mark.parametrize("odd", [
+    {"name": 7}, {"name": "\x1b[2J"}, {"name": "../mine"}, {"hash": 7}, {"hash": None},
+    {"version": []}, {"source": ["s"]}, {"command": "a\x1b[2J"}, {"tree": 5}, {"made_of": 5},
+    {"made_of": "abc"}, {"made_of": [5]}, {"of_2031": 1}])
+def test_kernel_whose_note_makes_no_sense_is_not_there(
+    odd: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says becomes paths, and words on a terminal."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("flent_aqm.base.paths.SYSTEM_CACHE", tmp_path / "none")
+    note = tmp_path / "flent-aqm" / named.FOLDER / "mine.json"
+    note.parent.mkdir(parents=True)
+    note.write_text(json.dumps(MINE))
+    assert [one.name for one in named.all_named()] == ["mine"]
+    note.write_text(json.dumps(MINE | odd))
+    assert named.all_named() == []
+
+
+READING = {"place": "p", "words": "w", "group": "g", "without_seed": "s", "beside": False,
+           "ways": {"upload": {"shown_mbps": 1.0}}}
+CARD = {"schema": 1, "test": "t", "label": "l", "method": "m", "testbed": "virtual", "failed": {},
+        "readings": [READING]}
+
+
+ODD_READINGS: list[dict[str, Any]] = [
+    {"place": 7}, {"words": "\x1b[2J"}, {"group": None}, {"beside": "no"}, {"good": "yes"},
+    {"seconds": "5"}, {"megabytes": [1]}, {"ways": []}, {"ways": {"upload": 5}}, {"new": 1},
+    {"ways": {"upload": {"shown_mbps": "1"}}}, {"ways": {"upload": {"queue_ms": True}}},
+    {"ways": {"upload": {"of_2031": 1}}}]
+
+
+@pytest.mark.parametrize("odd", [
+    {"readings": 5}, {"readings": [5]}, {"readings": {"a": 1}}, {"failed": []}, {"failed": "x"},
+    *({"readings": [READING | one]} for one in ODD_READINGS)])
+def test_card_whose_values_make_no_sense_is_named(odd: dict[str, Any], tmp_path: Path) -> None:
+    """Its page is made of those of all tests in a folder."""
+    (tmp_path / "x").mkdir()
+    note = tmp_path / "x" / "card.json"
+    note.write_text(json.dumps(CARD))
+    assert [card.test for card in read_all(tmp_path)] == ["t"]
+    note.write_text(json.dumps(CARD | odd))
+    with pytest.raises(BadResult, match=r"card\.json: no card of a test"):
+        list(read_all(tmp_path))
+
+
+TOLD: dict[str, Any] = {"line": "l", "way": "upload", "shown": 1.0, "true": 2.0}
+FOUND = {"aim": next(iter(AIMS)), "runs": 3, "worst": TOLD, "simple": TOLD, "mended": []}
+
+
+ODD_LINES: list[dict[str, Any]] = [
+    {"line": "\x1b[2J"}, {"way": "up"}, {"way": []}, {"shown": "1"}, {"true": [1]}]
+
+
+@pytest.mark.parametrize("odd", [
+    {"aim": "x"}, {"aim": []}, {"worst": 5}, {"worst": {}}, {"mended": 5}, {"mended": [5]},
+    *({"worst": TOLD | one} for one in ODD_LINES)])
+def test_search_whose_result_makes_no_sense_is_named(odd: dict[str, Any], tmp_path: Path) -> None:
+    """It stands beside the card."""
+    note = tmp_path / f"worst-{FOUND['aim']}.json"
+    note.write_text(json.dumps(FOUND))
+    assert [one.runs for one in found.read_all(tmp_path)] == [3]
+    note.write_text(json.dumps(FOUND | odd))
+    with pytest.raises(BadResult, match="not what a search found"):
+        found.read_all(tmp_path)
