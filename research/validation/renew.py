@@ -42,7 +42,7 @@ class Recipe:
             found.append([str(BIN / "flent"), "-B", f"batches/{file}.batch", *words,
                           "--batch-override", f"output_path={folder / str(number)}"])
         module, *words = self.module.split()
-        return [*found, [sys.executable, "-m", f"validation.{module}", *words, str(folder),
+        return [*found, [sys.executable, "-m", f"research.validation.{module}", *words, str(folder),
                          *self.options.split(), "-o", "docs"]]
 
 

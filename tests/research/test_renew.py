@@ -54,4 +54,5 @@ def test_table_of_a_recipe_is_asked_for_as_its_program_wants(name: str, tmp_path
     assert words[0] == sys.executable
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
+    assert "No module named" not in done.stderr
     assert "unrecognized arguments" not in done.stderr

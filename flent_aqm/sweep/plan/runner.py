@@ -138,7 +138,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
     def _plan(self, name: str) -> Iterator[Cell]:
         """Check and yield the batch's runs, in the order of its lists."""
         batch = self._keys(name)
-        for *chosen, repetition in itertools.product(*argument_lists(self, batch)):
+        with self._placed(batch):
+            lists = argument_lists(self, batch)
+        for *chosen, repetition in itertools.product(*lists):
             settings = self.settings.copy()
             settings.BATCH_NAME, settings.BATCH_TIME = name, self.settings.TIME
             settings.TIME = utcnow()
