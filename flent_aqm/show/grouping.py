@@ -7,6 +7,8 @@ test parameters. What is the same in all runs of a plot is left out of labels.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +21,8 @@ from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for, shades
 from flent_aqm.spec.cross_traffic import KINDS
 
 MISSING = "not told"
+# By which words that begin with one are sorted: "85 % cake" before "100 % cake".
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 # In this order settings are chosen for an axis.
 ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "router_model")
 
@@ -191,7 +195,8 @@ def _rank(name: str, value: Value | None) -> tuple[int, float, str]:
         return (0, float(known.index(value) if value in known else len(known)), str(value))
     if isinstance(value, (bool, int, float)):
         return (0, float(value), "")
-    return (1, 0.0, str(value))
+    number = _NUMBER.match(str(value))
+    return (1, float(number[0]) if number else math.inf, str(value))
 
 
 def _looks(names: Sequence[str], keys: Sequence[Sequence[Value | None]],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flent_aqm.results.grouping import Settings, along_with
 from flent_aqm.results.metrics.run import Run, load_run
-from flent_aqm.show.grouping import by_run
+from flent_aqm.show.grouping import by_run, sorted_values
 
 QUICK = Path(__file__).resolve().parents[1] / "golden" / "batches" / "quick"
 
@@ -38,3 +38,9 @@ def test_settings_that_differ_only_together_with_others_are_named() -> None:
     assert along_with([one, other], ["aqm", "rate_mbps"]) == ["router_model"]
     assert along_with([one, {**other, "aqm": "codel"}], ["aqm"]) == ["router_model"]
     assert along_with([one, {**one, "seed": 3}], ["aqm"]) == []
+
+
+def test_words_that_begin_with_a_number_are_sorted_by_it() -> None:
+    """A line at 85, 90 and 100 % of its rate, and off."""
+    assert sorted_values("title", ["SQM off", "100 % cake", "90 % cake", "85 % cake"]) == [
+        "85 % cake", "90 % cake", "100 % cake", "SQM off"]

@@ -21,7 +21,7 @@ from flent_aqm.show.grouping import (
     word,
 )
 from flent_aqm.show.looks import DASH, MISSING, NUMBERS_MAP, QUIET
-from flent_aqm.show.plots.axes import spans_decades
+from flent_aqm.show.plots.axes import LogTicks, spans_decades
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.paper import is_height_open
 from flent_aqm.show.plots.places import MOST_PLACES, axis_label, short_labels
@@ -44,8 +44,10 @@ class AqmHeatPlotter(ChartPlotter):
             raise NotAvailable(f"{name}: {reasons[0]}")
         axis, = self.grid()
         image = draw_heat(axis, table, metric)
-        self.figure.colorbar(image, ax=axis, label=f"{name} ({metric.unit})" if metric.unit
-                             else name, format="{x:g}")
+        bar = self.figure.colorbar(
+            image, ax=axis, label=f"{name} ({metric.unit})" if metric.unit else name,
+            format="{x:g}", ticks=LogTicks() if spans_decades(table) else None)
+        bar.minorticks_off()
         self.heading = f"{metric.description}; median of each cell's runs"
         axis.set_xticks(range(len(columns)), short_labels(along, columns))
         axis.set_yticks(range(len(rows)), [word(down, value) for value in rows])

@@ -29,6 +29,8 @@ WIDTH_INCHES = 9.6
 ROW_HEIGHT, WORDS_HEIGHT = 2.6, 1.2
 # In a column of a paper, where the two panels of a row stand one above the other.
 NARROW_ROW_HEIGHT = 3.0
+# Of a place: all bars of a queue. Directions that differ by less than this share are one bar.
+BAR, ALIKE = 0.7, 0.01
 
 
 class AqmLatencyAndThroughputPlotter(ChartPlotter):
@@ -63,7 +65,8 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         from_zero(axes[1::2], "x")
         self.heading = f"Latency while a test loads {_link(runs)}"
         self.handles = [line_key(side, looks[side]) for side in sides]
-        self.note("bars: mean over runs and directions")
+        split = any(len(_means([run])) > 1 for run in runs)
+        self.note("bars: mean over runs" + ("; above download, below upload" if split else ""))
         self.note("p99: of all probes of a line")
         self.note_pooled(runs, (rows_are, sides_are))
         self.note(about(runs, counted, "probes"))
@@ -102,23 +105,31 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
 
 def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                     latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
-    """One bar per queue: the mean of what the tools reported; beside it, where its line on the
-    left ends."""
+    """One bar per queue and direction: the mean of what the tools reported; beside it, where the
+    queue's line on the left ends."""
     for place, (side, runs) in enumerate(members.items()):
-        found = numpy.concatenate([values(QUANTITIES["throughput"], runs, way)
-                                   for way in directions(runs)])
-        if not found.size:
-            continue
-        mean = float(found.mean())
-        axis.barh(place, mean, color=looks[side].colour, height=0.7)
-        axis.text(mean * 0.96, place, f"{mean:.1f}", ha="right", va="center", color="white",
-                  fontweight="bold", fontsize="small")
+        means = _means(runs)
+        for number, mean in enumerate(means):
+            at = place + BAR * ((number + 0.5) / len(means) - 0.5)
+            axis.barh(at, mean, color=looks[side].colour, height=0.95 * BAR / len(means))
+            inside = mean > 0.25 * axis.dataLim.x1
+            axis.text(mean * 0.96 if inside else mean, at, f"{'' if inside else ' '}{mean:.1f}",
+                      ha="right" if inside else "left", va="center",
+                      color="white" if inside else "black", fontweight="bold",
+                      fontsize="small" if len(means) == 1 else "x-small")
     axis.set_yticks(range(len(members)), [f"{side}\n{_tail(latencies[side])}" for side in members],
                     fontsize="small")
     axis.set_ylim(len(members) - 0.5, -0.5)
     axis.grid(visible=True, axis="x", alpha=0.3)
     axis.grid(visible=False, axis="y")
     axis.set_axisbelow(True)
+
+
+def _means(runs: Sequence[Run]) -> list[float]:
+    """Return the mean over runs of each direction; one number where they are alike."""
+    found = [float(one.mean()) for way in directions(runs)
+             if (one := values(QUANTITIES["throughput"], runs, way)).size]
+    return found[:1] if found and max(found) - min(found) < ALIKE * max(found) else found
 
 
 def _values_of(runs: Sequence[Run], name: str) -> list[Any]:

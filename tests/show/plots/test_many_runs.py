@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from ...warm_flent import run_flent
@@ -169,6 +170,45 @@ def test_many_runs_are_not_pooled_over_what_they_differ_in(
     assert {label.partition(" #")[0] for label in labels(plotter)} - {"the same, idle"} == {
         "codel", "no_aqm"}
     assert "pooled over rate_mbps, aqm_limit" in said(plotter)
+
+
+def test_colour_bar_of_a_heat_map_has_plain_numbers(draw: Draw, variant: Variant) -> None:
+    """At least three, of numbers that are far apart, and none as a power of ten."""
+    files = [variant(str(rate), rate_mbps=rate, change=stretched(factor))
+             for rate, factor in ((20, 1), (50, 0.2), (100, 0.03))]
+    plotter = draw("heat_map", files, "--metric", "latency_loaded_median_ms")
+    _, bar = plotter.figure.axes
+    low, high = bar.get_ylim()
+    shown = [text.get_text() for text, at in zip(bar.get_yticklabels(), bar.get_yticks(),
+                                                 strict=True) if low <= at <= high]
+    assert len(shown) >= 3
+    assert all(float(text) > 0 for text in shown)
+    assert not [text for text in bar.yaxis.get_minorticklabels() if text.get_text()]
+
+
+def stretched(factor: float) -> Callable[[dict[str, Any]], None]:
+    """Let each round trip take so many times as long."""
+    def change(data: dict[str, Any]) -> None:
+        probes = data["raw_values"]["Ping (ms) UDP irtt"]
+        data["raw_values"]["Ping (ms) UDP irtt"] = [
+            one | {"val": one["val"] * factor} if "val" in one else one for one in probes]
+    return change
+
+
+def test_directions_that_differ_have_a_bar_each_beside_latency(
+    draw: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean of down and up is a number that no tool reports."""
+    plotter = draw("latency_and_throughput", [RUNS / "ndt7.flent.gz"])
+    assert len(plotter.axes[1].patches) == 1
+    assert "above download" not in said(plotter)
+    mbps = {"download": 90.0, "upload": 30.0}
+    monkeypatch.setattr("flent_aqm.show.plots.latency_and_throughput.values",
+                        lambda quantity, runs, way: numpy.array([mbps[way]]))
+    plotter = draw("latency_and_throughput", [RUNS / "ndt7.flent.gz"])
+    bars = sorted(plotter.axes[1].patches, key=lambda bar: float(bar.get_y()))
+    assert [bar.get_width() for bar in bars] == [90, 30]
+    assert "above download, below upload" in said(plotter)
 
 
 @pytest.fixture

@@ -170,6 +170,6 @@ def test_value_where_the_name_of_a_section_belongs_is_refused_with_its_place(
     """A list takes names of sections; the message shows the one to write."""
     ended = dry_run(tmp_path, batch="for_rate_mbps = 20, 100")
     assert ended.returncode != 0
-    assert re.search(r"mine\.batch:\d+:17: for_rate_mbps: no section \[Arg::20\]; expected names of "
-                     r"sections, such as one \[Arg::20\] with the line rate_mbps = 20",
+    assert re.search(r"mine\.batch:\d+:17: for_rate_mbps: no section \[Arg::20\]; expected names "
+                     r"of sections, such as one \[Arg::20\] with the line rate_mbps = 20",
                      ended.stderr), ended.stderr
