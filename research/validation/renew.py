@@ -18,16 +18,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from flent_aqm.parts.scorecard.places import QUEUES
 from research.validation.papers.table import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
+SCORECARD = "scorecard"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """page: in docs/; sweeps: for each the words of flent behind -B; module: of validation, with
-    its words before the folder of results; options: its words behind it."""
+    """page: in docs/; sweeps: for each the words of flent behind -B, or those of `flent-aqm
+    scorecard`, which begin with that word; module: of validation, with its words before the folder
+    of results; options: its words behind it."""
 
     page: str
     sweeps: tuple[str, ...]
@@ -39,6 +42,10 @@ class Recipe:
         found = []
         for number, sweep in enumerate(self.sweeps, 1):
             file, *words = sweep.split()
+            if file == SCORECARD:
+                found.append([str(BIN / "flent-aqm"), *sweep.split(), "-o",
+                              str(folder / str(number))])
+                continue
             found.append([str(BIN / "flent"), "-B", f"batches/{file}.batch", *words,
                           "--batch-override", f"output_path={folder / str(number)}"])
         module, *words = self.module.split()
@@ -48,6 +55,10 @@ class Recipe:
 
 def _over(*settings: str) -> str:
     return " ".join(f"--batch-override {one}" for one in settings)
+
+
+def _only(*cells: str) -> str:
+    return " ".join(f"--only {one}" for one in cells)
 
 
 _STUDY = "aqm_sweep -b paper --batch-repetitions"
@@ -70,6 +81,11 @@ RECIPES: Mapping[str, Recipe] = {
     "estimates": Recipe("results/scores.md", ("speedtests -b all",), "speedtests estimates"),
     "parameters": Recipe("results/scores.md", (
         "speedtests -b parameters",), "speedtests parameters"),
+    "scorecard": Recipe("scorecard.md", (
+        "scorecard --all",
+        "scorecard --all --seeds 11 " + _only(*(
+            f"{line}-{queue}-seed" for line in ("50mbit-40ms", "10mbit-40ms") for queue in QUEUES)),
+        "scorecard ndt7 cloudflare --worst latency --runs 40"), "scorecard table"),
     "real_time": Recipe("results/speed-tests.md", ("speedtests -b real",),
                         "speedtests real_time"),
 }

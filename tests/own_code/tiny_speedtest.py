@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A speed test in one file, as somebody else may have one: docs/speed-tests.md scores it.
+"""A speed test in one file, as somebody else may have one: docs/scorecard.md scores it.
 
     tiny_speedtest.py serve PORT
     tiny_speedtest.py HOST PORT

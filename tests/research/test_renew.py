@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.parts.scorecard import command
+from flent_aqm.parts.scorecard.contestant import contestant
+from flent_aqm.parts.scorecard.places import places
 from research.validation import numbers, renew, stamp
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +42,13 @@ def test_sweeps_of_a_recipe_can_be_planned(name: str, tmp_path: Path) -> None:
     """Their batches and keys are ones that there are."""
     *sweeps, _ = renew.RECIPES[name].commands(tmp_path)
     for words in sweeps:
+        if words[1] == renew.SCORECARD:
+            parser = argparse.ArgumentParser()
+            command.add_arguments(parser)
+            args = parser.parse_args(words[2:])
+            assert places(args.cells, only=args.only)
+            assert args.all or [contestant(test) for test in args.tests]
+            continue
         done = subprocess.run([*words, "--batch-dry-run"], cwd=ROOT, capture_output=True, text=True,
                               check=False, env={**os.environ, "MPLBACKEND": "agg"})
         assert done.returncode == 0, done.stderr[-500:]

@@ -13,7 +13,8 @@ from research.validation import marked, stamp
 from research.validation.stamp import Made
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted([*(DOCS / "results").glob("*.md"), DOCS / "repeatable-runs.md", DOCS / "wifi.md"])
+PAGES = sorted([*(DOCS / "results").glob("*.md"), DOCS / "repeatable-runs.md", DOCS / "wifi.md",
+                DOCS / "scorecard.md"])
 # What a page says whose numbers are of an older version.
 OLDER = re.compile(r"^Older numbers, because .{10,}$", re.MULTILINE)
 NOW, THEN = (Made((version,), ("7.3.4 (ab)",), day, runs) for version, day, runs in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each speed test shows on lines that are known to the packet: docs/speed-tests.md."""
+"""What each speed test shows on lines that are known to the packet: docs/scorecard.md."""
 
 from flent_aqm.base.part import Command, Part
 

@@ -7,19 +7,18 @@ from collections.abc import Sequence
 
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, Column, headline, ordered
+from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered
 from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
 
 
-def table(cards: Sequence[Card], columns: Sequence[Column] = COLUMNS, *, bare: bool = False
-          ) -> str:
-    """Return a line for each test. bare: without intervals."""
-    lines = ["| test | " + " | ".join(column.heading for column in columns) + " |",
-             "|---|" + "---|" * len(columns)]
+def table(cards: Sequence[Card]) -> str:
+    """Return a line for each test."""
+    lines = ["| test | " + " | ".join(column.heading for column in COLUMNS) + " |",
+             "|---|" + "---|" * len(COLUMNS)]
     lines += [f"| {cell(card.label)} | " + " | ".join(
-        (column.value if bare else column.whole)(card.scores.get(column.kind))
-        for column in columns) + " |" for card in ordered(cards)]
+        column.whole(card.scores.get(column.kind)) for column in COLUMNS) + " |"
+        for card in ordered(cards)]
     return "\n".join(lines) + "\n"
 
 

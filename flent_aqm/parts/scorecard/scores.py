@@ -27,7 +27,7 @@ APART_FACTOR, ALIKE_SHARE = 2.0, 0.1
 # Of the true rise, 95th percentile: beyond which a line is bad, below which it is good.
 BAD_MS, GOOD_MS = 100.0, 20.0
 # The United States' BEAD programme: 95 % of latencies at or under it, and 80 % of tests at this
-# share of what is sold: docs/speed-tests.md.
+# share of what is sold: docs/scorecard.md.
 BEAD_MS, BEAD_SHARE = 100.0, 0.8
 
 

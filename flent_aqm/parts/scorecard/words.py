@@ -7,6 +7,7 @@ A line stalls for as long as one packet in twenty of another flow takes, or long
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from flent_aqm.base.words import counted
@@ -33,19 +34,39 @@ def _shows_no_latency(card: Card) -> str:
             "of the same speed.")
 
 
+@dataclass(frozen=True)
+class Stall:
+    """A line on which one packet in twenty of another flow takes true_ms or more; where: in words;
+    shown_ms: by the test."""
+
+    shown_ms: float
+    true_ms: float
+    where: str
+
+
+def stalls(card: Card) -> list[Stall]:
+    """Return each line and direction that stalls and of which the test shows a latency."""
+    return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
+            for one in card.readings for name, way in one.telling
+            if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
+
+
+def typical(found: Sequence[Stall]) -> tuple[str, str]:
+    """Return what a test says of lines that stall, and what there is: medians."""
+    return (_ms(median(one.shown_ms for one in found)), _ms(median(one.true_ms for one in found)))
+
+
 def _hides(card: Card) -> str:
     """What it shows of lines that stall, and the line of which it shows the smallest part."""
-    stalls = [(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
-              for one in card.readings for name, way in one.telling
-              if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
-    if not stalls:
+    found = stalls(card)
+    if not found:
         return ""
-    shown_ms, true_ms = (median(column) for column in list(zip(*stalls, strict=True))[:2])
-    least_ms, its_true_ms, where = max(stalls, key=lambda each: each[1] / each[0])
-    told = f"On lines that stall for {_ms(true_ms)} this test says {_ms(shown_ms)}"
-    if its_true_ms < least_ms * (1 + _RIGHT):
+    shown, true = typical(found)
+    worst = max(found, key=lambda one: one.true_ms / one.shown_ms)
+    told = f"On lines that stall for {true} this test says {shown}"
+    if worst.true_ms < worst.shown_ms * (1 + _RIGHT):
         return f"{told}, and nowhere less than there was."
-    return f"{told}; at worst {_ms(least_ms)} of {_ms(its_true_ms)} ({where})."
+    return f"{told}; at worst {_ms(worst.shown_ms)} of {_ms(worst.true_ms)} ({worst.where})."
 
 
 def _ms(value: float) -> str:

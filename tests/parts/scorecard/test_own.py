@@ -46,8 +46,9 @@ def commands(how: str = "", server: str = "serve") -> list[str]:
 
 @pytest.mark.lab
 def test_two_commands_are_scored_beside_ours(scorecard: Scorecard, tmp_path: Path) -> None:
-    """By the same truth: its rate and the round trip that its connection took are right. A call
-    with another version of its files makes no second kind of runs in the same folder."""
+    """By the same truth: its rate and the round trip that its connection took are right; its 58
+    lines of code are all that the page needs. A call with another version of its files makes no
+    second kind of runs in the same folder."""
     status, out, faults = scorecard(*commands())
     assert (status, faults) == (0, [])
     card = json.loads((tmp_path / "own-tiny" / "card.json").read_text())
@@ -56,7 +57,10 @@ def test_two_commands_are_scored_beside_ours(scorecard: Scorecard, tmp_path: Pat
     assert 0.8 < down["shown_mbps"] / down["possible_mbps"] < 1
     assert down["shown_ms"] == pytest.approx(down["others_median_ms"], rel=0.2)
     assert "tiny" in out
-    assert "tiny" in (tmp_path / "scorecard.md").read_text()
+    assert "| tiny |" in (tmp_path / "scorecard.md").read_text()
+    html = (tmp_path / "scorecard.html").read_text()
+    assert '<th scope="row"><a href="#test-1">tiny</a></th>' in html
+    assert "worst: " in html
     (tmp_path / "own-tiny" / "tool.py").write_text("# of another day\n")
     status, _, faults = scorecard(*commands())
     assert status == 1

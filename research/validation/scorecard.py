@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tables of docs/scorecard.md, from what `flent-aqm scorecard` made.
+
+    .venv/bin/python -m research.validation.scorecard table results/renew/scorecard [-o docs]
+    .venv/bin/python -m research.validation.scorecard real_time results/renew/scorecard_real
+
+table: all tests, from a folder whose 1 has the core, 2 other seeds, and 3 searches for worst lines;
+real_time: whether the order of tests in the lab, 1, is that between namespaces, 2. Prints the text
+and, with -o, writes it between its marks on the page in that folder, with the figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.parts.scorecard import card as cards
+from flent_aqm.parts.scorecard import figure, markdown
+from flent_aqm.parts.scorecard import found as found_of
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.columns import IN_SHORT, NONE, headline, ordered
+from flent_aqm.parts.scorecard.order import Order, compare
+from flent_aqm.parts.scorecard.words import stalls, typical
+from flent_aqm.results.data_file import SUFFIX, read_data_file
+from flent_aqm.results.metrics.run import as_run
+from research.validation import marked
+from research.validation.stamp import made_of
+
+PAGE, PICTURE = "scorecard.md", Path("img") / "scorecard"
+# So many pairs of tests that change places are named.
+_MOST_NAMED = 6
+
+
+def main() -> int:
+    """Print and write a part; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m research.validation.scorecard",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("part", choices=_PARTS)
+    parser.add_argument("results", type=Path, metavar="FOLDER")
+    parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
+    args = parser.parse_args()
+    name, make = _PARTS[args.part]
+    try:
+        text = make(args.results, args.output)
+        print(text)
+        if args.output:
+            runs = [as_run(read_data_file(path))
+                    for path in sorted(args.results.rglob(f"*{SUFFIX}"))]
+            marked.replace(args.output / PAGE, name, text, made_of(runs))
+    except AqmError as error:
+        print(f"scorecard: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def table(results: Path, docs: Path | None) -> str:
+    """Return the table of all tests, and what each says in words. Raises AqmError."""
+    known = _cards(results / "1")
+    if docs:
+        _draw(known, docs / PICTURE)
+    lines = ["| test | when a line stalls, it says | " + " | ".join(
+        column.heading for column in IN_SHORT) + " |", "|---|---|" + "---|" * len(IN_SHORT)]
+    for card in ordered(known):
+        stalled = " of ".join(typical(found)) if (found := stalls(card)) else NONE
+        lines.append(f"| {markdown.cell(card.label)} | {stalled} | " + " | ".join(
+            column.value(card.scores.get(column.kind)) for column in IN_SHORT) + " |")
+    lines += ["", f"{headline(known)}."]
+    if (results / "2").is_dir():
+        lines += ["", *_held(compare(known, _cards(results / "2"), "seeds"))]
+    for card in ordered(known):
+        lines += [f"\n**{markdown.cell(card.label)}.** {' '.join(one.sentences())}"
+                  for one in found_of.read_all(results / "3" / card.test)]
+    return "\n".join(lines)
+
+
+def real_time(results: Path, docs: Path | None) -> str:
+    """Return how the order holds between namespaces. Raises AqmError."""
+    del docs
+    return "\n".join(_held(compare(_cards(results / "1"), _cards(results / "2"), "real time")))
+
+
+def _cards(folder: Path) -> Sequence[Card]:
+    known = [*cards.read_all(folder)]
+    if not known:
+        raise BadResult(f"{folder}: no card of a test; make them with flent-aqm scorecard")
+    return known
+
+
+def _held(order: Order) -> list[str]:
+    return [order.sentence(), *(f"- {markdown.cell(line)}"
+                                for line in order.exceptions()[:_MOST_NAMED])]
+
+
+def _draw(known: Sequence[Card], path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        figure.write(known, Path(folder) / path.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path(folder) / f"{path.name}.png", path.with_suffix(".png"))
+
+
+_PARTS: dict[str, tuple[str, Callable[[Path, Path | None], str]]] = {
+    "table": ("scorecard", table), "real_time": ("order in real time", real_time)}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""docs/scorecard.md is made from cards, whose runs give its stamp."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.parts.scorecard import card as cards
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from research.validation import scorecard
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def card(test: str, shown_ms: float, seed: int) -> Card:
+    """Of eight lines that stall for 300 ms."""
+    way = Way(90.0, 100.0, shown_ms, 250.0, 300.0, 20.0)
+    return Card(test, test.upper(), [
+        Reading(f"q{number}-seed{seed}", f"q{number}", f"line{number}-seed{seed}", f"q{number}",
+                False, {"download": way, "upload": Way(), WORSE: way}) for number in range(8)], {})
+
+
+def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                                            ) -> None:
+    """Table, figure, sentence on other seeds, and what the runs were made with."""
+    for folder, seed in (("1", 1), ("2", 11)):
+        for test, shown_ms in (("blind", 20.0), ("right", 250.0)):
+            cards.write(card(test, shown_ms, seed), tmp_path / folder / test)
+    shutil.copy(next((ROOT / "tests" / "golden" / "runs").glob("*.flent.gz")), tmp_path / "1")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    shutil.copy(ROOT / "docs" / "scorecard.md", docs)
+    monkeypatch.setattr(sys, "argv", ["scorecard", "table", str(tmp_path), "-o", str(docs)])
+    assert scorecard.main() == 0
+    page = (docs / "scorecard.md").read_text()
+    assert "| BLIND | 20 ms of 300 ms | 0.90 | 0.080 |" in page
+    assert "In 16 runs of 8 cells (seed 11), " in page
+    assert "; 1 -->\n| test |" in page
+    assert (docs / "img" / "scorecard.png").stat().st_size
+
+
+def test_folder_without_cards_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line."""
+    monkeypatch.setattr(sys, "argv", ["scorecard", "real_time", str(tmp_path)])
+    assert scorecard.main() == 1
+    assert capsys.readouterr().err == (
+        f"scorecard: {tmp_path}/1: no card of a test; make them with flent-aqm scorecard\n")
