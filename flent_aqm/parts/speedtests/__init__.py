@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Speed tests beside NDT7 and iperf3, one module each: docs/speed-tests.md.
+"""Speed tests beside NDT7 and iperf3, one module each: docs/scorecard.md.
 
 A speed test is added by a line here."""
 
