@@ -20,6 +20,9 @@ MOST_ADDED_MS = 30.0
 # the second it can't be held. The load's direction has all that it adds, and half of the idle trip.
 _ONE_WAY_MS = ((400.0, "calls break"), (150.0, "people in calls talk over each other"))
 _SLIGHT = "games and calls suffer"
+# Of packets, from which on speech is lost: ITU-T G.1010 (11/2001), table I.1.
+MOST_LOST_PCT = 3.0
+_LOSSY = "words in calls get lost"
 # Of the measured throughput (openwrt.org, SQM), and the most of a line's rate, which varies.
 SQM_PCT, MOST_PCT = 90, 95
 # Throughput that differs by less is the same; between runs by more, the line's rate isn't one.
@@ -39,18 +42,27 @@ def advise(conditions: Conditions) -> list[str]:
     bad = [case for case in cases if case not in torn and not _is_good(case[1], case[2])]
     if not bad:
         return [_torn(*torn[0][1:])] if torn else [_fine(cases)]
-    title, worst, busy = max(bad, key=lambda case: case[1].added_ms(case[2]))
+    title, worst, busy = max(bad, key=lambda case: (
+        max(case[1].added_ms(case[2]), MOST_ADDED_MS), case[1].lost_pct(case[2])))
     return [_fault(worst, busy, title if len(conditions) > 1 else "", len(cases) > len(worst.busy)),
             _remedy(worst, busy, title, conditions)]
 
 
 def _is_good(one: Tried, busy: str) -> bool:
+    return _is_fast(one, busy) and not _is_lossy(one, busy)
+
+
+def _is_fast(one: Tried, busy: str) -> bool:
     return all(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
+
+
+def _is_lossy(one: Tried, busy: str) -> bool:
+    return one.lost_pct(busy) >= MOST_LOST_PCT
 
 
 def _is_torn(one: Tried, busy: str) -> bool:
     """Whether some runs add more than the limit and others don't."""
-    return not _is_good(one, busy) and any(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
+    return not _is_fast(one, busy) and any(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
 
 
 def _torn(one: Tried, busy: str) -> str:
@@ -72,7 +84,11 @@ def _fault(one: Tried, busy: str, title: str, several: bool) -> str:
     where += f" ({title})" if title else ""
     if math.isinf(one.added_ms(busy)):
         return f"At least half of all packets are lost while {busy} keep the line busy{where}."
-    return f"Busy {busy} add {_ms(one.added_ms(busy))}{where}: {_effect(one.runs, busy)}."
+    lost = f"lose {_two(one.lost_pct(busy))} % of the packets"
+    if _is_fast(one, busy):
+        return f"Busy {busy} {lost}{where}: {_LOSSY}."
+    also = f" and {lost}" if _is_lossy(one, busy) else ""
+    return f"Busy {busy} add {_ms(one.added_ms(busy))}{also}{where}: {_effect(one.runs, busy)}."
 
 
 def _effect(runs: Sequence[Measured], busy: str) -> str:
@@ -89,7 +105,11 @@ def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
         added_ms = max(best.added_ms(one) for one in best.busy)
         cost = _cost(best, worst)
         price = f", at {100 * cost:.0f} % less throughput" if cost > _SAME_SHARE else ""
-        return f"{_setting(best)}: here they then added {_ms(max(added_ms, 0.0))}{price}."
+        lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} %" if _is_lossy(worst, busy)
+                else "")
+        return f"{_setting(best)}: here they then added {_ms(max(added_ms, 0.0))}{lost}{price}."
+    if _is_fast(worst, busy):
+        return f"Nothing that was measured kept losses below {MOST_LOST_PCT:g} %."
     alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed
     rates = _rates(worst)
     if alone and rates:

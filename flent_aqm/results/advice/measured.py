@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy
@@ -31,11 +31,13 @@ _VARYING = ("link_down_trace", "link_up_trace", "link_down_access", "link_up_acc
 @dataclass(frozen=True)
 class Measured:
     """One run. idle_ms: median round trip of the idle line; loaded_ms: median while it was busy,
-    by what kept it busy; infinite where that is a lost probe; mbps: throughput by direction."""
+    by what kept it busy; infinite where that is a lost probe; mbps: throughput by direction;
+    lost_pct: probes lost while it was busy, in percent, less those of the idle line."""
 
     idle_ms: float
     loaded_ms: Mapping[str, float]
     mbps: Mapping[str, float]
+    lost_pct: Mapping[str, float] = field(default_factory=dict)
 
     def added_ms(self, busy: str) -> float:
         """Return what the load added to the median round trip."""
@@ -80,6 +82,10 @@ class Tried:
         """Return the median over runs."""
         return median(run.added_ms(busy) for run in self.runs)
 
+    def lost_pct(self, busy: str) -> float:
+        """Return the median over runs."""
+        return median(run.lost_pct.get(busy, 0.0) for run in self.runs)
+
     def mbps(self, direction: str) -> float | None:
         """Return the median over runs; None where one doesn't tell."""
         values = [run.mbps[direction] for run in self.runs if direction in run.mbps]
@@ -108,7 +114,12 @@ def of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, 
     idle_ms = of_any(idle.rtt_ms, 50) if enough else math.inf
     if not loaded or not math.isfinite(idle_ms):
         return None
-    return Measured(idle_ms, {busy: of_any(one.rtt_ms, 50) for busy, one in loaded.items()}, mbps)
+    return Measured(idle_ms, {busy: of_any(one.rtt_ms, 50) for busy, one in loaded.items()}, mbps,
+                    {busy: _lost_pct(one) - _lost_pct(idle) for busy, one in loaded.items()})
+
+
+def _lost_pct(samples: Samples) -> float:
+    return float(100 * numpy.isinf(samples.rtt_ms).mean())
 
 
 def throughput(run: Run) -> dict[str, float]:

@@ -60,6 +60,36 @@ def test_line_that_adds_little_needs_nothing() -> None:
                     "and nothing has to be changed.")
 
 
+def lossy(lost_pct: float, added_ms: float = 1.0) -> Measured:
+    """A run in which the load adds little and loses packets."""
+    return Measured(20.0, {"uploads": 20.0 + added_ms}, {"upload": 9.5}, {"uploads": lost_pct})
+
+
+@pytest.mark.parametrize(("lost_pct", "is_fine"), [(2.9, True), (3.0, False), (18, False)])
+def test_line_that_loses_packets_is_not_fine(lost_pct: float, is_fine: bool) -> None:
+    """However little it adds: a short queue is fast, and drops."""
+    assert ("nothing has to be changed" in said(line(lossy(lost_pct)))) == is_fine
+
+
+def test_losses_are_mended_by_what_loses_less() -> None:
+    """It says what each lost; where nothing else was measured, or all lose, that."""
+    short, fair = Tried("no_aqm", [lossy(18)]), Tried("fq_codel", [lossy(0.0)])
+    assert said(short, fair) == (
+        "Busy uploads lose 18 % of the packets with no_aqm: words in calls get lost. Use fq_codel: "
+        "here they then added 1 ms and lost 0 %.")
+    assert said(short).endswith("Nothing that was measured kept losses below 3 %.")
+    assert "add 400 ms and lose 18 % of the packets" in said(line(lossy(18, added_ms=400)))
+
+
+def test_losses_of_the_idle_line_are_not_the_loads() -> None:
+    """Five of 100 probes are lost either way."""
+    some = numpy.where(numpy.arange(100) % 20 == 0, math.inf, 10.0)
+    probes = Samples(numpy.arange(100.0), some, 100.0, 1000.0)
+    found = of_samples(probes, {"uploads": probes}, {})
+    assert found is not None
+    assert found.lost_pct == {"uploads": 0.0}
+
+
 def test_slow_line_is_told_sqm_at_a_share_of_what_was_measured() -> None:
     assert said(line(run(5, 620, mbps=(40, 10)))) == (
         "Busy uploads add 620 ms: calls break. Set SQM in your router to 36/9 Mbit/s (90 % of the "
