@@ -80,3 +80,9 @@ def test_list_in_a_list_is_indented_by_four(document: Path) -> None:
 def test_request_of_another_host_is_seen(tag: str, found: bool) -> None:
     """What loads by itself, not what readers follow."""
     assert bool(requests_of(tag)) == found
+
+
+def test_long_lines_of_code_are_not_cut() -> None:
+    """A reader can't copy what isn't shown."""
+    css = (ROOT / "release/website/pages/assets/wide.css").read_text(encoding="utf-8")
+    assert re.search(r"pre > code \{[^}]*white-space: pre-wrap", css)

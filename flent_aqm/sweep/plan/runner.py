@@ -86,10 +86,14 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             with self._sweep:
                 try:
                     if planned and not self.settings.BATCH_DRY:
+                        # Before there is a bar, into whose line the words would go.
+                        for name in planned:
+                            _logger.info("Running batch '%s'.", name)
                         with self._placed(*map(self._keys, planned)):
                             self._sweep.start(resume=resumed is not None)
                     for name in names:
-                        _logger.info("Running batch '%s'.", name)
+                        if name not in planned or self.settings.BATCH_DRY:
+                            _logger.info("Running batch '%s'.", name)
                         if name in planned:
                             self._run_cells(name, planned[name], resume=resumed is not None)
                         else:
