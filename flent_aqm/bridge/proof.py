@@ -38,8 +38,7 @@ def record_metadata(stock: Function) -> Function | None:
             print(f"WARNING: {line}", file=sys.stderr)
         results.meta("AQM", {
             "testbed": scenario.lab.testbed,
-            "router_model": scenario.router.router_model,
-            **scenario.models_in_full(),
+            **scenario.described(),
             "seed": scenario.lab.seed,
             "requested": scenario.as_dict(),
             "before": before,

@@ -20,7 +20,7 @@ from flent_aqm.lab.guest_files import APPLY_IN_GUEST, FULL_SECOND
 from flent_aqm.lab.virtual import WITHOUT_RDRAND, Lab
 from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
-from flent_aqm.spec.keys import refuse_unknown_scenario_keys
+from flent_aqm.spec.keys import SCENARIO_KEYS, refuse_unknown_scenario_keys
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import KEYS, Scenario
@@ -31,7 +31,7 @@ from flent_aqm.tools.table import SERVERS
 _SCRIPT_BYTES = 1 << 20
 
 # The keys that have options of their own; --set gives the others.
-_OPTIONS = {
+_ALL_OPTIONS = {
     "--aqm": ("aqm", "NAME"), "--rate": ("rate_mbps", "MBPS"),
     "--rate-up": ("rate_up_mbps", "MBPS"), "--rate-down": ("rate_down_mbps", "MBPS"),
     "--shaper": ("shaper", "NAME"), "--tiers": ("tiers", "N"), "--ingress": ("ingress", "PLACE"),
@@ -39,6 +39,9 @@ _OPTIONS = {
     "--topology": ("topology", "NAME"), "--router-model": ("router_model", "NAME"),
     "--kernel": ("kernel", "NAME"), "--seed": ("seed", "N"),
 }
+# Without those of a part that was taken out.
+_OPTIONS = {option: (key, metavar) for option, (key, metavar) in _ALL_OPTIONS.items()
+            if key in SCENARIO_KEYS}
 
 EXAMPLE = "flent-aqm lab --aqm fq_codel --rate 100 -- iperf3 -c server -t 5"
 

@@ -14,9 +14,6 @@ _CORE = {
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
         "flent-aqm assert 'p99(latency_loaded) < 20ms' results/"),
-    "calibrate": Command(
-        "flent_aqm.commands.calibrate", "fit a router model to measurements of a real router",
-        "flent-aqm calibrate 800=676 1000=572"),
     "completion": Command(
         "flent_aqm.commands.completion", "print a script that lets a shell complete these "
                                          "commands",

@@ -29,7 +29,6 @@ from flent_aqm.setup.tools import SYSTEM_PATH, tool_dirs
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.foreign import queue_of
 from flent_aqm.spec.records.path import DUMBBELL
-from flent_aqm.spec.router_model import parse_router_model
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import parse_topology
 from flent_aqm.tools import own
@@ -113,7 +112,6 @@ def write(
         "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
         **_more_of_network(folder, scenario),
         **_path_models(folder, scenario),
-        **_cards(scenario),
         **_own_tool(),
         "INTERACTIVE": "yes" if interactive else "no",
         "RESULTS": RESULTS_IN_GUEST,
@@ -271,28 +269,11 @@ def _path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
     found: dict[str, str] = {}
     named: list[str] = []
     for model in path_models(scenario):
-        shutil.copy(model.script, folder / "guest")
         found |= model.write(folder, scenario, IN_GUEST)
-        named.append(f"{model.name}:{model.script.name}")
-    return {**found, "PATH_MODELS": " ".join(named)} if named else {}
-
-
-def _cards(scenario: Scenario) -> dict[str, str]:
-    """Return lines for the kernel, for each host whose cards and processor take their time."""
-    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
-    found = {}
-    for variable, text, devices in (
-        ("ROUTER_CARDS", scenario.router.router_model, ("down", "up")),
-        ("CLIENT_CARDS", scenario.hosts.client_model, ("eth0",)),
-        ("SERVER_CARDS", scenario.hosts.server_model, ("eth0",)),
-    ):
-        model = parse_router_model(text)
-        if model.has_cards:
-            found[variable] = "\n".join(model.card(device, core, seed)
-                                        for core, device in enumerate(devices))
-    if found:
-        found["PROBE_PORT"] = str(defaults.IRTT_PORT)
-    return found
+        if model.script:
+            shutil.copy(model.script, folder / "guest")
+            named.append(f"{model.name}:{model.script.name}")
+    return {**found, "PATH_MODELS": " ".join(named)} if named else found
 
 
 def _own_tool() -> dict[str, str]:

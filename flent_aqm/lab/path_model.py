@@ -25,10 +25,10 @@ _COUNTER = re.compile(r"([a-z_]+)=([0-9]{1,20})")
 
 class PathModel(Protocol):
     """name: of its object in a data file, and of the file with what was counted; script: of the
-    guest."""
+    guest, None for a model that is variables alone and reports nothing."""
 
     name: str
-    script: Path
+    script: Path | None
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> Mapping[str, str]:
         """Write files into the lab's folder, which the guest sees as in_guest, and return the

@@ -24,9 +24,6 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     if scenario.router.router_program:
         raise ConfigError(f"router_program: on testbed {testbed} nothing is started on the router; "
                           "start it by hand and leave the key out, or use virtual")
-    if scenario.router.router_model != "ideal":
-        raise ConfigError(f"router_model: {scenario.router.router_model} is a model of the virtual "
-                          f"lab; on testbed {testbed} the router is real: leave router_model out")
 
 
 def refuse_network_of_ours(scenario: Scenario) -> None:

@@ -27,7 +27,6 @@ from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.foreign import queue_of
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.records.path import DUMBBELL
-from flent_aqm.spec.router_model import parse_router_model
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import parse_topology
 
@@ -76,7 +75,7 @@ class Lab(RunEnvironment):
         self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
         return replace(outcome, models={
             model.name: model.report(self._scenario, read_text(out / model.name))
-            for model in path_models(self._scenario)})
+            for model in path_models(self._scenario) if model.script})
 
     @staticmethod
     def _fail_by_program(status: str, said: str) -> None:
@@ -112,7 +111,7 @@ class Lab(RunEnvironment):
         # anywhere, no path may be in it: the lab's folder is the working folder.
         console = "fd:0,fd:1" if self._interactive else "null,fd:1"
         scenario = self._scenario
-        model = parse_router_model(scenario.router.router_model)
+        late_ns = max((record.timer_latency_ns for record in scenario.of_parts), default=0)
         return [
             *_on_one_core(),
             *DIES_WITH_US,
@@ -123,7 +122,7 @@ class Lab(RunEnvironment):
             "init=/usr/bin/perl",
             "con=null", f"con0={console}", "quiet",
             f"lab_seed={defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed}",
-            f"sch_api.watchdog_latency_ns={model.timer_latency_ns}",
+            f"sch_api.watchdog_latency_ns={late_ns}",
             "ifb.numifbs=0", "dummy.numdummies=0",
             "uml_dir=uml",
             "time-travel=inf-cpu", "seccomp=on",

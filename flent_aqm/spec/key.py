@@ -86,6 +86,20 @@ class Record:
         it can."""
         return ""
 
+    @property
+    def timer_latency_ns(self) -> int:
+        """How late the lab's kernel fires timers of qdiscs."""
+        return 0
+
+    def not_with_topology(self) -> Mapping[str, bool]:
+        """Return settings that a network of other form has no place for -> whether they are given.
+        """
+        return {}
+
+    def described(self) -> Mapping[str, object]:
+        """Return what a data file says of it beside its keys."""
+        return {}
+
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError where values don't go with other records'."""
 

@@ -21,7 +21,6 @@ from flent_aqm.spec.records.hosts import Hosts
 from flent_aqm.spec.records.lab import Lab
 from flent_aqm.spec.records.path import DUMBBELL, Path
 from flent_aqm.spec.records.router import Router
-from flent_aqm.spec.router_model import parse_router_model
 
 # Those of parts, by name.
 _OF_PARTS: Mapping[str, type[Record]] = {
@@ -55,13 +54,10 @@ class Scenario:
             return self.of_parts[list(_OF_PARTS).index(name)]
         return getattr(self, name)
 
-    def models_in_full(self) -> dict[str, object]:
-        """Return each model that isn't ideal with all its parameters: `router`, `client`,
-        `server`."""
-        models = {"router": self.router.router_model, "client": self.hosts.client_model,
-                  "server": self.hosts.server_model}
-        return {host: {"model": text, **parse_router_model(text).as_dict()}
-                for host, text in models.items() if text != "ideal"}
+    def described(self) -> dict[str, object]:
+        """Return what a data file says of models beside their keys."""
+        return {name: value for record in self._records()
+                for name, value in record.described().items()}
 
     def as_dict(self) -> dict[str, object]:
         """Return all settings by key, fit for JSON: complete, so that a data file keeps its meaning
@@ -129,7 +125,7 @@ class Scenario:
 
     def _refuse_odd_pairs(self) -> None:
         """Settings that are right alone and can't be had together."""
-        self.router.refuse_odd_pairs(self.behind_ssh)
+        self.router.refuse_odd_pairs(self)
         path = self.path
         if (path.modem_down_mbps is None) != (path.modem_up_mbps is None) \
                 and not self.replaces_modem:

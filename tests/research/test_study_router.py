@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.spec.router_model import with_parameters
+from flent_aqm.parts.router_models.model import with_parameters
 from research.validation import numbers, study_router
 
 KEPT = Path(__file__).resolve().parents[1] / "golden" / "docs" / "scores"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the hosts are and do: their models, their TCP, what else they send."""
+"""What the hosts are and do: their TCP, what else they send."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from flent_aqm.base.switch import switch
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
 from flent_aqm.spec.key import Record, key
 from flent_aqm.spec.readers import one_of
-from flent_aqm.spec.router_model import parse_router_model, with_parameters
 
 
 def _tcp_ecn(name: str, value: object) -> bool | str:
@@ -25,15 +24,6 @@ def _tcp_ecn(name: str, value: object) -> bool | str:
     return on
 
 
-def _model(name: str, value: object) -> str:
-    model = with_parameters(str(value), {}, name)
-    if parse_router_model(model, name).timer_latency_us:
-        raise ConfigError(f"{name}: {model} has a timer latency, which is the same for all hosts "
-                          "of the lab; add +timer_latency_us=0, and give the latency in "
-                          "router_model")
-    return model
-
-
 @dataclass(frozen=True)
 class Hosts(Record):
     """What the hosts are and do."""
@@ -44,7 +34,5 @@ class Hosts(Record):
         "[other traffic](tools.md#cross-traffic) on the line", parse_cross_traffic)
     tcp_ecn: bool | str = key(False, "0, 1, `accecn`",
                               "hosts ask for ECN, or for accurate ECN (RFC 9768)", _tcp_ecn)
-    client_model: str = key("ideal", "as `router_model`", "a slow client", _model)
-    server_model: str = key("ideal", "as `router_model`", "a slow server", _model)
     ndt7_server: str = key("own", "`own`, `mlab`", "whose NDT7 server",
                            partial(one_of, known=defaults.NDT7_SERVERS))

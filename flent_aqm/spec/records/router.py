@@ -16,7 +16,6 @@ from flent_aqm.spec.queues.foreign import is_foreign
 from flent_aqm.spec.queues.parameters import check_parameter
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.readers import command, flag, number, one_of, packets, rate, whole
-from flent_aqm.spec.router_model import parse_router_model, with_parameters
 
 Parameters = tuple[tuple[str, str], ...]
 # Queues that shape by themselves: shaper = cake.
@@ -84,13 +83,6 @@ def _read_rate(key: str, given: Settings) -> float:
     return rate(name, round(rate(modem, whole_mbps) * share_pct / 100, 6))
 
 
-def _read_router_model(key: str, given: Settings) -> str:
-    """With the keys router_NAME, its parameters."""
-    return with_parameters(str(given.get(key) or "ideal"), {
-        name.removeprefix("router_"): value for name, value in given.items()
-        if name.startswith("router_") and name not in (key, "router_program")})
-
-
 _each_rate: Any = partial(
     key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "the shaper's rate",
     reader=_read_rate, both="rate_mbps", unit="Mbit/s")
@@ -129,9 +121,6 @@ class Router(Record):
     tx_queues: int | None = key(
         None, "1 to 16", "transmit queues of the router's devices",
         partial(whole, low=1, high=defaults.MOST_TX_QUEUES), usual="1")
-    router_model: str = key(
-        "ideal", "`ideal`, `omnia`, `mt7621`, `mt7988`, `12us`, `+NAME=VALUE`; `router_NAME` for "
-        "one parameter", "a [slow router](../router-models.md)", reader=_read_router_model)
     # Runs from when its queue is in place.
     router_program: str = key("", "a command",
                               "a program on the router, such as a controller", command)
@@ -157,13 +146,9 @@ class Router(Record):
         down, up = self.queue("down")[0], self.queue("up")[0]
         return down if down == up else f"{down} down, {up} up"
 
-    @property
-    def has_cards(self) -> bool:
-        """Whether the router has cards and a processor that take their time."""
-        return parse_router_model(self.router_model).has_cards
-
-    def refuse_odd_pairs(self, behind_ssh: bool) -> None:
+    def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError for settings that are right alone and can't be had together."""
+        behind_ssh = scenario.behind_ssh
         for key_ in ("aqm", "up_aqm"):
             name = getattr(self, key_)
             if self.shaper == "cake" and name not in (None, *_OWN_SHAPER):

@@ -6,7 +6,6 @@ from __future__ import annotations
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.queues.foreign import queue_of
-from flent_aqm.spec.router_model import parse_router_model
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import Topology, parse_topology
 
@@ -19,9 +18,8 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
         "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.replaces_modem,
         "dest2_delay_ms": scenario.path.dest2_delay_ms is not None,
         "tx_queues": scenario.router.tx_queues is not None,
-        "client_model": parse_router_model(scenario.hosts.client_model).has_cards,
-        "server_model": parse_router_model(scenario.hosts.server_model).has_cards,
-        "router_model (with cards)": scenario.router.has_cards,
+        **{key: given for record in scenario.of_parts
+           for key, given in record.not_with_topology().items()},
         f"base_delay_ms above {defaults.MAX_DELAY_MS:g}":
             scenario.path.base_delay_ms > defaults.MAX_DELAY_MS,
     }.items():

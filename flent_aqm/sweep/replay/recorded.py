@@ -61,9 +61,6 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
                         "since flent-aqm has `replay`, and not from `flent` in `flent-aqm lab`")
     try:
         _refuse_odd_form(file.whole)
-        if requested.get("router_model") == "omnia" and "router" not in aqm:
-            # A file of the time when that name meant late timers and nothing else.
-            requested = {**requested, "router_model": "20us"}
         requested = without_paths(requested, aqm, [*traces, path.parent])
         return RecordedRun(file.whole, _cell(run, requested, metadata, path, folder))
     except (BadResult, ConfigError) as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flent_aqm.spec.router_model import with_latency
-from flent_aqm.sweep.calibrate.points import Setting
-from flent_aqm.sweep.calibrate.simulate import measure as measure_model
+from flent_aqm.parts.router_models.calibrate.points import Setting
+from flent_aqm.parts.router_models.calibrate.simulate import measure as measure_model
+from flent_aqm.parts.router_models.model import with_latency
 from research.validation.check import Check, Finding, Outcome, close_to
 from research.validation.token_bucket import default_burst_us, goodput_mbps
 

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
-from flent_aqm.commands import calibrate
-from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Values, fit, telling_setting
-from flent_aqm.sweep.calibrate.points import (
+from flent_aqm.parts.router_models.calibrate import command as calibrate
+from flent_aqm.parts.router_models.calibrate.fit import Fit, Parameter, Values, fit, telling_setting
+from flent_aqm.parts.router_models.calibrate.points import (
     MeasuredResult,
     Measurements,
     Point,
@@ -23,7 +23,7 @@ from flent_aqm.sweep.calibrate.points import (
     parse_measurements,
     parse_point,
 )
-from flent_aqm.sweep.calibrate.simulate import measure
+from flent_aqm.parts.router_models.calibrate.simulate import measure
 from research.validation.token_bucket import default_burst_us, goodput_mbps
 
 

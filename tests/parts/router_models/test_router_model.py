@@ -8,8 +8,8 @@ import re
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.known_routers import KNOWN_ROUTERS
-from flent_aqm.spec.router_model import (
+from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
+from flent_aqm.parts.router_models.model import (
     PARAMETERS,
     RouterModel,
     parse_router_model,
@@ -78,11 +78,11 @@ def test_every_parameter_is_a_key_of_a_batch() -> None:
              "process_slice_us": "100"}
     assert set(given) == set(PARAMETERS)
     scenario = Scenario.from_settings({f"router_{name}": value for name, value in given.items()})
-    model = parse_router_model(scenario.router.router_model)
+    model = parse_router_model(scenario.record("models").router_model)
     default = RouterModel()
     assert all(getattr(model, name) != getattr(default, name) for name in PARAMETERS)
     assert Scenario.from_json(scenario.as_json()) == scenario
-    full = scenario.models_in_full()["router"]
+    full = scenario.described()["router"]
     assert isinstance(full, dict)
     assert set(full) == {"model", *PARAMETERS}
 
@@ -98,9 +98,9 @@ def test_parameters_of_one_model_in_any_order_name_it_the_same() -> None:
 def test_scenario_without_a_model_is_what_it_was_before_there_were_any() -> None:
     """A default model changes no seed and no metadata."""
     scenario = Scenario.from_settings({})
-    assert scenario.router.router_model == "ideal"
+    assert scenario.record("models").router_model == "ideal"
     assert "client_model" not in scenario.identity()
-    assert scenario.models_in_full() == {}
+    assert scenario.described() == {"router_model": "ideal"}
 
 
 def test_late_timers_of_a_host_are_refused() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flent_aqm.spec.router_model import RouterModel
+from flent_aqm.parts.router_models.model import RouterModel
 
 IDEAL = RouterModel()
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, LabError
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.measure.parsers.iperf3 import parse_iperf3
+from flent_aqm.parts.router_models.calibrate.points import MeasuredResult, Setting
 from flent_aqm.router.hook import apply_command
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep.calibrate.points import MeasuredResult, Setting
 
 # Slow start, which is left out, and the time that is measured.
 _WARM_UP_S, _LENGTH_S = 1, 3

@@ -151,7 +151,7 @@ _WHOLE = {one.name for one in fields(RouterModel) if one.type == "int"}
 
 def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
     """Return the model of that text. key: for messages. Raises ConfigError."""
-    from flent_aqm.spec.known_routers import KNOWN_ROUTERS
+    from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
 
     name, *changes = text.split("+")
     latency = _LATENCY.fullmatch(name)

@@ -19,16 +19,23 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import counted
 from flent_aqm.lab.place import kill_all
-from flent_aqm.spec.router_model import with_parameters
-from flent_aqm.sweep.calibrate.fit import Fit, Parameter, Simulate, Values, fit, telling_setting
-from flent_aqm.sweep.calibrate.points import (
+from flent_aqm.parts.router_models.calibrate.fit import (
+    Fit,
+    Parameter,
+    Simulate,
+    Values,
+    fit,
+    telling_setting,
+)
+from flent_aqm.parts.router_models.calibrate.points import (
     FORM,
     MeasuredResult,
     Measurements,
     Setting,
     parse_measurements,
 )
-from flent_aqm.sweep.calibrate.simulate import measure
+from flent_aqm.parts.router_models.calibrate.simulate import measure
+from flent_aqm.parts.router_models.model import with_parameters
 
 # What a model may be off, in standard deviations of what is measured, before it is no model of
 # that router: 3 % of goodput, 45 % of a rise of latency.

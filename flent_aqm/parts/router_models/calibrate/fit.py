@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from flent_aqm.sweep.calibrate.points import MeasuredResult, Measurements, Setting
+from flent_aqm.parts.router_models.calibrate.points import MeasuredResult, Measurements, Setting
 
 # Of one standard deviation of a measurement: a share of the goodput, a share of the rise of
 # latency and no less than so many ms, a share of the packets per second.

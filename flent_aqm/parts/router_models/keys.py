@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keys of slow routers and hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.router_models.model import parse_router_model, with_parameters
+from flent_aqm.spec.key import Record, Settings, key
+
+IDEAL = "ideal"
+
+
+def _router(name: str, given: Settings) -> str:
+    """With the keys router_NAME, its parameters."""
+    return with_parameters(str(given.get(name) or IDEAL), {
+        one.removeprefix("router_"): value for one, value in given.items()
+        if one.startswith("router_") and one not in (name, "router_program")})
+
+
+def _host(name: str, value: object) -> str:
+    model = with_parameters(str(value), {}, name)
+    if parse_router_model(model, name).timer_latency_us:
+        raise ConfigError(f"{name}: {model} has a timer latency, which is the same for all hosts "
+                          "of the lab; add +timer_latency_us=0, and give the latency in "
+                          "router_model")
+    return model
+
+
+@dataclass(frozen=True)
+class Models(Record):
+    """How slow the router is, and each host."""
+
+    router_model: str = key(
+        IDEAL, "`ideal`, `omnia`, `mt7621`, `mt7988`, `12us`, `+NAME=VALUE`; `router_NAME` for "
+        "one parameter", "a [slow router](../router-models.md)", reader=_router)
+    client_model: str = key(IDEAL, "as `router_model`", "a slow client", _host)
+    server_model: str = key(IDEAL, "as `router_model`", "a slow server", _host)
+
+    @property
+    def by_host(self) -> dict[str, str]:
+        """The models' texts."""
+        return {"router": self.router_model, "client": self.client_model,
+                "server": self.server_model}
+
+    @property
+    def timer_latency_ns(self) -> int:
+        """What the lab's kernel is booted with."""
+        return parse_router_model(self.router_model).timer_latency_ns
+
+    @property
+    def only_in_lab(self) -> str:
+        """A real router has its own cards."""
+        return "" if self.router_model == IDEAL else (
+            f"router_model: {self.router_model} is a model of the virtual lab; on testbed "
+            "{testbed} the router is real: leave router_model out")
+
+    def not_with_topology(self) -> dict[str, bool]:
+        """Cards are those of three hosts in a row."""
+        cards = {host: parse_router_model(text).has_cards for host, text in self.by_host.items()}
+        return {"client_model": cards["client"], "server_model": cards["server"],
+                "router_model (with cards)": cards["router"]}
+
+    def described(self) -> dict[str, object]:
+        """Return the router's model, and each that isn't ideal with all its parameters."""
+        return {"router_model": self.router_model, **{
+            host: {"model": text, **parse_router_model(text).as_dict()}
+            for host, text in self.by_host.items() if text != IDEAL}}
