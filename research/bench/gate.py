@@ -9,8 +9,9 @@ those that are there?
     python -m research.bench.gate power -o results/power
         21 kernels: research/bench/defects.py
 
-Both write their table to research/bench/results/gate-WHAT-DATE.json. The exit status is 1 if there
-was a false alarm, or a defect that was not found.
+Both write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
+that are in the folder already are not made again. The exit status is 1 if there was a false alarm,
+or a defect that was not found.
 """
 
 from __future__ import annotations
@@ -35,10 +36,14 @@ from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, j
 from flent_aqm.parts.kernels.verdict.page import sentence
 from flent_aqm.parts.kernels.verdict.pairs import SEED, pair
 from flent_aqm.results import status
+from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.recipe import stock_source
 from research.bench.defects import DEFECTS
+from research.bench.gate_page import write_part
+from research.validation.stamp import Made, made_of
 
 RESULTS = Path(__file__).parent / "results"
 BIN = Path(sys.executable).parent
@@ -49,12 +54,16 @@ _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 @dataclass(frozen=True)
 class Comparison:
     """What one verdict said. seen: the metrics that weren't the same, with their verdicts; wall_s:
-    of a side's runs, None where they were there already; right: whether it said what it should."""
+    of a side's runs, None where they were there already; identical: pairs with the same samples, of
+    how many; aqm, has_effect: of a planted change; right: whether it said what it should."""
 
     name: str
     seen: dict[str, str]
     said: str
     wall_s: float | None = None
+    identical: tuple[int, int] = (0, 0)
+    aqm: str = ""
+    has_effect: bool = False
     right: bool = True
 
 
@@ -91,9 +100,23 @@ def main() -> int:
         print(f"{good} of {len(found)} changes: as it should be")
     RESULTS.mkdir(exist_ok=True)
     now = datetime.datetime.now(datetime.UTC)
+    results |= {"made": asdict(_made(output)), "comparisons": [asdict(one) for one in found]}
+    for old in RESULTS.glob(f"gate-{args.what}-*.json"):
+        old.unlink()
     (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
-        json.dumps({"comparisons": [asdict(one) for one in found], **results}, indent=1) + "\n")
+        json.dumps(results, indent=1) + "\n")
+    if not args.only and not args.cells:
+        write_part(args.what, results)
     return int(good < len(found))
+
+
+def _made(output: Path) -> Made:
+    """Return what the runs were made with: set-up's kernel is that of each folder's first file but
+    a planted change's."""
+    files = find_files([output])
+    first = {file.parent: file for file in reversed(files) if "change" not in str(file.parent)}
+    return replace(made_of([as_run(read_data_file(file)) for file in first.values()]),
+                   runs=len(files))
 
 
 def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
@@ -183,7 +206,9 @@ def power(output: Path, only: str, cells: str) -> list[Comparison]:
                         took_s, Counter(run.side for side, place in (("base", base),
                                                                      ("test", folder))
                                         for run in failed_runs(side, [place])))
-        found.append(replace(one, right=bool(one.seen) == planted.has_effect))
+        found.append(replace(one, aqm=planted.overrides[0].removeprefix("aqm="),
+                             has_effect=planted.has_effect,
+                             right=bool(one.seen) == planted.has_effect))
     return found
 
 
@@ -194,7 +219,7 @@ def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
     judged = judge(comparison, USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged
                             if each.verdict not in (SAME, UNTOLD)}, sentence(comparison, judged),
-                     wall_s)
+                     wall_s, (comparison.identical, comparison.pairs))
     if comparison.fails_more:
         one = replace(one, seen={**one.seen, "runs failed": WORSE})
     took = "" if wall_s is None else f" ({wall_s:.0f} s a side)"

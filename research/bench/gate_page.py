@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""docs/results/gate.md, from what research/bench/gate.py has found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from research.validation import marked
+from research.validation.stamp import Made
+
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "gate.md"
+_MOST_METRICS = 3
+
+
+def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None:
+    """Write the part of `power` or `false-alarms`. results: as in its JSON file."""
+    part, lines = _PARTS[what]
+    made = results["made"]
+    marked.replace(page, part, "\n".join(lines(results)), Made(
+        tuple(made["versions"]), tuple(made["kernels"]), made["date"], made["runs"]))
+
+
+def changes(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table: a line for each change, those without effect last."""
+    yield "| change | queue | verdict | by | identical pairs |"
+    yield "|---|---|---|---|---|"
+    for one in results["comparisons"]:
+        said = "different" if one["seen"] else (
+            "can't tell" if "can't tell" in one["said"].lower() else "the same")
+        names = [f"`{name}`" for name in one["seen"]]
+        by = ", ".join(names[:_MOST_METRICS]) + (
+            f" and {len(names) - _MOST_METRICS} more" if len(names) > _MOST_METRICS else "")
+        name = one["name"] if one["has_effect"] else f"{one['name']} (no effect)"
+        said = said if one["right"] else f"**{said}**"
+        yield f"| {name} | {one['aqm']} | {said} | {by} | {'/'.join(map(str, one['identical']))} |"
+    real = [one for one in results["comparisons"] if one["has_effect"]]
+    none = [one for one in results["comparisons"] if not one["has_effect"]]
+    yield ""
+    yield (f"Of {len(real)} changes with an effect {sum(bool(one['seen']) for one in real)} are "
+           f"found; of {len(none)} without, {sum(bool(one['seen']) for one in none)}.")
+
+
+def alarms(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence, and each comparison of a kernel with itself that was an alarm."""
+    found = results["comparisons"]
+    good = sum(one["right"] for one in found)
+    yield (f"{good} of {len(found)} comparisons of set-up's kernel with itself, with other seeds "
+           "on either side, found no difference.")
+    yield from (f"- {one['name']}: {one['said']}" for one in found if not one["right"])
+    if drawn := results.get("drawn"):
+        yield (f"So did {drawn['draws'] - drawn['alarms']} of {drawn['draws']} with seeds drawn "
+               "from all.")
+
+
+_PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
+    "power": ("changes", changes), "false-alarms": ("alarms", alarms)}
