@@ -91,6 +91,11 @@ class Record:
         """How late the lab's kernel fires timers of qdiscs."""
         return 0
 
+    @property
+    def router_has_cards(self) -> bool:
+        """Whether the router has cards and a processor that take their time, which are sampled."""
+        return False
+
     def not_with_topology(self) -> Mapping[str, bool]:
         """Return settings that a network of other form has no place for -> whether they are given.
         """

@@ -48,6 +48,11 @@ class Scenario:
         """Whether a part's model stands in the modem's place."""
         return any(record.replaces_modem for record in self.of_parts)
 
+    @property
+    def router_has_cards(self) -> bool:
+        """Whether the router's cards and processor take their time."""
+        return any(record.router_has_cards for record in self.of_parts)
+
     def record(self, name: str) -> Any:
         """Return one of the records."""
         if name in _OF_PARTS:

@@ -136,7 +136,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
         (folder / "base.batch").write_text(base)
         before_first = first_seed - 1 + number * SEEDS
         batch.write_text(_with_seeds_from(text, before_first))
-        took_s = _sweep(batch, folder / "runs", [f"aqm={aqm}"])
+        took_s = sweep(batch, folder / "runs", [f"aqm={aqm}"])
         runs = []
         for run in scored(find_files([folder / "runs"])):
             seed = int(str(run.settings[SEED]))
@@ -188,19 +188,18 @@ def power(output: Path, only: str, cells: str) -> list[Comparison]:
         if only not in planted.name:
             continue
         folder = output / f"change{number}"
-        base = output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20]
-                                            for one in planted.overrides))
+        base = base_folder(output, planted.overrides)
         patch = output / f"change{number}.patch"
         output.mkdir(parents=True, exist_ok=True)
         patch.write_text(planted.patch(tree))
         name = f"gate-change{number}"
         overrides = [*planted.overrides, *([f"for_check={cells}"] if cells else [])]
-        _sweep(batch, base, overrides)
+        sweep(batch, base, overrides)
         took_s = None
-        if not _is_there(folder):
+        if not is_there(folder):
             subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
                            check=True)
-            took_s = _sweep(batch, folder, [*overrides, f"kernel={name}"])
+            took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
             subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
         one = _compared(planted.name, scored(find_files([base])), scored(find_files([folder])),
                         took_s, Counter(run.side for side, place in (("base", base),
@@ -210,6 +209,11 @@ def power(output: Path, only: str, cells: str) -> list[Comparison]:
                              has_effect=planted.has_effect,
                              right=bool(one.seen) == planted.has_effect))
     return found
+
+
+def base_folder(output: Path, overrides: Sequence[str]) -> Path:
+    """Return the folder of set-up's kernel's runs with these overrides."""
+    return output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20] for one in overrides))
 
 
 def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
@@ -227,22 +231,22 @@ def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
     return one
 
 
-def _sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
+def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
     """Run the batch; return the wall seconds that it took, None where its runs are there already,
     of a comparison before that was stopped."""
-    if _is_there(folder):
+    if is_there(folder):
         return None
     begun_s = time.monotonic()
     done = subprocess.run([BIN / "flent", "-B", batch, f"--batch-override=output_path={folder}",
                            *(f"--batch-override={each}" for each in overrides)],
                           check=False, stdout=subprocess.DEVNULL)
-    if not _is_there(folder):
+    if not is_there(folder):
         # Runs that failed are a result.
         raise SystemExit(f"bench.gate: flent ended with {done.returncode} before it made all runs")
     return time.monotonic() - begun_s
 
 
-def _is_there(folder: Path) -> bool:
+def is_there(folder: Path) -> bool:
     told = status.read(folder)
     return told is not None and told.ended_s is not None
 

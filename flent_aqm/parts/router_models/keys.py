@@ -50,6 +50,11 @@ class Models(Record):
         return parse_router_model(self.router_model).timer_latency_ns
 
     @property
+    def router_has_cards(self) -> bool:
+        """Whether there is more to the router than late timers."""
+        return parse_router_model(self.router_model).has_cards
+
+    @property
     def only_in_lab(self) -> str:
         """A real router has its own cards."""
         return "" if self.router_model == IDEAL else (
@@ -58,9 +63,9 @@ class Models(Record):
 
     def not_with_topology(self) -> dict[str, bool]:
         """Cards are those of three hosts in a row."""
-        cards = {host: parse_router_model(text).has_cards for host, text in self.by_host.items()}
-        return {"client_model": cards["client"], "server_model": cards["server"],
-                "router_model (with cards)": cards["router"]}
+        return {"client_model": parse_router_model(self.client_model).has_cards,
+                "server_model": parse_router_model(self.server_model).has_cards,
+                "router_model (with cards)": self.router_has_cards}
 
     def described(self) -> dict[str, object]:
         """Return the router's model, and each that isn't ideal with all its parameters."""

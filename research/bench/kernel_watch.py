@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What differs between kernels that routers run and set-up's, by batches/gate.batch.
+
+    python -m research.bench.kernel_watch -o results/watch linux-source-6.12 linux-source-7.2
+
+Each SOURCE is as `flent-aqm kernel build --source` takes it. The runs of gate.py's `power` in
+-o serve as set-up's side, if they are there. Writes docs/results/kernels.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.kernels.verdict.command import scored
+from flent_aqm.parts.kernels.verdict.decide import (
+    BETTER,
+    MIXED,
+    USUAL,
+    WORSE,
+    Effect,
+    JudgedMetric,
+    judge,
+)
+from flent_aqm.parts.kernels.verdict.pairs import Comparison, pair
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.setup.kernel.named import find_named
+from research.bench.gate import BIN, base_folder, is_there, sweep
+from research.validation import marked
+from research.validation.stamp import made_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "kernels.md"
+QUEUES = ("fq_codel", "cake", "codel", "pie", "red", "sfq", "no_aqm")
+_MOST = 2
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A queue on a kernel, beside the same on set-up's. version: of the kernel."""
+
+    version: str
+    aqm: str
+    comparison: Comparison
+    judged: Sequence[JudgedMetric]
+
+
+def main() -> None:
+    """Build, run and compare; write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sources", nargs="+", metavar="SOURCE")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
+    parser.add_argument("--queues", default=",".join(QUEUES), metavar="NAME,...")
+    args = parser.parse_args()
+    output = args.output.resolve()
+    found: list[Watched] = []
+    stock: list[Run] = []
+    for source in args.sources:
+        name = re.sub(r"[^a-z0-9]+", "-", source.rpartition("linux-")[2].lower()).strip("-")
+        for aqm in args.queues.split(","):
+            base, folder = base_folder(output, [f"aqm={aqm}"]), output / f"{name}-{aqm}"
+            batch = resource_dir("batches") / "gate.batch"
+            sweep(batch, base, [f"aqm={aqm}"])
+            if not is_there(folder):
+                subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--source", source],
+                               check=True)
+                sweep(batch, folder, [f"aqm={aqm}", f"kernel={name}"])
+            comparison = pair(scored(find_files([base])), scored(find_files([folder])))
+            found.append(Watched(find_named(name).version, aqm, comparison,
+                                 judge(comparison, USUAL)))
+            stock += [as_run(read_data_file(file)) for file in find_files([base])]
+    marked.replace(PAGE, "kernels", "\n".join(table(found)), made_of(stock))
+
+
+def table(found: Sequence[Watched]) -> Iterator[str]:
+    """Yield a line for each kernel and queue: what differs most, and how many pairs don't."""
+    yield "| Linux | queue | worse than set-up's | better | identical pairs |"
+    yield "|---|---|---|---|---|"
+    for one in found:
+        yield (f"| {one.version} | {one.aqm} | {_most(one.judged, WORSE)} | "
+               f"{_most(one.judged, BETTER)} | {one.comparison.identical}/"
+               f"{one.comparison.pairs} |")
+
+
+def _most(judged: Sequence[JudgedMetric], verdict: str) -> str:
+    effects = [(one.metric.name, effect) for one in judged
+               if one.verdict in (verdict, MIXED) for effect in one.effects
+               if effect.verdict == verdict]
+    effects.sort(key=lambda pair: -abs(_share(pair[1])))
+    shown = [f"`{name}` {_share(effect):+.0%} ({effect.cell})" for name, effect in effects[:_MOST]]
+    more = len({name for name, _ in effects}) - len({name for name, _ in effects[:_MOST]})
+    return ", ".join(shown) + (f" and {more} metrics more" if more > 0 else "")
+
+
+def _share(effect: Effect) -> float:
+    return effect.difference / abs(effect.base) if effect.base else 0.0
+
+
+if __name__ == "__main__":
+    main()
