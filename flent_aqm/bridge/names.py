@@ -48,7 +48,7 @@ def get_plotter(stock: Lookup) -> Lookup | None:
 
 def _extended(stock: Lookup, ours: tuple[str, str, str]) -> Lookup | None:
     """Flent's own names win, and a name that nobody knows raises what Flent raises. A Flent that
-    looks for entry points itself (docs/upstream) finds ours in setup.cfg, and stays as it is."""
+    looks for entry points itself (release/upstream) finds ours in setup.cfg, and stays as it is."""
     if hasattr(sys.modules[stock.__module__], "plugins"):
         return None
 

@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 
 
 def _finds_ours(stock: Function) -> bool:
-    """Whether this Flent has a search list (docs/upstream), on which our folder is."""
+    """Whether this Flent has a search list (release/upstream), on which our folder is."""
     return hasattr(sys.modules[stock.__module__], "find_test")
 
 
@@ -90,7 +90,7 @@ def execute(stock: Function) -> Function:
     """Replace the only function that opens a definition."""
     module: Any = sys.modules[stock.__module__]
     has_list = hasattr(module, "test_paths")
-    if has_list:  # of a Flent of docs/upstream: our folder has its place there
+    if has_list:  # of a Flent of release/upstream: our folder has its place there
         listed = os.environ.get(module.TEST_PATH_VAR, "").split(os.pathsep)
         ours = str(resource_dir("tests_defs"))
         if ours not in listed:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from flent_aqm.base.errors import about
 
@@ -57,7 +57,9 @@ def key(default: object, values: str, help_: str,
 
 @dataclass(frozen=True)
 class Record:
-    """Some settings of a run; each field is a key."""
+    """Some settings of a run; each field is a key. heading: of their table in the documents."""
+
+    heading: ClassVar[str]
 
     @classmethod
     def rows(cls) -> Mapping[str, Key]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Flent that has a search list and entry points, as docs/upstream gives it, is left to find our
+"""A Flent with a search list and entry points, as release/upstream gives it, is left to find our
 tests, runners and plotters by itself."""
 
 from __future__ import annotations

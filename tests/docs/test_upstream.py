@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # The last one is documentation, which an installed Flent doesn't have.
-SERIES = sorted((ROOT / "docs" / "upstream").glob("*.patch"))[:-1]
+SERIES = sorted((ROOT / "release" / "upstream").glob("*.patch"))[:-1]
 
 
 @pytest.fixture(scope="module")

@@ -81,6 +81,8 @@ _each_buffer: Any = partial(
 class Link(Record):
     """A link that plays a schedule in place of the modem's TBF. Traces are paths."""
 
+    heading = "A link that changes"
+
     link_down_trace: str = _each_trace()
     link_up_trace: str = _each_trace()
     link_trace_end: str = key(ENDS[0], "`repeat`, `hold`", "what follows a trace's end",

@@ -32,6 +32,8 @@ def _host(name: str, value: object) -> str:
 class Models(Record):
     """How slow the router is, and each host."""
 
+    heading = "Slow routers and hosts"
+
     router_model: str = key(
         IDEAL, "`ideal`, `omnia`, `mt7621`, `mt7988`, `12us`, `+NAME=VALUE`; `router_NAME` for "
         "one parameter", "a [slow router](../router-models.md)", reader=_router)

@@ -84,6 +84,8 @@ def _read_phy(name: str, given: Settings) -> str:
 class Wifi(Record):
     """The topology's clients are stations of a Wi-Fi channel, a model. "": of none."""
 
+    heading = "Wi-Fi"
+
     wifi_rates_mbps: str = key(
         "", "`2x144.4+7.2`",
         "clients are stations of a modelled [Wi-Fi](../wifi.md) channel with these rates", _rates,

@@ -28,6 +28,8 @@ def _tcp_ecn(name: str, value: object) -> bool | str:
 class Hosts(Record):
     """What the hosts are and do."""
 
+    heading = "Hosts and traffic"
+
     # False, True for bulk, or another kind's name.
     cross_traffic: bool | str = key(
         False, "0; 1 or `bulk`; `call`, `video`, `web`, `quic`",

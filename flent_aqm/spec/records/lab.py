@@ -14,6 +14,8 @@ from flent_aqm.spec.readers import device, seed, server, testbed
 class Lab(Record):
     """Where a run is measured: the virtual lab, namespaces, or a router behind ssh."""
 
+    heading = "Where"
+
     testbed: str = key(
         "virtual", "`virtual`, `netns`, `ssh://[user@]router[:port]`",
         "lab, namespaces of this machine's kernel, or a router behind ssh", testbed)

@@ -34,6 +34,8 @@ _each_modem: Any = partial(key, None, "0.064 to 40000", "a modem behind the rout
 class Path(Record):
     """The way between client and server."""
 
+    heading = "The line"
+
     base_delay_ms: float = key(0.0, _DELAY, "added round trip, at the server, half each way", _far,
                                unit="ms")
     dest2_delay_ms: float | None = key(None, _DELAY, "a second server `dest2`, farther by this",

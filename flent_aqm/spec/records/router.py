@@ -92,6 +92,8 @@ _each_rate: Any = partial(
 class Router(Record):
     """The queue under test, what limits the rate above it, and the router that has both."""
 
+    heading = "The router and its queue"
+
     aqm: str = key("no_aqm", "a name of [queues](queues.md)",
                    "queue on both devices of the router", reader=_read_aqm)
     # Those that are not at their default, by name, as text: target -> 10ms.

@@ -11,15 +11,11 @@ from flent_aqm.spec.keys import SWEEP_KEYS
 from flent_aqm.spec.scenario import RECORDS
 from release.website.reference.rows import table
 
-# Record of a scenario -> heading.
-_HEADINGS = {"lab": "Where", "router": "The router and its queue", "path": "The line",
-             "link": "A link that changes", "hosts": "Hosts and traffic", "wifi": "Wi-Fi"}
-
 
 def keys() -> Iterator[str]:
     """Yield a table for each record, and one for the sweep."""
-    for name, kind in RECORDS.items():
-        yield from _section(_HEADINGS[name], kind.rows())
+    for kind in RECORDS.values():
+        yield from _section(kind.heading, kind.rows())
     yield from _section("The sweep", SWEEP_KEYS)
 
 
