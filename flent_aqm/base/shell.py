@@ -8,12 +8,19 @@ Commands are lists, never strings for a shell. Flent's own runners and the lab
 from __future__ import annotations
 
 import os
+import selectors
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, ToolMissing
+
+# The longest that is asked for, the list of a Git repository's files, has ten.
+MOST_BYTES = 100 << 20
+_PIPE_BYTES = 1 << 16
 
 
 def find_program(name: str) -> Path | None:
@@ -42,22 +49,75 @@ def run(
     """Run a program and return its standard output as text.
 
     Raises ToolMissing when it isn't there or may not be run, CommandFailed when it ends with an
-    error or runs past timeout_s.
+    error, runs past timeout_s, or prints more than MOST_BYTES.
     """
     words = [str(word) for word in argv]
+    until_s = time.monotonic() + timeout_s
     try:
-        done = subprocess.run(
-            words, cwd=cwd, env=env, input=stdin, timeout=timeout_s,
-            capture_output=True, encoding="utf-8", errors="replace", check=False,
-        )
+        process = subprocess.Popen(words, cwd=cwd, env=env, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except FileNotFoundError:
         raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
     except PermissionError as error:
         # such as a program with capabilities that a container doesn't grant
         raise ToolMissing(f"{words[0]} can't be run here: {error.strerror}") from None
-    except subprocess.TimeoutExpired as late:
-        text = late.stderr.decode("utf-8", "replace") if late.stderr else ""
-        raise CommandFailed(words, -9, "", f"{text}still running after {timeout_s:g} s") from None
-    if done.returncode:
-        raise CommandFailed(words, done.returncode, done.stdout, done.stderr)
-    return done.stdout
+    with process:
+        try:
+            out, err = _exchange(process, stdin.encode(), timeout_s, until_s)
+            status = process.wait(max(0.0, until_s - time.monotonic()))
+        except _Unended as error:
+            process.kill()
+            raise CommandFailed(words, -9, "", str(error)) from None
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise CommandFailed(words, -9, "", f"still running after {timeout_s:g} s") from None
+        except BaseException:
+            process.kill()
+            raise
+    if status:
+        raise CommandFailed(words, status, out, err)
+    return out
+
+
+class _Unended(Exception):
+    """A program says too much, or for too long; text: why, behind its complaints so far."""
+
+
+def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
+              until_s: float) -> tuple[str, str]:
+    """Tell a process `left` and return what it prints to its standard output and error, until
+    it closes them. Raises _Unended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    told = process.stdin.fileno()
+    os.set_blocking(told, False)
+    with selectors.DefaultSelector() as waiting:
+        for descriptor in said:
+            waiting.register(descriptor, selectors.EVENT_READ)
+        waiting.register(told, selectors.EVENT_WRITE)
+        while waiting.get_map():
+            ready = waiting.select(max(0.0, until_s - time.monotonic()))
+            for key, _ in ready:
+                if key.fd == told:
+                    with suppress(BrokenPipeError):  # it reads no further
+                        left = left[os.write(told, left[:_PIPE_BYTES]):]
+                        if left:
+                            continue
+                    process.stdin.close()
+                elif part := os.read(key.fd, _PIPE_BYTES):
+                    said[key.fd] += part
+                    continue
+                waiting.unregister(key.fd)
+            if not ready or time.monotonic() > until_s:
+                raise _Unended(f"{_text(said[process.stderr.fileno()])}still running after "
+                               f"{timeout_s:g} s")
+            if sum(map(len, said.values())) > MOST_BYTES:
+                raise _Unended(f"prints more than {MOST_BYTES >> 20} MiB")
+    out, err = map(_text, said.values())
+    return out, err
+
+
+def _text(said: bytearray) -> str:
+    return said.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")

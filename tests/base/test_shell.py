@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ToolMissing
+from flent_aqm.base import shell
+from flent_aqm.base.errors import CommandFailed, ToolMissing
 from flent_aqm.base.shell import run
 
 
@@ -20,3 +21,30 @@ def test_program_that_may_not_be_run_is_told_of(tmp_path: Path) -> None:
         run([program])
     with pytest.raises(ToolMissing, match="not installed"):
         run([tmp_path / "none"])
+
+
+def test_program_that_never_stops_printing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a minute it fills the memory of a machine."""
+    monkeypatch.setattr(shell, "MOST_BYTES", 1 << 20)
+    for words in ("exec yes", "exec yes >&2"):
+        with pytest.raises(CommandFailed, match="prints more than 1 MiB"):
+            run(["sh", "-c", words])
+
+
+def test_program_is_told_and_heard_however_long_both_are() -> None:
+    """More than a pipe holds, either way; ends of lines are one letter."""
+    text = "a line\n" * 100_000
+    assert run(["cat"], stdin=text) == text
+    assert run(["true"], stdin=text) == ""
+    assert run(["sh", "-c", "cat >&2; printf 'a\\r\\nb'"], stdin=text) == "a\nb"
+    assert run(["sh", "-c", "exec <&- ; sleep 0.1; echo heard"], stdin=text) == "heard\n"
+
+
+def test_program_that_does_not_end_is_ended() -> None:
+    """Also one that has closed its output, or left children behind that have it open."""
+    with pytest.raises(CommandFailed, match="still running after 1 s"):
+        run(["sh", "-c", "echo trouble >&2; sleep 60"], timeout_s=1)
+    with pytest.raises(CommandFailed, match="still running after 1 s"):
+        run(["sh", "-c", "sleep 60 & exit 0"], timeout_s=1)
+    with pytest.raises(CommandFailed, match="still running after 1 s"):
+        run(["sh", "-c", "exec >&- 2>&-; sleep 60"], timeout_s=1)
