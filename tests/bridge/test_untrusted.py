@@ -161,11 +161,12 @@ def test_each_mutation_opens_or_is_refused_in_one_line_by_flent(
     (lambda whole: whole["raw_values"]["Ping (ms) ICMP"][3].update(seq=[1]),
      "have a number for 'seq', and text or lists"),
     (lambda whole: whole["metadata"]["SERIES_META"]["Ping (ms) ICMP"].update(UNITS=True),
-     "are 'True', not text")])
+     "are 'True', not text"),
+    (lambda whole: whole["results"].clear(), "it has no results")])
 def test_file_that_flents_summary_stumbles_over_is_refused(
     change: Any, why: str, tmp_path: Path
 ) -> None:
-    """Before it is shown: means of lists, and units without letters."""
+    """Before it is shown: means of lists, units without letters, the longest name of none."""
     import flent_aqm.bridge.hook
 
     flent_aqm.bridge.hook.install()

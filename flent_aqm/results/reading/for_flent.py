@@ -165,6 +165,8 @@ def _refuse_results(whole: dict[str, Any]) -> None:
     if not (isinstance(x_values, list) and _numbers_or_gaps(x_values)
             and isinstance(results, dict)) or len(x_values) > MOST_STEPS:
         raise BadResult("its x_values or results have another structure than Flent's")
+    if not results:
+        raise BadResult("it has no results")  # Flent's summary asks for the longest of their names
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
         if not isinstance(values, list) or len(values) != len(x_values) \
