@@ -237,14 +237,15 @@ def test_flent_that_does_not_return_from_drawing_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One call of C that takes minutes, and that no signal's handler interrupts. When it has
-    returned by itself, Flent's words are others."""
+    returned by itself, Flent's words are others. Files behind it are opened."""
     monkeypatch.setattr(check, "START_S", 10_000)
     monkeypatch.setattr(check, "GRACE_S", 1)
     whole = content(GOLDEN / "stock_ping.flent.gz")
     whole["metadata"]["TITLE"] = "a" * 3_000_000
     file = packed(tmp_path / "a.flent.gz", whole)
-    assert list(check.open_all([file]).values()) == [
-        "Flent can't open it: it took too long, or Flent ended"]
+    others = [GOLDEN / f"{name}.flent.gz" for name in ("stock_ping", "stock_rrul")]
+    assert check.open_all([others[0], file, others[1]]) == {
+        file: "Flent can't open it: it took too long, or Flent ended"}
 
 
 def test_folder_with_a_damaged_file_is_shared_without_it(
