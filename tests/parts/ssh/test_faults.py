@@ -198,3 +198,24 @@ END
         f"router hook: testbed={ROUTER}: the router's answer is longer than 1000000 bytes",
         "status 2", "cut"]
     assert lines[3:] == ["]0;title[31mred", "   [   2   J   x  \\n", "]0;title[31mred", "status 3"]
+
+
+def test_router_that_restarts_amid_a_sweep_is_free_for_the_next(in_guest: InGuest) -> None:
+    """Its queues, the sweep's files and the connection are gone at once."""
+    lines = in_guest("""
+        found
+        hold <<'DURING'
+        apply; is_changed
+        read -r dog _ </run/flent-aqm/watchdog; kill -9 $dog
+        rm -r /run/flent-aqm
+        for device in up down; do on_router "$real_tc" qdisc del dev $device root; done
+        pkill -9 sshd
+DURING
+        as_found
+        serve : /usr/sbin/sshd -D -e -h /run/ssh/host -f /dev/null -o UsePAM=no -o StrictModes=no
+        echo 'apply; is_changed' | hold; as_found
+    """)
+    assert lines[0] == "changed"
+    assert lines[1] == "connection broken"
+    assert lines[2].startswith(f"{ROUTER}: ")
+    assert lines[3:] == ["as found", "changed", "as found"]
