@@ -6,15 +6,17 @@ in one process at a time.
 
 Each process is forked off one that has imported the command's modules, as importing is the
 same for any file; the first line of each command says what it takes beside. Fails where a
-file takes more than MOST_S or MOST_MB, ends in a traceback, or gives more than a line
-that refuses it.
+file takes more than MOST_S or MOST_MB, ends in a traceback, writes where it was not told to, or
+gives more than a line that refuses it.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import io
+import json
 import os
 import resource
 import signal
@@ -27,12 +29,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from flent_aqm.parts.kernels.verdict.command import CAN_NOT_TELL
+from flent_aqm.show.plots.catalogue import LATENCY, OURS, THROUGHPUT
 from tests.gui_window import WINDOW
 from tests.hostile import families
 
 MOST_S = 2.0
 MOST_MB = 500.0
 WALL_LIMIT_S = 60
+
+GOOD = families.GOLDEN / "iperf3_download.flent.gz"
+PLOTS = (*LATENCY, *THROUGHPUT, *OURS)
 
 Do = Callable[[Path, Path], int]
 
@@ -81,16 +88,41 @@ def _flent(*words: str) -> Do:
     return do
 
 
-# As WINDOW's window: a file is in a tab and drawn, or named in a box as left out.
+def _verdict(file: Path, out: Path) -> int:
+    """As one of three seeds after a change."""
+    for side in ("base", "test"):
+        folder = out / side
+        folder.mkdir()
+        for seed in (2, 3):
+            whole = json.loads(gzip.decompress(GOOD.read_bytes()))
+            whole["metadata"]["AQM"]["requested"]["seed"] = seed
+            whole["metadata"]["AQM"]["seed"] = seed
+            (folder / f"{seed}{families.SUFFIX}").write_bytes(
+                gzip.compress(json.dumps(whole).encode(), 1))
+    os.link(GOOD, out / "base" / "good.flent.gz")
+    os.link(file, out / "test" / "hostile.flent.gz", follow_symlinks=False)
+    status = _cli("verdict", "--base", "OUT/base", "--test", "OUT/test")(file, out)
+    return 1 if status == CAN_NOT_TELL else status
+
+
+def _plots(file: Path, out: Path) -> int:
+    """Draw each plot of ours, whether the file's test has it or not."""
+    ended: set[object] = set()
+    for name in PLOTS:
+        try:
+            ended.add(_flent("-f", "plot", "-p", name, "-o", f"OUT/{name}.png", "--", "FILE")(
+                file, out))
+        except SystemExit as error:
+            ended.add(error.code)
+    return 0 if 0 in ended or None in ended else 1
+
+
+# As WINDOW's window: a file is in a tab and drawn, or named in Flent's log as left out.
 LOOK = WINDOW + """
-from qtpy.QtWidgets import QMessageBox
 window.load_files([sys.argv[1]])
-until(lambda: not window.load_queue and (
-    window.viewArea.count() or window.findChildren(QMessageBox)))
+until(lambda: not window.load_queue)
 for number in range(window.viewArea.count()):
     until(lambda: window.viewArea.widget(number).async_fig is None)
-for box in window.findChildren(QMessageBox):
-    print(box.text())
 opened = window.viewArea.count()
 window.worker_pool.terminate()
 window.worker_pool.join()  # so that what its processes took is counted
@@ -117,19 +149,28 @@ COMMANDS: dict[str, Do] = {
     "samples": _cli("export", "--samples", "-o", "OUT/x.parquet", "--", "FILE"),
     "share": _cli("share", "-o", "OUT/shared", "--", "FILE"),
     "figures": _cli("figures", "--test", "iperf3_download", "-o", "OUT/figures", "--", "FILE"),
+    "score-by": _cli("score", "--by", "aqm,rate", "--pool", "all", "--", "FILE", str(GOOD)),
+    "verdict": _verdict,
+    "figures-speedtests": _cli("figures", "--set", "speedtests", "-o", "OUT/figures", "--", "FILE"),
+    "publish": _cli("share", "--publish", "--replay", "0", "-o", "OUT/published", "--", "FILE"),
     "replay": _replay, "report-follow": _follow,
     "flent-summary": _flent("-f", "summary", "--", "FILE"),
     "flent-metadata": _flent("-f", "metadata", "-o", "OUT/x", "--", "FILE"),
     "flent-csv": _flent("-f", "csv", "-o", "OUT/x", "--", "FILE"),
     "flent-plot": _flent("-f", "plot", "-o", "OUT/x.png", "--", "FILE"),
+    "flent-our-plots": _plots,
     "flent-gui": _gui,
 }
+# That do what others do once.
+TIMES = {"flent-our-plots": len(PLOTS)}
 IMPORTS: dict[str, tuple[str, ...]] = {
     "score": ("flent_aqm.commands.score",), "assert": ("flent_aqm.commands.assert_",),
     "report": ("flent_aqm.show.report.html", "flent_aqm.show.report.read",
                "flent_aqm.commands.report"),
     "export": ("flent_aqm.results.export.runs",), "samples": ("flent_aqm.results.export.samples",),
-    "share": ("flent_aqm.commands.share",), "figures": ("flent_aqm.show.figures.verdicts",),
+    "share": ("flent_aqm.commands.share",), "publish": ("flent_aqm.commands.share",),
+    "verdict": ("flent_aqm.parts.kernels.verdict.command",),
+    "figures": ("flent_aqm.show.figures.verdicts",),
     "replay": ("flent_aqm.commands.replay",),
     "report-follow": ("flent_aqm.show.report.follow", "flent_aqm.show.report.server"),
     "flent": ("flent.batch", "flent.plotters", "matplotlib.figure", "numpy",
@@ -142,19 +183,24 @@ IMPORTS: dict[str, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Met:
     """What a command did with a file. cpu_s, peak_mb: of it and what it started; status:
-    negative when it was killed, 99 with a traceback."""
+    negative when it was killed, 99 with a traceback. strayed: what it wrote elsewhere."""
 
     cpu_s: float
     peak_mb: float
     status: int
     out: str
     err: str
+    strayed: str
 
 
 def measure(command: str, file: Path) -> Met:
     """Run the command in a process of its own."""
-    with (tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile() as said,
+    with (tempfile.TemporaryDirectory() as box, tempfile.TemporaryFile() as said,
           tempfile.TemporaryFile() as complained):
+        out, home, here, temporary = (Path(box, name) for name in ("out", "home", "here", "tmp"))
+        for folder in (out, home, here, temporary):
+            folder.mkdir()
+        beside = set(os.listdir(file.parent))
         texts = said, complained
         child = os.fork()
         if not child:
@@ -163,8 +209,11 @@ def measure(command: str, file: Path) -> Met:
                 os.dup2(text.fileno(), number)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             status = 99
+            os.environ |= {"HOME": str(home), "TMPDIR": str(temporary)}
+            tempfile.tempdir = None
+            os.chdir(here)
             try:
-                status = COMMANDS[command](file, Path(out))
+                status = COMMANDS[command](file, out)
             except SystemExit as error:
                 status = error.code if isinstance(error.code, int) else 1
             except BaseException:
@@ -175,8 +224,13 @@ def measure(command: str, file: Path) -> Met:
                     sys.stderr.flush()
                 os._exit(status)
         _, ended, used = os.wait4(child, 0)
+        strayed = [str(path.relative_to(box)) for path in Path(box).rglob("*") if path.is_file()
+                   and not path.is_relative_to(out) and not path.is_relative_to(home / ".cache")]
+        strayed += {*os.listdir(file.parent)} - beside
+        strayed += [str(path) for path in Path(tempfile.gettempdir()).glob("*pwned*")]
         return Met(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024,
-                   os.waitstatus_to_exitcode(ended), _read(said), _read(complained))
+                   os.waitstatus_to_exitcode(ended), _read(said), _read(complained),
+                   ", ".join(strayed))
 
 
 def _read(text: IO[bytes]) -> str:
@@ -192,7 +246,9 @@ def fault_of(command: str, met: Met) -> str:
         return "traceback: " + " ".join(met.err.split())[-300:]
     if "\x1b" in met.out + met.err:
         return f"escape on the terminal: {(met.out + met.err)[:200]!r}"
-    if met.cpu_s > MOST_S or met.peak_mb > MOST_MB:
+    if met.strayed:
+        return f"wrote {met.strayed}"
+    if met.cpu_s > MOST_S * TIMES.get(command, 1) or met.peak_mb > MOST_MB:
         return f"{met.cpu_s:.2f} s, {met.peak_mb:.0f} MB"
     return ""
 

@@ -25,6 +25,8 @@ from typing import Any
 
 import orjson
 
+from . import meaning
+
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 SUFFIX = ".flent.gz"
 
@@ -437,13 +439,13 @@ def names(folder: Path) -> Iterator[Path]:
 
 CONTENT: dict[str, Callable[[], Named]] = {
     "structure": structure, "sizes": sizes, "numbers": numbers, "strings": strings,
-    "parameters": parameters, "objects": objects, "archives": archives}
-THIN = ("structure", "numbers", "strings", "parameters", "objects")
+    "parameters": parameters, "objects": objects, "archives": archives, **meaning.FAMILIES}
+THIN = ("structure", "numbers", "strings", "parameters", "objects", *meaning.FAMILIES)
 PLACES: dict[str, Callable[[Path], Iterator[Path]]] = {"kinds": kinds, "names": names}
 
 
-# Of every so many-th, only each so many-th: it has thousands.
-THINNER = {"objects": 12}
+# Of every so many-th, only each so many-th: they have thousands, or many of a kind.
+THINNER = {"objects": 12, "misnamed": 12, "samples": 2, "contradictions": 2, "texts": 2}
 
 
 def make_family(family: str, folder: Path, every: int = 1) -> list[Path]:
