@@ -33,6 +33,7 @@ from types import MappingProxyType
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.parts.kernels.verdict.command import failed_runs, scored
 from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, judge
+from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER
 from flent_aqm.parts.kernels.verdict.page import sentence
 from flent_aqm.parts.kernels.verdict.pairs import SEED, pair
 from flent_aqm.results import status
@@ -55,7 +56,8 @@ _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 class Comparison:
     """What one verdict said. seen: the metrics that weren't the same, with their verdicts; wall_s:
     of a side's runs, None where they were there already; identical: pairs with the same samples, of
-    how many; aqm, has_effect: of a planted change; right: whether it said what it should."""
+    how many (more than 55 where further seeds were made); aqm, has_effect: of a planted change;
+    right: whether it said what it should."""
 
     name: str
     seen: dict[str, str]
@@ -82,6 +84,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="of power: changes with this in their names")
     parser.add_argument("--cells", default="", metavar="NAME,...",
                         help="of power: these cells alone, such as one_flow,fair")
+    parser.add_argument("--minutes", type=float, default=8.0,
+                        help="of power: for further seeds of a change that five can't tell "
+                             "(default: %(default)g)")
     parser.add_argument("--aqm", default="fq_codel", help="of false-alarms (default: %(default)s)")
     args = parser.parse_args()
     output = args.output.resolve()
@@ -94,7 +99,7 @@ def main() -> int:
         good = sum(one.right for one in found)
         print(f"{good} of {len(found)} comparisons of a kernel with itself: not different")
     else:
-        found = power(output, args.only, args.cells)
+        found = power(output, args.only, args.cells, args.minutes)
         results["cells"] = args.cells or "all"
         good = sum(one.right for one in found)
         print(f"{good} of {len(found)} changes: as it should be")
@@ -175,9 +180,9 @@ def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
     return replace(run, settings={**run.settings, SEED: seed})
 
 
-def power(output: Path, only: str, cells: str) -> list[Comparison]:
+def power(output: Path, only: str, cells: str, minutes: float) -> list[Comparison]:
     """Build a kernel for each change, and compare it with set-up's, whose runs serve all changes
-    to one queue."""
+    to one queue. Where five seeds can't tell, make more of them for so many minutes."""
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate: no kernel is set up: make setup")
@@ -195,16 +200,22 @@ def power(output: Path, only: str, cells: str) -> list[Comparison]:
         name = f"gate-change{number}"
         overrides = [*planted.overrides, *([f"for_check={cells}"] if cells else [])]
         sweep(batch, base, overrides)
+        build = [str(BIN / "flent-aqm"), "kernel", "build", name, "--patch", str(patch)]
         took_s = None
         if not is_there(folder):
-            subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
-                           check=True)
+            subprocess.run(build, check=True)
             took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
-            subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=True)
-        one = _compared(planted.name, scored(find_files([base])), scored(find_files([folder])),
-                        took_s, Counter(run.side for side, place in (("base", base),
-                                                                     ("test", folder))
-                                        for run in failed_runs(side, [place])))
+        one = _sides_compared(planted.name, base, folder, took_s)
+        # The folder of further seeds is there if this was done before.
+        if minutes and not one.seen and UNTOLD in one.said.lower() and not (
+                folder / FOLDER).exists():
+            subprocess.run(build, check=True)
+            subprocess.run([BIN / "flent-aqm", "verdict", "--base", base, "--test", folder,
+                            "--until-decided", f"{minutes:g}", "-o", folder / "verdict.md"],
+                           check=False)
+            one = _sides_compared(planted.name, base, folder, took_s)
+        subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
+                       stderr=subprocess.DEVNULL)
         found.append(replace(one, aqm=planted.overrides[0].removeprefix("aqm="),
                              has_effect=planted.has_effect,
                              right=bool(one.seen) == planted.has_effect))
@@ -214,6 +225,12 @@ def power(output: Path, only: str, cells: str) -> list[Comparison]:
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:
     """Return the folder of set-up's kernel's runs with these overrides."""
     return output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20] for one in overrides))
+
+
+def _sides_compared(name: str, base: Path, test: Path, took_s: float | None) -> Comparison:
+    sides = (("base", base), ("test", test))
+    return _compared(name, scored(find_files([base])), scored(find_files([test])), took_s, Counter(
+        run.side for side, place in sides for run in failed_runs(side, [place])))
 
 
 def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],

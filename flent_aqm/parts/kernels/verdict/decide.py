@@ -156,10 +156,13 @@ def can_tell(judged: Sequence[JudgedMetric]) -> bool:
 
 def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] | None:
     """Return what is to be judged, an effect where nothing can be; None of what no run of the
-    cell has."""
+    cell has, or not all of runs that are identical."""
     sides = [[run.values[metric.name] for run in runs] for runs in zip(*cell.pairs, strict=True)]
     numbers = [[ranked(value) for value in side] for side in sides]
     if all(value is None for side in numbers for value in side):
+        return None
+    # Where all samples are the same, a number that can't be had is missing on both sides.
+    if cell.identical == len(cell.pairs) and any(None in side for side in numbers):
         return None
     for name, side, values in zip(("base", "test"), numbers, sides, strict=True):
         if missing := side.count(None):

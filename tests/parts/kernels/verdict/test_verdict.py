@@ -227,6 +227,23 @@ def test_numbers_that_one_side_does_not_have_do_not_pass() -> None:
     assert not can_tell(judged)
 
 
+def test_a_number_that_identical_runs_lack_leaves_nothing_open() -> None:
+    """As of too few probes above a percentile: both sides lack it alike."""
+    def lacking(runs: list[ScoredFile], samples: Callable[[ScoredFile], str]) -> list[ScoredFile]:
+        none = Unavailable("only 9 of 890 samples lie above p99; 10 are needed")
+        return [replace(run, samples=samples(run), values={
+            **run.values, **({THROUGHPUT: none} if run.settings["seed"] == 1 else {})})
+                if run.settings["flows"] == "one" else run for run in runs]
+
+    same = lacking(side(1), lambda run: f"seed {run.settings['seed']}")
+    found = pair(same, same)
+    assert can_tell(judge(found))
+    assert "flows one" not in {effect.cell for one in judge(found) if one.metric.name == THROUGHPUT
+                         for effect in one.effects}
+    other = lacking(side(1), lambda run: "another")
+    assert not can_tell(judge(pair(same, other)))
+
+
 def test_a_cell_with_too_few_pairs_can_not_be_told_and_the_others_are_judged() -> None:
     """Where most of its runs failed on one side."""
     test = [run for run in side(2)
