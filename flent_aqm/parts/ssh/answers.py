@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import CommandFailed
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.tools.irtt import SERVER as IRTT
+from flent_aqm.tools.own import UNSET
 from flent_aqm.tools.table import TOOLS
 from flent_aqm.tools.tool import Server
 
@@ -39,7 +40,8 @@ def answers(address: str) -> list[Answer]:
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():
-        if tool.server.protocol == "tcp":
+        # A test of the user's has no server before there is a file of it.
+        if tool.server.protocol == "tcp" and tool is not UNSET:
             servers[tool.server.name] = tool.server
             tests.setdefault(tool.server.name, []).append(tool.name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -88,3 +88,4 @@ def test_servers_that_do_not_answer_are_told_with_their_start() -> None:
     assert all(one.why for one in found.values())
     assert found["ndt7-cleartext"].start.startswith("flent-aqm serve ndt7 --no-tls")
     assert not any("$" in one.start for one in found.values())
+    assert not any(one.start in ("", "false") for one in found.values())
