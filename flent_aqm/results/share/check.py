@@ -31,19 +31,8 @@ def is_of_flent(test: object) -> bool:
 
 def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
     """File -> why Flent can't open it, of those that it can't."""
-    why: dict[Path, str] = {}
-    left = list(files)
-    while left:
-        told = _told_of(left)
-        why |= {file: reason for file, reason in zip(left, told, strict=False) if reason}
-        if len(told) < len(left):  # the others have nothing to do with it
-            why[left[len(told)]] = "Flent can't open it: it took too long, or Flent ended"
-        left = left[len(told) + 1:]
-    return why
-
-
-def _told_of(files: Sequence[Path]) -> list[str]:
-    """Return for each file why Flent can't open it, "" if it can; up to one at which it ends."""
+    if not files:
+        return {}
     argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent",
             str(GRACE_S), *map(str, files)]
     try:
@@ -54,7 +43,8 @@ def _told_of(files: Sequence[Path]) -> list[str]:
         lines = ended.stdout.decode(errors="replace").splitlines()
     except subprocess.TimeoutExpired as late:
         lines = (late.stdout or b"").decode(errors="replace").splitlines()
-    found = [json.loads(line.removeprefix("opened ")) for line in lines
-             if line.startswith("opened ")]
-    return ["" if why is None else "Flent can't open it: " + " ".join(why.split())
-            for why in found]
+    told: list[str | None] = [json.loads(line.removeprefix("opened ")) for line in lines
+                              if line.startswith("opened ")]
+    told += ["it took too long"] * (len(files) - len(told))
+    return {file: "Flent can't open it: " + " ".join(why.split())
+            for file, why in zip(files, told, strict=True) if why is not None}
