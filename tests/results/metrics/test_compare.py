@@ -8,7 +8,13 @@ import math
 import numpy
 import pytest
 
-from flent_aqm.results.metrics.compare import Interval, median_interval, summarise
+from flent_aqm.results.metrics.compare import (
+    Interval,
+    interval_tells,
+    level_for,
+    median_interval,
+    summarise,
+)
 
 
 @pytest.mark.parametrize(("count", "places", "level"), [
@@ -46,3 +52,16 @@ def test_lost_probes_are_at_the_end_of_an_interval() -> None:
     found = summarise([1.0, 2.0, 3.0, 4.0, 5.0, math.inf])
     assert found.interval == Interval(1.0, math.inf, 0.96875)
     assert found.median == 3.5
+
+
+@pytest.mark.parametrize("count", [5, 6, 9, 30])
+def test_level_is_known_before_there_are_values(count: int) -> None:
+    """As of an interval of so many."""
+    found = median_interval(range(count))
+    assert level_for(count) == (found.level if found else None)
+
+
+def test_interval_over_the_labs_runs_is_said_to_be_one_over_seeds() -> None:
+    """Runs of other testbeds, or of several, differ in more."""
+    assert "differ in their seeds alone" in interval_tells(["virtual", "virtual"])
+    assert interval_tells(["virtual", "netns"]) == interval_tells([None]) == ""
