@@ -30,14 +30,13 @@ def locked(cache: Path) -> Iterator[None]:
     """Hold the cache folder for building, and clear what a killed set-up left there.
 
     Waits, and says so, while another set-up holds it. Raises SetupError when the
-    folder can't be written.
+    folder, or a file in it, can't be written.
     """
     try:
         cache.mkdir(parents=True, exist_ok=True)
         handle = _open_lock(cache / "lock")
     except OSError as error:
-        raise SetupError(f"{cache}: can't be written ({error.strerror}); set XDG_CACHE_HOME "
-                         "to a folder that can") from None
+        raise _unwritable(error, cache) from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -45,10 +44,21 @@ def locked(cache: Path) -> Iterator[None]:
             Progress("set-up").step(f"waiting for another set-up that works in {cache}")
             fcntl.flock(handle, fcntl.LOCK_EX)
         for left_over in cache.glob(f"{_STAGING}*"):
-            shutil.rmtree(left_over, ignore_errors=True)
+            if left_over.is_dir():  # to open another kind may wait for ever
+                shutil.rmtree(left_over, ignore_errors=True)
         yield
+    except OSError as error:
+        # A file where a folder belongs, a full disk: nothing that is wrong with this program.
+        if cache in Path(os.fsdecode(error.filename or "")).parents:
+            raise _unwritable(error, cache) from None
+        raise
     finally:
         os.close(handle)
+
+
+def _unwritable(error: OSError, cache: Path) -> SetupError:
+    return SetupError(f"{os.fsdecode(error.filename or cache)}: {error.strerror}; remove what is "
+                      "in the way, or set XDG_CACHE_HOME to a folder that can be written")
 
 
 def _open_lock(path: Path) -> int:

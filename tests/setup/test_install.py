@@ -72,6 +72,27 @@ def test_locked_when_the_cache_cannot_be_made_says_what_to_set(tmp_path: Path) -
         pass
 
 
+def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> None:
+    """Where the lock belongs, or a folder for what is built; another's fault stays as it is."""
+    (tmp_path / "apt").touch()
+    with (pytest.raises(SetupError, match=r"apt/lists: Not a directory; remove .*XDG_CACHE_HOME"),
+          install.locked(tmp_path)):
+        (tmp_path / "apt" / "lists").mkdir()
+    with pytest.raises(FileNotFoundError), install.locked(tmp_path):
+        Path("/nonexistent/file").touch()
+    (tmp_path / "lock").unlink()
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(SetupError, match="lock: Is a directory"), install.locked(tmp_path):
+        pass
+
+
+def test_locked_when_a_pipe_looks_like_left_over_work_does_not_open_it(tmp_path: Path) -> None:
+    """Nobody will ever write into it."""
+    os.mkfifo(tmp_path / "staging-x")
+    with install.locked(tmp_path):
+        assert (tmp_path / "staging-x").exists()
+
+
 def test_publish_when_the_part_is_there_already_keeps_it(tmp_path: Path) -> None:
     """A part in use is never exchanged under its users."""
     for name in ("fresh", "part"):
