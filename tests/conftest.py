@@ -32,8 +32,13 @@ LONGEST = tuple(HERE / name for name in (
 # Others that take seconds, beside those that boot the lab or make namespaces: they draw, browse,
 # start programs, or wait.
 SLOW = {*LONGEST, *(HERE / name for name in (
-    "parts/links/test_plan.py", "base/test_waiting.py", "bridge/test_batch.py",
-    "bridge/test_one_shell.py", "sweep/plan/test_batch_keys.py", "sweep/plan/test_places.py",
+    "bridge/test_replaced.py", "docs/test_readme.py", "lab/test_package_copy.py",
+    "parts/kernels/verdict/test_bisect_run.py", "parts/kernels/verdict/test_verdict.py",
+    "parts/test_taken_out.py", "research/test_renew.py", "results/export/test_export.py",
+    "show/plots/test_room.py", "show/plots/test_speedtests_page.py",
+    "show/report/test_headline.py", "sweep/replay/test_archive.py", "parts/links/test_plan.py",
+    "base/test_waiting.py", "bridge/test_batch.py", "bridge/test_one_shell.py",
+    "sweep/plan/test_batch_keys.py", "sweep/plan/test_places.py",
     "bridge/test_strangers_files.py", "bridge/test_unknown_test.py", "bridge/test_untrusted.py",
     "measure/ndt7/test_download.py", "measure/ndt7/test_handshake.py",
     "measure/ndt7/test_upload.py", "measure/runners/test_supervision.py",

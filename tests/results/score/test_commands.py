@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from flent_aqm.cli import main
-from flent_aqm.commands import score
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, values
+from flent_aqm.results.score import shown
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 Capture = pytest.CaptureFixture[str]
@@ -49,7 +49,7 @@ def test_file_that_work_stumbles_over_is_named_and_the_others_are_scored(
             raise KeyError("aqm")
         return values(run)
 
-    monkeypatch.setattr(score, "values", stumble)
+    monkeypatch.setattr(shown, "values", stumble)
     files = [str(RUNS / f"{name}.flent.gz") for name in ("ndt7", "stock_ping", "ping_exp")]
     assert main(["score", *files]) == 1
     said = capsys.readouterr()
