@@ -107,7 +107,8 @@ def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
         price = f", at {100 * cost:.0f} % less throughput" if cost > _SAME_SHARE else ""
         lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} %" if _is_lossy(worst, busy)
                 else "")
-        return f"{_setting(best)}: here they then added {_ms(max(added_ms, 0.0))}{lost}{price}."
+        return (f"{_setting(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
+                f"{lost}{price}.")
     if _is_fast(worst, busy):
         return f"Nothing that was measured kept losses below {MOST_LOST_PCT:g} %."
     alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed
@@ -142,9 +143,17 @@ def _good(worst: Tried, here: Sequence[Tried], conditions: Conditions) -> list[T
 
 def _best(good: Sequence[Tried], worst: Tried) -> Tried:
     """Return the fastest; of those that are as fast, the one that adds least."""
+    return min(_as_fast(good, worst), key=_added_ms)
+
+
+def _as_fast(good: Sequence[Tried], worst: Tried) -> list[Tried]:
     least = min(_cost(one, worst) for one in good)
-    as_fast = [one for one in good if _cost(one, worst) <= least + _SAME_SHARE]
-    return min(as_fast, key=lambda one: round(max(map(one.added_ms, one.busy)), 1))
+    return [one for one in good if _cost(one, worst) <= least + _SAME_SHARE]
+
+
+def _added_ms(one: Tried) -> float:
+    """Return what the load adds, in tenths, as nobody notices less."""
+    return round(max(map(one.added_ms, one.busy)), 1)
 
 
 def _cost(one: Tried, worst: Tried) -> float:
@@ -154,10 +163,12 @@ def _cost(one: Tried, worst: Tried) -> float:
     return max(0.0, *shares) if shares else 0.0
 
 
-def _setting(one: Tried) -> str:
-    if one.sqm is None:
-        return f"Use {one.name}"
-    return f"Set SQM to {_sqm(one.sqm)}"
+def _setting(best: Tried, good: Sequence[Tried], worst: Tried) -> str:
+    """Return what to use; of queues that do as well as each other, all."""
+    if best.sqm is not None:
+        return f"Set SQM to {_sqm(best.sqm)}"
+    return "Use " + " or ".join(one.name for one in _as_fast(good, worst)
+                                if one.sqm is None and _added_ms(one) == _added_ms(best))
 
 
 def _sqm(one: Sqm) -> str:

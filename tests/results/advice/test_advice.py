@@ -81,6 +81,14 @@ def test_losses_are_mended_by_what_loses_less() -> None:
     assert "add 400 ms and lose 18 % of the packets" in said(line(lossy(18, added_ms=400)))
 
 
+def test_queues_that_do_as_well_as_each_other_are_all_named() -> None:
+    """None of them is better, but one that adds more isn't one of them."""
+    good = [Tried(name, [run(added, added)]) for name, added in (
+        ("sfq", 0.11), ("fq_codel", 0.12), ("codel", 5))]
+    assert "Use sfq or fq_codel: here they then added 0.11 ms." in said(
+        Tried("no_aqm", [run(95, 95)]), *good)
+
+
 def test_losses_of_the_idle_line_are_not_the_loads() -> None:
     """Five of 100 probes are lost either way."""
     some = numpy.where(numpy.arange(100) % 20 == 0, math.inf, 10.0)
