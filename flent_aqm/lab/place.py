@@ -8,6 +8,7 @@ killed), the processes inside end; the folder is removed, after a kill -9 by the
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import shutil
@@ -16,7 +17,7 @@ import stat
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +32,10 @@ from flent_aqm.spec.scenario import Scenario
 
 # The guest must not outlive us, even if we are killed by force.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+# A kernel that complains for every packet fills a disk until its limit of time.
+MOST_CONSOLE_BYTES = 64 << 20
+_LOOK_S = 0.25
+_READ_BYTES = 4 << 20
 
 _open_places: set[RunEnvironment] = set()
 _lock = threading.Lock()
@@ -110,6 +115,7 @@ class RunEnvironment:
         self._process: subprocess.Popen[bytes] | None = None
         self._owned = owned or OwnedFolder()
         self.folder = self._owned.path
+        self._console = self.folder / "console"
         try:
             if set(str(self.folder)) & set(" ,\t\n"):
                 raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
@@ -157,7 +163,7 @@ class RunEnvironment:
 
     def start(self) -> None:
         """Start it; returns at once."""
-        console = (self.folder / "console").open("wb")
+        console = self._console.open("wb")
         self._started_at = time.monotonic()
         self._process = subprocess.Popen(
             self._command_line(),
@@ -176,18 +182,21 @@ class RunEnvironment:
         """Wait until the command has ended and all that was started around it.
 
         Raises LabTimeout at the wall-time limit, LabError when that ended without
-        running the command to its end.
+        running the command to its end, or prints more than MOST_CONSOLE_BYTES.
         """
         assert self._process is not None, "start() comes first"
         try:
-            in_time = _ends_within(self._process, self._wall_limit_s)
-            if not in_time:
+            in_time = _ends_within(self._process, self._wall_limit_s, self._console_is_full)
+            if not in_time and not self._console_is_full():
                 self._before_it_is_stopped()
         except BaseException:
             self.kill()
             raise
         finally:
             replaced = self._remove_odd()
+        if self._console_is_full():
+            raise LabError(f"{self.name} was stopped after it had printed more than "
+                           f"{MOST_CONSOLE_BYTES >> 20} MiB on its console: {self._last_words()}")
         if not in_time:
             raise LabTimeout(f"{self.name} was stopped after {self._wall_limit_s:g} s of wall "
                              f"time; its console ends with: {self._last_words()}")
@@ -199,6 +208,9 @@ class RunEnvironment:
             raise LabError(f"{self.name} ended before its command did: {self._last_words()}")
         return Outcome(int(status), None if self.real_time else float(read_text(self._uptime) or 0),
                        time.monotonic() - self._started_at)
+
+    def _console_is_full(self) -> bool:
+        return self._console.stat().st_size > MOST_CONSOLE_BYTES
 
     def _before_it_is_stopped(self) -> None:
         """At the wall-time limit: what can be learnt only of a thing that still runs."""
@@ -252,8 +264,15 @@ class RunEnvironment:
         self._owned.remove()
 
     def console(self) -> str:
-        """Return what the guest's kernel and first process have printed so far."""
-        return read_text(self.folder / "console")
+        """Return what the guest's kernel and first process have printed so far; of very much, the
+        beginning and the end."""
+        try:
+            with self._console.open("rb") as file:
+                first = file.read(_READ_BYTES)
+                file.seek(max(len(first), self._console.stat().st_size - _READ_BYTES))
+                return (first + file.read(_READ_BYTES)).decode(errors="replace").strip()
+        except FileNotFoundError:
+            return ""
 
     def _last_words(self) -> str:
         """Return what of the console most likely says what went wrong."""
@@ -298,15 +317,19 @@ def _remove_all_but_files(folder: Path) -> None:
                        f"{str(error.filename)[-200:]!r}") from None
 
 
-def _ends_within(process: subprocess.Popen[bytes], limit_s: float | None) -> bool:
-    """Wait for its end, and tell whether it came in time. At once, where Popen's own wait
-    with a timeout looks every 50 ms, which a short run would notice."""
+def _ends_within(process: subprocess.Popen[bytes], limit_s: float | None,
+                 too_much: Callable[[], bool]) -> bool:
+    """Wait for its end, and tell whether it came in time, and before there was too much of
+    something. At once, where Popen's own wait with a timeout looks every 50 ms, which a short run
+    would notice."""
+    until_s = math.inf if limit_s is None else time.monotonic() + limit_s
     handle = os.pidfd_open(process.pid)
     try:
         end = select.poll()
         end.register(handle, select.POLLIN)
-        if not end.poll(None if limit_s is None else limit_s * 1000):
-            return False
+        while not end.poll(1000 * max(0.0, min(_LOOK_S, until_s - time.monotonic()))):
+            if time.monotonic() >= until_s or too_much():
+                return False
     finally:
         os.close(handle)
     process.wait()
