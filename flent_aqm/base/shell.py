@@ -90,11 +90,11 @@ def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    said = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    output = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     told = process.stdin.fileno()
     os.set_blocking(told, False)
     with selectors.DefaultSelector() as waiting:
-        for descriptor in said:
+        for descriptor in output:
             waiting.register(descriptor, selectors.EVENT_READ)
         waiting.register(told, selectors.EVENT_WRITE)
         while waiting.get_map():
@@ -107,17 +107,17 @@ def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
                             continue
                     process.stdin.close()
                 elif part := os.read(key.fd, _PIPE_BYTES):
-                    said[key.fd] += part
+                    output[key.fd] += part
                     continue
                 waiting.unregister(key.fd)
             if not ready or time.monotonic() > until_s:
-                raise _Unended(f"{_text(said[process.stderr.fileno()])}still running after "
+                raise _Unended(f"{_text(output[process.stderr.fileno()])}still running after "
                                f"{timeout_s:g} s")
-            if sum(map(len, said.values())) > MOST_BYTES:
+            if sum(map(len, output.values())) > MOST_BYTES:
                 raise _Unended(f"prints more than {MOST_BYTES >> 20} MiB")
-    out, err = map(_text, said.values())
+    out, err = map(_text, output.values())
     return out, err
 
 
-def _text(said: bytearray) -> str:
-    return said.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+def _text(output: bytearray) -> str:
+    return output.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")

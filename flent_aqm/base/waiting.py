@@ -15,7 +15,7 @@ _CLEAR = "\r\x1b[K"
 
 
 @contextmanager
-def said(text: str, stream: TextIO | None = None) -> Iterator[None]:
+def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
     """Show what is being done meanwhile, such as "drawing"."""
     stream = stream or sys.stderr
     if not stream.isatty():
@@ -31,18 +31,18 @@ def said(text: str, stream: TextIO | None = None) -> Iterator[None]:
 
 
 def told(
-    things: Iterable[Thing], of: int, text: str, stream: TextIO | None = None
+    items: Iterable[Thing], of: int, text: str, stream: TextIO | None = None
 ) -> Iterator[Thing]:
     """Give the things one by one, and tell how many there have been while the next is made.
 
     of: how many there will be; text: what is done, such as "reading data files". While the
     last one is used there is no line, as its user may write some.
     """
-    waiting = iter(things)
+    waiting = iter(items)
     done = 0
     while True:
         try:
-            with said(f"{text}: {done:,} of {of:,}", stream):
+            with announced(f"{text}: {done:,} of {of:,}", stream):
                 thing = next(waiting)
         except StopIteration:
             return

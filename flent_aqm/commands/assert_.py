@@ -85,9 +85,9 @@ def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Known]:
 def _groups(known: Sequence[tuple[Path, Mapping[str, Setting], Known]],
             by: str, pool: str) -> list[tuple[str, Known]]:
     everything = [settings for _, settings, _ in known]
-    asked, pooled = parse_keys(by), parse_keys(pool)
-    check_known(everything, [*asked, *(name for name in pooled if name != "all")])
-    keys, _ = unpooled(everything, asked, pooled)
+    requested, pooled = parse_keys(by), parse_keys(pool)
+    check_known(everything, [*requested, *(name for name in pooled if name != "all")])
+    keys, _ = unpooled(everything, requested, pooled)
     groups = grouped([(settings, numbers) for _, settings, numbers in known], keys)
     return [(", ".join(f"{key} {shown(value)}" for key, value in zip(keys, values, strict=True))
              + f" ({len(members)})", medians(members)) for values, members in groups.items()]

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.part import load
 from flent_aqm.base.part import parts as parts_there
-from flent_aqm.base.waiting import said
+from flent_aqm.base.waiting import announced
 from flent_aqm.setup.parts import GROUPS, Part, all_parts, missing
 
 
@@ -34,7 +34,7 @@ def main(args: argparse.Namespace) -> int:
                 return int(load(part.doctor)(args.testbed, server=args.server, as_json=args.json))
         raise ConfigError("--testbed: this installation has no part that asks routers; leave it "
                           "out")
-    with said("looking for programs"):
+    with announced("looking for programs"):
         parts = list(all_parts())
     if args.json:
         json.dump([asdict(part) for part in parts], sys.stdout, indent=1)

@@ -137,9 +137,9 @@ def _others(words: list[str]) -> dict[str, str]:
 def _servers(command: Sequence[str], mlab: bool) -> list[str]:
     """Return those of all tests, as far as this machine has what they take. What takes time to
     start is left out where nothing in the command or in a file that it names asks for it."""
-    said = "\n".join([*command, *map(_script, command)])
+    output = "\n".join([*command, *map(_script, command)])
     more = [name for name, one in SERVERS.items() if one.in_lab and name not in defaults.SERVERS
-            and (not command or not one.words or any(word in said for word in one.words))]
+            and (not command or not one.words or any(word in output for word in one.words))]
     names = [name for name in (*defaults.SERVERS, *more) if can_start(SERVERS[name])]
     if not mlab:
         return names

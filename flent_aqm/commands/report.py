@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     # Late, as --help needs none of it.
-    from flent_aqm.base.waiting import said
+    from flent_aqm.base.waiting import announced
     from flent_aqm.base.whole_file import write_text
     from flent_aqm.show.report.html import render
     from flent_aqm.show.report.model import build
@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
     failed = sum(len(one.status.failed) for one in folders if one.status)
     require(rows, damaged, failed)
     title = args.title or purpose_of(folders) or title_of(results)
-    with said("making the page"):
+    with announced("making the page"):
         try:
             page = render(build(rows, damaged, folders, title))
         except Exception:

@@ -27,7 +27,7 @@ from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.tc_plugin import find_tc
 from flent_aqm.setup.tools import SYSTEM_PATH, tool_dirs
 from flent_aqm.spec.kernel import STOCK
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import parse_topology
@@ -218,7 +218,7 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
 def _tc_of_kernel(scenario: Scenario) -> Path | None:
     """Return the tc that knows the options of a queue of the user's own kernel, if it came with
     one."""
-    if not any(queue_of(aqm).foreign for aqm in scenario.router.queues):
+    if not any(queue_of(aqm).external for aqm in scenario.router.queues):
         return None
     kernel = find_named(scenario.lab.kernel)
     return find_tc(kernel.tc) if kernel.tc else None

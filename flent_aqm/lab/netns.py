@@ -130,19 +130,19 @@ def _rehearse(scenario: Scenario) -> None:
         except LabTimeout:  # the machine is busy, which is not the kernel's fault
             raise
         except LabError:
-            said = " ".join(place.console().replace("flent-aqm-guest:", "").split())
+            output = " ".join(place.console().replace("flent-aqm-guest:", "").split())
             path = scenario.path
-            parts = [text for asked, text in (
+            parts = [text for requested, text in (
                 (path.base_delay_ms, f"a base delay of {path.base_delay_ms:g} ms"),
                 (path.modem_up_mbps, "a modem"),
-                (scenario.path.dest2_delay_ms is not None, "a second server")) if asked]
+                (scenario.path.dest2_delay_ms is not None, "a second server")) if requested]
             what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
             raise ConfigError(f"testbed netns: this machine's kernel {release} can't make "
-                              f"{what}: {said or 'no message'}") from None
+                              f"{what}: {output or 'no message'}") from None
         if outcome.status:
-            said = " ".join(place.stderr.read_text(errors="replace").split())
+            output = " ".join(place.stderr.read_text(errors="replace").split())
             raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
-                              f"can't do it: {said}")
+                              f"can't do it: {output}")
         try:
             prove(scenario, parse_read_back(place.stdout.read_text()))
         except AqmError as error:

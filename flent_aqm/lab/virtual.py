@@ -24,7 +24,7 @@ from flent_aqm.setup.kernel.locate import Kernel, kernel_called
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
@@ -78,10 +78,10 @@ class Lab(RunEnvironment):
             for model in path_models(self._scenario) if model.script})
 
     @staticmethod
-    def _fail_by_program(status: str, said: str) -> None:
+    def _fail_by_program(status: str, output: str) -> None:
         """A router_program that failed was not there for the run. Raises LabError."""
         if status not in ("", "0"):
-            last = said.splitlines()[-1:] or ["it said nothing"]
+            last = output.splitlines()[-1:] or ["it said nothing"]
             raise LabError(f"router_program: it ended with status {status[:10]} before the run "
                            f"did: {last[0][:200]}")
 
@@ -172,7 +172,7 @@ def _check_has(scenario: Scenario) -> None:
         return
     kinds, absent = kernel.kinds, kernel.absent_kinds
     for name in scenario.router.queues:
-        if queue_of(name).foreign and name not in kinds:
+        if queue_of(name).external and name not in kinds:
             raise ConfigError(f"aqm: the kernel {scenario.lab.kernel} has no queue {name!r}"
                               f"{did_you_mean(name, {*QUEUES, *kinds})}")
         if queue_of(name).kind in absent:

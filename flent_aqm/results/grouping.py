@@ -110,14 +110,14 @@ def alike_in(runs: Sequence[Settings], compared: Sequence[str], given: Sequence[
     return [name for name in found if name != TITLE]
 
 
-def unpooled(runs: Sequence[Settings], asked: Sequence[str], pool: Sequence[str] = ()
+def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[str] = ()
              ) -> tuple[tuple[str, ...], list[str]]:
     """Return the settings to group by where some are asked for: those, and all others in which
     runs differ, but for those in pool ("all" for any). Also what the groups then pool."""
     if "all" in pool:
-        return tuple(asked), pooled_over(runs, asked)
-    rest = [name for name in factors(runs, asked) if name not in pool and name != TITLE]
-    keys = (*asked, *rest)
+        return tuple(requested), pooled_over(runs, requested)
+    rest = [name for name in factors(runs, requested) if name not in pool and name != TITLE]
+    keys = (*requested, *rest)
     # Without a pooled setting, others may tell the same runs apart.
     more = [name for name in factors(runs, keys) if name not in pool and name != TITLE]
     keys = (*keys, *more)

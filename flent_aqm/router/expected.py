@@ -29,7 +29,7 @@ from flent_aqm.router.shaping import (
 )
 from flent_aqm.router.tc.classes import describe_filter
 from flent_aqm.spec.queues import table
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.queues.queue import Attachment
 from flent_aqm.spec.queues.units import Clock, Scalar
 from flent_aqm.spec.queues.values import Expected
@@ -52,7 +52,7 @@ _TBF_IGNORED = frozenset({"lat", "limit", "mpu"})
 
 @dataclass(frozen=True)
 class ExpectedQdisc:
-    """A qdisc in its place. ignored: parameters that say nothing of what was asked; foreign:
+    """A qdisc in its place. ignored: parameters that say nothing of what was requested; external:
     of its parameters those count that are both asked for and reported."""
 
     kind: str
@@ -60,7 +60,7 @@ class ExpectedQdisc:
     parent: str
     parameters: Mapping[str, Expected]
     ignored: frozenset[str] = frozenset()
-    foreign: bool = False
+    external: bool = False
 
     def place(self) -> str:
         """Kind, handle and parent as one text."""
@@ -107,15 +107,15 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     rate = rate_bit_s(scenario, role)
     name, parameters = scenario.router.queue(role)
     queue = queue_of(name)
-    asked = dict(parameters)
+    requested = dict(parameters)
     report = queue.report(
-        asked, Attachment(rate, scenario.router.shaper == "cake", clock, txqueuelen))
+        requested, Attachment(rate, scenario.router.shaper == "cake", clock, txqueuelen))
     # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
     changing = frozenset({"probability"} if report.get("adaptive") else ())
     places = leaves(scenario)
     qdiscs = [*_shaper(scenario, rate, clock),
               *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing,
-                              queue.foreign)
+                              queue.external)
                 for handle, parent in places.items())]
     if queue.per_queue:
         qdiscs += [ExpectedQdisc(queue.per_queue, "0:", f"{LEAF_HANDLE}{number:x}", report)
@@ -124,7 +124,7 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     drr = frozenset[str]()
     quantum = frozenset[int]()
     if queue.classes:
-        values = queue.values(asked)
+        values = queue.values(requested)
         flows, asked_bytes = int(values["flows"]), int(values["quantum"])
         # any of what old and new kernels make of it
         quantum = frozenset({asked_bytes, min(max(asked_bytes, 256), 2**20)})
@@ -181,20 +181,21 @@ def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
     return size_bytes * (factor // rate_bytes_per_s) >> shift
 
 
-def _expected_class(asked: HtbClass, clock: Clock) -> ExpectedClass:
+def _expected_class(requested: HtbClass, clock: Clock) -> ExpectedClass:
     """Where no sizes are asked for, tc's defaults are what one timer interrupt's time lets
     through, and one packet."""
-    rate, ceil = asked.rate_bit_s // 8, asked.ceil_bit_s // 8
-    burst, cburst = asked.sizes or (rate // clock.hz + TC_MTU_BYTES,
+    rate, ceil = requested.rate_bit_s // 8, requested.ceil_bit_s // 8
+    burst, cburst = requested.sizes or (rate // clock.hz + TC_MTU_BYTES,
                                     ceil // clock.hz + TC_MTU_BYTES)
-    return ExpectedClass(asked.handle, asked.parent, asked.leaf, asked.prio, rate, ceil,
-                         ticks(burst, rate, clock), ticks(cburst, ceil, clock))
+    return ExpectedClass(requested.handle, requested.parent, requested.leaf, requested.prio, rate,
+                         ceil, ticks(burst, rate, clock), ticks(cburst, ceil, clock))
 
 
-def _hfsc_class(asked: HtbClass) -> ExpectedClass:
+def _hfsc_class(requested: HtbClass) -> ExpectedClass:
     """It has no priority, and no bursts: its curves have one slope."""
-    return ExpectedClass(asked.handle, asked.parent, asked.leaf, None, asked.rate_bit_s // 8,
-                         asked.ceil_bit_s // 8, frozenset({0}), frozenset({0}))
+    return ExpectedClass(requested.handle, requested.parent, requested.leaf, None,
+                         requested.rate_bit_s // 8, requested.ceil_bit_s // 8, frozenset({0}),
+                         frozenset({0}))
 
 
 def _tier_filters() -> list[str]:

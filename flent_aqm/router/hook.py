@@ -6,7 +6,7 @@ from __future__ import annotations
 from flent_aqm.base import paths
 from flent_aqm.router.shaping import subscribers_of
 from flent_aqm.router.tc_words import IN_LAB, Devices, leaf_words, tc_lines
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 
@@ -44,7 +44,7 @@ def apply_words(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
     # Both directions have the same queue, or each its own.
     for role in ("down", "up") if scenario.router.up_aqm is not None else ("up",):
         queue = queue_of(scenario.router.queue(role)[0])
-        if queue.foreign:
+        if queue.external:
             words.append("foreign=yes")
         words += [f"requires={queue.requires}", f"try={leaf_words(scenario, role)}"]
     return [*words, "--", *tc_lines(scenario, devices)]

@@ -62,11 +62,11 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
     the router may have changed rates; all else is as it was asked for."""
     found = []
     for role, direction in report.directions.items():
-        asked = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen,
+        requested = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen,
                                             direction.queues)
-        lines = _device(scenario, role, direction) + _hierarchy(asked, direction)
+        lines = _device(scenario, role, direction) + _hierarchy(requested, direction)
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
-            lines = _settings(asked, direction, report.clock,
+            lines = _settings(requested, direction, report.clock,
                               rates=not scenario.router.router_program)
         found += [f"{role}: {line}" for line in lines]
     return found
@@ -86,17 +86,17 @@ def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
     return lines
 
 
-def _hierarchy(asked: ExpectedDirection, direction: Direction) -> list[str]:
+def _hierarchy(requested: ExpectedDirection, direction: Direction) -> list[str]:
     """Return what is where, in the order of places: kernels list it in the order of a hash."""
     return (
-        _compare("qdiscs", _joined(q.place() for q in asked.qdiscs),
+        _compare("qdiscs", _joined(q.place() for q in requested.qdiscs),
                  _joined(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))
-        + _compare("classes", _joined(c.place() for c in asked.classes),
+        + _compare("classes", _joined(c.place() for c in requested.classes),
                    _joined(f"{c.handle} at {c.parent} with {c.leaf or 'no qdisc'}"
                            for c in direction.classes))
-        + _compare("drr classes", _joined(asked.drr),
+        + _compare("drr classes", _joined(requested.drr),
                    _joined(each.handle for each in direction.drr_classes))
-        + _compare("filters", _joined(asked.filters), _joined(direction.filters))
+        + _compare("filters", _joined(requested.filters), _joined(direction.filters))
     )
 
 
@@ -106,81 +106,81 @@ def _joined(places: Iterable[str]) -> str:
     return ", ".join(order) or "none"
 
 
-def _settings(asked: ExpectedDirection, direction: Direction, clock: Clock, *,
+def _settings(requested: ExpectedDirection, direction: Direction, clock: Clock, *,
               rates: bool) -> list[str]:
     lines = []
     qdiscs = {(qdisc.handle, qdisc.parent): qdisc for qdisc in direction.qdiscs}
-    for qdisc in asked.qdiscs:
+    for qdisc in requested.qdiscs:
         lines += _qdisc(qdisc, qdiscs[qdisc.handle, qdisc.parent],
                         frozenset() if rates else _OF_RATES.get(qdisc.kind, frozenset()))
     classes = {htb.handle: htb for htb in direction.classes}
-    for htb in asked.classes if rates else ():
-        lines += _class(classes[htb.handle], htb, clock, len(asked.classes) > 1)
+    for htb in requested.classes if rates else ():
+        lines += _class(classes[htb.handle], htb, clock, len(requested.classes) > 1)
     for drr in direction.drr_classes:
         # tc rounds it to a unit that is near
-        if size_text(drr.quantum_bytes) not in map(size_text, asked.drr_quantum_bytes):
-            lines += _compare(f"drr class {drr.handle} quantum", min(asked.drr_quantum_bytes),
+        if size_text(drr.quantum_bytes) not in map(size_text, requested.drr_quantum_bytes):
+            lines += _compare(f"drr class {drr.handle} quantum", min(requested.drr_quantum_bytes),
                               drr.quantum_bytes, "bytes")
     return lines
 
 
-def _class(reported: HtbClass, asked: expected.ExpectedClass, clock: Clock,
+def _class(reported: HtbClass, requested: expected.ExpectedClass, clock: Clock,
            several: bool) -> list[str]:
     lines = (
-        _compare("rate", rate_text(asked.rate_bytes_per_s), reported.rate)
-        + _compare("ceil", rate_text(asked.ceil_bytes_per_s), reported.ceil)
-        + _compare_burst("burst", asked.burst_ticks, reported.burst_ticks,
-                         asked.rate_bytes_per_s, clock)
-        + _compare_burst("cburst", asked.cburst_ticks, reported.cburst_ticks,
-                         asked.ceil_bytes_per_s, clock)
+        _compare("rate", rate_text(requested.rate_bytes_per_s), reported.rate)
+        + _compare("ceil", rate_text(requested.ceil_bytes_per_s), reported.ceil)
+        + _compare_burst("burst", requested.burst_ticks, reported.burst_ticks,
+                         requested.rate_bytes_per_s, clock)
+        + _compare_burst("cburst", requested.cburst_ticks, reported.cburst_ticks,
+                         requested.ceil_bytes_per_s, clock)
         + _compare("overhead", 0, reported.overhead_bytes, "bytes")
         + _compare("linklayer", "ethernet", reported.linklayer)
     )
-    if asked.prio is not None:
-        lines += _compare("prio", asked.prio, reported.prio)
-    return [f"class {asked.handle} {line}" for line in lines] if several else lines
+    if requested.prio is not None:
+        lines += _compare("prio", requested.prio, reported.prio)
+    return [f"class {requested.handle} {line}" for line in lines] if several else lines
 
 
-def _qdisc(asked: ExpectedQdisc, reported: Qdisc, but: frozenset[str]) -> list[str]:
+def _qdisc(requested: ExpectedQdisc, reported: Qdisc, but: frozenset[str]) -> list[str]:
     lines = []
-    names = (asked.parameters.keys() & reported.parameters.keys() if asked.foreign
-             else asked.parameters.keys() | reported.parameters.keys())
-    for name in sorted(names - asked.ignored - but):
-        unit = expected.unit_of(asked.kind, name)
-        wanted = asked.parameters.get(name, "nothing")
+    names = (requested.parameters.keys() & reported.parameters.keys() if requested.external
+             else requested.parameters.keys() | reported.parameters.keys())
+    for name in sorted(names - requested.ignored - but):
+        unit = expected.unit_of(requested.kind, name)
+        wanted = requested.parameters.get(name, "nothing")
         got = reported.parameters.get(name, "nothing")
         fits = frozenset({wanted}) if not isinstance(wanted, frozenset) else wanted
         if reported.printed:
-            in_use = reported.counters.get(_SHOWN_IN_USE.get((asked.kind, name), ""))
+            in_use = reported.counters.get(_SHOWN_IN_USE.get((requested.kind, name), ""))
             if got == "nothing" and isinstance(in_use, int):
                 got = size_text(in_use)
-            fits = fits.union(*(printed(asked.kind, name, unit, each) for each in fits))
+            fits = fits.union(*(printed(requested.kind, name, unit, each) for each in fits))
             # text leaves out what is off
-            if fits & {False, "0"} or (asked.kind, name) in _NOT_SHOWN_BY_OLD:
+            if fits & {False, "0"} or (requested.kind, name) in _NOT_SHOWN_BY_OLD:
                 fits |= {"nothing"}
         if not any(_same(each, got) for each in fits):
-            lines += _compare(f"{asked.kind} {name}", " or ".join(sorted(set(map(str, fits)))), got,
-                              unit)
+            lines += _compare(f"{requested.kind} {name}", " or ".join(sorted(set(map(str, fits)))),
+                              got, unit)
     return lines
 
 
-def _same(asked: object, reported: object) -> bool:
-    return asked == reported and isinstance(asked, bool) == isinstance(reported, bool)
+def _same(requested: object, reported: object) -> bool:
+    return requested == reported and isinstance(requested, bool) == isinstance(reported, bool)
 
 
-def _compare_burst(name: str, asked: frozenset[int], reported: int,
+def _compare_burst(name: str, requested: frozenset[int], reported: int,
                    rate_bytes_per_s: int, clock: Clock) -> list[str]:
-    if reported in asked:
+    if reported in requested:
         return []
     sizes = [expected.burst_bytes(ticks, rate_bytes_per_s, clock)
-             for ticks in (max(asked), reported)]
-    return _compare(name, f"{max(asked)} ticks ({sizes[0]} bytes)",
+             for ticks in (max(requested), reported)]
+    return _compare(name, f"{max(requested)} ticks ({sizes[0]} bytes)",
                     f"{reported} ticks ({sizes[1]} bytes)")
 
 
-def _compare(name: str, asked: object, reported: object, unit: str = "") -> list[str]:
-    if _same(asked, reported):
+def _compare(name: str, requested: object, reported: object, unit: str = "") -> list[str]:
+    if _same(requested, reported):
         return []
     values = [f"{value} {unit}" if unit and value != "nothing" else f"{value}"
-              for value in (asked, reported)]
+              for value in (requested, reported)]
     return [f"{name}: asked for {values[0]}, the kernel reports {values[1]}"]

@@ -32,7 +32,7 @@ from flent_aqm.router.shaping import (
     subscribers_of,
     tbf_burst_bytes,
 )
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.queues.queue import Queue
 from flent_aqm.spec.queues.table import FRAME_BYTES
 from flent_aqm.spec.scenario import Scenario
@@ -79,7 +79,7 @@ def _empty(device: str) -> str:
 
 def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
     yield _empty(device)
-    name, asked = scenario.router.queue(role)
+    name, requested = scenario.router.queue(role)
     queue, words = queue_of(name), leaf_words(scenario, role)
     rate = rate_bit_s(scenario, role)
 
@@ -87,7 +87,7 @@ def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
         place = parent if parent == "root" else f"parent {parent}"
         yield f"qdisc replace dev {device} {place} handle {handle} {words}"
         if queue.classes:
-            yield from _drr(queue, device, handle, dict(asked))
+            yield from _drr(queue, device, handle, dict(requested))
 
     if scenario.router.shaper == "tbf":
         burst = tbf_burst_bytes(rate)
@@ -151,10 +151,10 @@ def _subscribers_filters(device: str, role: str) -> Iterator[str]:
                f"map key {key} and 0xffff {xor}addend -1 baseclass 1:1")
 
 
-def _drr(queue: Queue, device: str, handle: str, asked: Mapping[str, str]) -> Iterator[str]:
+def _drr(queue: Queue, device: str, handle: str, requested: Mapping[str, str]) -> Iterator[str]:
     """tc can't create the classes together with the qdisc. DRR drops packets without a class, so
     the filter is for all protocols."""
-    values = queue.values(asked)
+    values = queue.values(requested)
     flows, quantum = int(values["flows"]), values["quantum"]
     for flow in range(1, flows + 1):
         yield (f"class add dev {device} parent {handle} classid {handle}{flow:03x} drr "

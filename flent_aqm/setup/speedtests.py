@@ -120,5 +120,5 @@ def _run(program: Program, words: list[str | Path], cache: Path, *, cwd: Path | 
     try:
         run_watched(words, lambda line: None, cwd=cwd, env=env, log=log)
     except CommandFailed as error:
-        said = [line.strip() for line in error.stderr.splitlines() if line.strip()]
-        raise SetupError(f"{(said or ['it said nothing'])[-1][:200]} (all of it: {log})") from None
+        lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
+        raise SetupError(f"{(lines or ['it said nothing'])[-1][:200]} (all of it: {log})") from None

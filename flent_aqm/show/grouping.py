@@ -122,16 +122,16 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
     return alone
 
 
-def axes_of(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], str]:
+def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], str]:
     """Return the settings along an axis, and the one side by side or down.
 
     Those asked for: the first along, the second beside. Else queues stand beside, and along
     stands all else in which the runs differ, so that nothing is pooled.
     """
     differing = factors(runs)
-    if asked:
-        along = [asked[0]]
-        rest = [*asked[1:], AQM, *differing]
+    if requested:
+        along = [requested[0]]
+        rest = [*requested[1:], AQM, *differing]
     else:
         beside = AQM if AQM in differing else ""
         along = [name for name in ALONG if name in differing and name != beside]

@@ -96,8 +96,8 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
 
     Below 2^53, so that every JSON reader keeps it exactly.
     """
-    asked = {**scenario.but(kernel=STOCK).identity(), "seed": None}
-    identity = json.dumps([test_name, asked, str(repetition)], sort_keys=True)
+    requested = {**scenario.but(kernel=STOCK).identity(), "seed": None}
+    identity = json.dumps([test_name, requested, str(repetition)], sort_keys=True)
     return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
 
 

@@ -12,7 +12,7 @@ from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.needs import needs_of_run, refuse_servers_behind_ssh
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 

@@ -81,9 +81,9 @@ def _cause(place: RunEnvironment) -> str:
     """Return the first error that Flent reported, as one line."""
     text = _text(place.stderr)
     if found := _OF_A_COMMAND.search(text):
-        said = " ".join(found[1].split()).removesuffix(".")
-        if said:
-            return said[:LONGEST_CAUSE]
+        output = " ".join(found[1].split()).removesuffix(".")
+        if output:
+            return output[:LONGEST_CAUSE]
     for mark in ("ERROR:", "Traceback"):
         for line in text.splitlines():
             if mark in line:

@@ -195,13 +195,13 @@ class Met:
 
 def measure(command: str, file: Path) -> Met:
     """Run the command in a process of its own."""
-    with (tempfile.TemporaryDirectory() as box, tempfile.TemporaryFile() as said,
+    with (tempfile.TemporaryDirectory() as box, tempfile.TemporaryFile() as output,
           tempfile.TemporaryFile() as complained):
         out, home, here, temporary = (Path(box, name) for name in ("out", "home", "here", "tmp"))
         for folder in (out, home, here, temporary):
             folder.mkdir()
         beside = set(os.listdir(file.parent))
-        texts = said, complained
+        texts = output, complained
         child = os.fork()
         if not child:
             signal.alarm(WALL_LIMIT_S)
@@ -229,7 +229,7 @@ def measure(command: str, file: Path) -> Met:
         strayed += {*os.listdir(file.parent)} - beside
         strayed += [str(path) for path in Path(tempfile.gettempdir()).glob("*pwned*")]
         return Met(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024,
-                   os.waitstatus_to_exitcode(ended), _read(said), _read(complained),
+                   os.waitstatus_to_exitcode(ended), _read(output), _read(complained),
                    ", ".join(strayed))
 
 

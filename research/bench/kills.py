@@ -86,9 +86,9 @@ class Here:
         results = self.results()
         if results:
             words += ["--batch-resume", results.name]
-        with (self.folder / "said").open("ab") as said:
+        with (self.folder / "said").open("ab") as output:
             return subprocess.Popen(
-                words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True,
                 env={**os.environ, "TMPDIR": str(self.temporary), **self.environment})
 
@@ -113,7 +113,7 @@ class Here:
         shutil.rmtree(self.results() or self.folder / "none")
         return found
 
-    def said(self) -> str:
+    def output(self) -> str:
         """All that the sweeps have printed."""
         return (self.folder / "said").read_text(errors="replace")
 
@@ -132,7 +132,7 @@ def disturb(here: Here, seed: int, moments: int, say: Callable[[str], None],
     """Run the sweep undisturbed, then disturbed at so many moments; gives all faults."""
     memory_before = set(MEMORY.iterdir())
     began_at = time.monotonic()
-    assert here.start().wait(1200) == 0, here.said()
+    assert here.start().wait(1200) == 0, here.output()
     undisturbed = here.take()
     longest_s = (time.monotonic() - began_at) / 2
     say(f"undisturbed: {len(undisturbed)} runs in {2 * longest_s:.0f} s")

@@ -203,8 +203,8 @@ def mutants(module: Path) -> Iterator[Mutant]:
     left_out = [node.value for node in ast.walk(tree)
                 if isinstance(node, ast.keyword) and node.arg in FORBIDDING]
     # How much of what was read a message quotes.
-    left_out += [node for said in ast.walk(tree) if isinstance(said, ast.FormattedValue)
-                 for part in ast.walk(said) if isinstance(part, ast.Slice)
+    left_out += [node for output in ast.walk(tree) if isinstance(output, ast.FormattedValue)
+                 for part in ast.walk(output) if isinstance(part, ast.Slice)
                  for node in ast.walk(part) if isinstance(node, ast.expr)]
     for node in ast.walk(tree):
         for attribute, defect in () if node in left_out else defects_of(node):

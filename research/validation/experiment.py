@@ -32,8 +32,8 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
              prelude=[apply_command(scenario)], cwd=HERE, env={"VALIDATION": str(HERE)}) as lab:
         status = lab.run().status
         if status:
-            said = lab.stderr.read_text(errors="replace").strip()[-400:]
-            raise BadResult(f"a script in the lab ended with status {status}: {said}")
+            output = lab.stderr.read_text(errors="replace").strip()[-400:]
+            raise BadResult(f"a script in the lab ended with status {status}: {output}")
         for log in lab.results.glob("*.pcap.log"):
             dropped = _DROPPED.search(log.read_text())
             if not dropped or int(dropped[1]):

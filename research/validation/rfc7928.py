@@ -73,12 +73,13 @@ def rows_of(runs: Sequence[Run]) -> list[Row]:
 
 def row_of(run: Run) -> Row:
     """Return the row of a run. Raises BadResult for a file of another test."""
-    asked = run.title.split(" ")
+    requested = run.title.split(" ")
     flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
     load = run.load_window
     megabits = sum((flow.mean_mbps or 0.0) * (flow.end_s - flow.start_s)
                    for flow in run.speed_test)
-    return Row(asked[0], str(run.settings["aqm"]), flows, megabits / load.length_s if load else 0,
+    return Row(requested[0], str(run.settings["aqm"]), flows,
+               megabits / load.length_s if load else 0,
                _known(lambda: _wait_ms(run, "median")), _known(lambda: _wait_ms(run, "p99")),
                _known(lambda: drop_pct(run, WAY)))
 

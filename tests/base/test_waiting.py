@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.waiting import said, told
+from flent_aqm.base.waiting import announced, told
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,7 +32,7 @@ def test_terminal_tells_what_is_done_and_forgets_it() -> None:
     assert seen == [("a", "\x1b[K"), ("b", "\x1b[K")]
     assert "reading: 0 of 2 ..." in shown.getvalue()
     assert "reading: 1 of 2 ..." in shown.getvalue()
-    with pytest.raises(ZeroDivisionError), said("dividing", shown):
+    with pytest.raises(ZeroDivisionError), announced("dividing", shown):
         raise ZeroDivisionError
     assert shown.getvalue().endswith("dividing ...\r\x1b[K")
 

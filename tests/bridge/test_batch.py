@@ -80,13 +80,13 @@ def test_batch_file_without_b_runs_in_editable_and_as_module(
 
 @pytest.mark.parametrize(("text", "said"), [(OURS, False), (STOCK, True)])
 def test_time_of_runs_in_a_row_is_announced_for_stock_batches_alone(
-    text: str, said: bool, installed: Env, tmp_path: Path
+    text: str, output: bool, installed: Env, tmp_path: Path
 ) -> None:
     """Flent adds up real time; in the lab that says half an hour before four minutes."""
     (tmp_path / "study.batch").write_text(text)
     ended = flent(installed, tmp_path, "-B", "study.batch", "-b", "study")
     assert ended.status == 0
-    assert ("Estimated total runtime" in ended.out + ended.err) is said
+    assert ("Estimated total runtime" in ended.out + ended.err) is output
 
 
 def test_two_batch_files_without_b_run_the_namesake_of_either(

@@ -255,5 +255,5 @@ def test_sweep_is_planned(desk: Path, words: str) -> None:
     """With as many runs as the comments say."""
     told = run(desk, words if "--batch-dry-run" in words else f"{words} --batch-dry-run")
     for one in TYPED:
-        if one.words == words and (said := re.search(r"# ([\d,]+) runs", one.line)):
-            assert f"Would have run {said[1].replace(',', '')} tests" in told
+        if one.words == words and (output := re.search(r"# ([\d,]+) runs", one.line)):
+            assert f"Would have run {output[1].replace(',', '')} tests" in told

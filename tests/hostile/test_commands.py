@@ -91,10 +91,10 @@ class Ended:
 
     def check(self) -> None:
         """Nothing that no command may do."""
-        said = self.out + self.err
+        output = self.out + self.err
         assert self.status in (0, 1), self.err[-2000:]
         assert [mark for mark in ("Traceback", "a bug in", "can't show it", "\x1b", "\u202e")
-                if mark in said] == [], said[-2000:]
+                if mark in output] == [], output[-2000:]
         assert self.peak_mb < MOST_MB
 
 

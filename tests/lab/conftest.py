@@ -32,9 +32,9 @@ class Here:
         """Run shell code as root in a new lab; gives both of its outputs together."""
         done = run_flent_aqm("lab", "--", "sh", "-c", f"exec 2>&1\n{code}", cwd=self.folder,
                              timeout_s=900)
-        said = done.stdout + done.stderr
-        assert "Traceback" not in said
-        return said
+        output = done.stdout + done.stderr
+        assert "Traceback" not in output
+        return output
 
     def data(self) -> dict[str, Any]:
         """What the data files hold, by the part of their names after the time."""

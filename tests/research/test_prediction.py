@@ -62,9 +62,9 @@ def test_what_the_model_says_otherwise_is_named(tmp_path: Path, folder: Path) ->
 @pytest.mark.parametrize("said", [
     "timers\nrouter_model = ideal+bql=0+rx_packet_ns=5\nrx_packet_ns: 5; from 1 to 9\n",
     "is wrong. The closest is ideal+bql=0+rx_packet_ns=5.\n"])
-def test_model_is_the_one_that_calibrate_names(said: str) -> None:
+def test_model_is_the_one_that_calibrate_names(output: str) -> None:
     """The best one, or the closest where none explains the measurements."""
-    assert model_of(said) == "ideal+bql=0+rx_packet_ns=5"
+    assert model_of(output) == "ideal+bql=0+rx_packet_ns=5"
 
 
 def test_folder_without_a_measurement_is_refused_in_a_line(tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def test_half_a_character_leaves_report_and_score_as_they_are(
     assert main(["assert", "p50(latency_loaded) < 1000ms", str(tmp_path)]) == 0
     assert main(["export", str(tmp_path), "-o", str(tmp_path / "x.parquet")]) == 0
     assert main(["share", str(tmp_path), "-o", str(tmp_path / "shared")]) == 0
-    said = capsys.readouterr()
-    assert "\x1b" not in said.out + said.err
+    output = capsys.readouterr()
+    assert "\x1b" not in output.out + output.err
 
 
 def test_damaged_file_of_such_a_name_is_left_out(

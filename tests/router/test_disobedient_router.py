@@ -35,9 +35,9 @@ QDISCS = "htb 1: at root, fq_codel 10: at 1:1"
 CLASSES = "1:1 at root with 10:"
 
 
-def differs(what: str, asked: str, reported: str) -> str:
+def differs(what: str, requested: str, reported: str) -> str:
     """The line that differences() gives."""
-    return f"{what}: asked for {asked}, the kernel reports {reported}"
+    return f"{what}: asked for {requested}, the kernel reports {reported}"
 
 
 # Name -> code for a router that was to have ASKED, and the differences to be found.

@@ -96,9 +96,9 @@ def test_answer_is_complete_with_its_end() -> None:
     (message(QDISC, bytes(20)), "cut off or damaged"),
     (message(QDISC, bytes(20) + struct.pack("=HH", 3, 1)), "an attribute without length"),
 ], ids=["refused", "cut off", "too short a length", "half a head", "no kind", "no length"])
-def test_answer_that_is_damaged_is_refused(answer: bytes, said: str) -> None:
+def test_answer_that_is_damaged_is_refused(answer: bytes, output: str) -> None:
     """With what is wrong, and for ever no loop."""
-    with pytest.raises(ParseError, match=said):
+    with pytest.raises(ParseError, match=output):
         parse_dump(answer)
 
 

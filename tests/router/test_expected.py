@@ -26,8 +26,8 @@ CLOCK = Clock(15.625, 10**9, "")
 def expected(role: str = "up", clock: Clock = CLOCK, queues: int = 1,
              **settings: object) -> ExpectedDirection:
     """What a scenario of 100 and 20 Mbit/s leads to."""
-    asked = {"aqm": "codel", "rate_down_mbps": 100, "rate_up_mbps": 20, **settings}
-    return expected_direction(Scenario.from_settings(asked), role, clock, 1000, queues)
+    requested = {"aqm": "codel", "rate_down_mbps": 100, "rate_up_mbps": 20, **settings}
+    return expected_direction(Scenario.from_settings(requested), role, clock, 1000, queues)
 
 
 def test_three_tiers_have_a_class_a_queue_and_filters_each() -> None:

@@ -82,9 +82,9 @@ def test_bad_arguments_when_given_are_refused_and_change_nothing(
                  'on_router tc -r qdisc | cmp - /tmp/before && echo unchanged\n')
     lines = iter(in_guest(code).splitlines())
     for name, (_, told) in REFUSED.items():
-        said = next(lines)
-        assert said.startswith("router hook: "), name
-        assert told in said, name
+        output = next(lines)
+        assert output.startswith("router hook: "), name
+        assert told in output, name
         assert [next(lines), next(lines)] == ["status 2", "unchanged"], name
     assert list(lines) == []
 

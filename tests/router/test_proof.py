@@ -55,8 +55,8 @@ def test_proof_when_the_router_obeyed_finds_no_difference_under_load(
 def test_proof_when_one_setting_differs_names_it_and_what_depends_on_it(
         report: ReadBack, change: dict[str, object], named: set[str]) -> None:
     """Each field of the scenario that the router knows is compared."""
-    asked = Scenario.from_settings({**ASKED.as_dict(), **change})
-    found = {": ".join(line.split(": ")[:2]) for line in differences(asked, report)}
+    requested = Scenario.from_settings({**ASKED.as_dict(), **change})
+    found = {": ".join(line.split(": ")[:2]) for line in differences(requested, report)}
     assert found == named
 
 
@@ -118,20 +118,20 @@ def test_metadata_when_there_is_no_aqm_tells_the_queue_that_is_there() -> None:
 
 def _captured(aqm: str) -> Scenario:
     """What was asked for when the files were captured."""
-    asked = Scenario().but(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)
-    return asked.but(shaper="cake", tx_queues=2) if QUEUES[aqm].per_queue else asked
+    requested = Scenario().but(aqm=aqm, rate_down_mbps=100, rate_up_mbps=20)
+    return requested.but(shaper="cake", tx_queues=2) if QUEUES[aqm].per_queue else requested
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
 @pytest.mark.parametrize("aqm", list(QUEUES))
 def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str) -> None:
     """After a load, from tc with and without -j: no difference, and one with another AQM."""
-    asked = _captured(aqm)
+    requested = _captured(aqm)
     obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
-    assert differences(asked, obeyed) == []
+    assert differences(requested, obeyed) == []
     assert as_metadata(obeyed)["applied"]
     other = "codel" if aqm != "codel" else "no_aqm"
-    assert differences(asked.but(aqm=other), obeyed)
+    assert differences(requested.but(aqm=other), obeyed)
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
@@ -146,10 +146,10 @@ def test_proof_of_each_aqm_holds_for_captured_json_and_text(form: str, aqm: str)
 def test_proof_when_one_parameter_differs_names_it(
         form: str, aqm: str, parameter: tuple[str, str]) -> None:
     """Asked for another value than the router has: found in JSON and in text."""
-    asked = _captured(aqm).but(aqm_parameters=(parameter,))
+    requested = _captured(aqm).but(aqm_parameters=(parameter,))
     obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
-    found = differences(asked, obeyed)
-    kind = asked.router.aqm.replace("no_aqm", "pfifo")
+    found = differences(requested, obeyed)
+    kind = requested.router.aqm.replace("no_aqm", "pfifo")
     assert {line.split(":")[0] for line in found} == {"down", "up"}
     assert any(f": {kind} " in line for line in found)
 
@@ -157,19 +157,19 @@ def test_proof_when_one_parameter_differs_names_it(
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_proof_looks_at_each_queue_of_a_device(form: str) -> None:
     """CAKE on another number of queues, with another setting on one of them, or missing there."""
-    asked = _captured("cake_mq")
+    requested = _captured("cake_mq")
     text = (GOLDEN / form / "cake_mq.txt").read_text()
-    assert differences(asked.but(tx_queues=4), parse_read_back(text)) == [
+    assert differences(requested.but(tx_queues=4), parse_read_back(text)) == [
         f"{way}: tx_queues: asked for 4, the kernel reports 2" for way in ("down", "up")]
     other = {"json": ('"parent":"10:2","options":{"bandwidth":2500000,',
                       '"parent":"10:2","options":{"bandwidth":1250000,'),
              "text": ("parent 10:2 bandwidth 20Mbit", "parent 10:2 bandwidth 10Mbit")}[form]
     assert other[0] in text
-    [line] = differences(asked, parse_read_back(text.replace(*other)))
+    [line] = differences(requested, parse_read_back(text.replace(*other)))
     assert line.startswith("up: cake bandwidth: asked for ")
     gone = {"json": '"parent":"10:2"', "text": "parent 10:2"}[form]
     assert any("cake 0: at 10:2" in line for line in differences(
-        asked, parse_read_back(text.replace(gone, gone.replace("10:2", "10:3")))))
+        requested, parse_read_back(text.replace(gone, gone.replace("10:2", "10:3")))))
 
 
 def test_metadata_keeps_the_counters_of_each_queue() -> None:
@@ -210,8 +210,8 @@ def test_proof_when_one_fact_of_a_device_differs_tells_that_alone(
     up = report.directions["up"]
     changed = replace(up, **change) if part == "direction" else replace(
         up, classes=(replace(up.classes[0], **change),))
-    asked = ASKED.but(txqueuelen=1000)
-    assert differences(asked, replace(report, directions={"up": changed})) == [f"up: {named}"]
+    requested = ASKED.but(txqueuelen=1000)
+    assert differences(requested, replace(report, directions={"up": changed})) == [f"up: {named}"]
 
 
 def test_proof_when_the_download_is_shaped_elsewhere_names_the_device(report: ReadBack) -> None:
@@ -249,8 +249,8 @@ def test_prove_names_the_router_and_all_that_differs(report: ReadBack) -> None:
 
 def test_places_are_told_from_the_root_to_what_arrives(report: ReadBack) -> None:
     """Whatever the order in which the kernel lists them."""
-    asked = ASKED.but(ingress="ifb", aqm="codel")
-    [line] = [line for line in differences(asked, report) if line.startswith("up: qdiscs")]
+    requested = ASKED.but(ingress="ifb", aqm="codel")
+    [line] = [line for line in differences(requested, report) if line.startswith("up: qdiscs")]
     assert "asked for htb 1: at root, codel 10: at 1:1, ingress ffff: at ffff:fff1, " in line
 
 

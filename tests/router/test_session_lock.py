@@ -35,11 +35,11 @@ def test_of_sweeps_that_begin_at_once_one_has_the_router(tmp_path: Path, left: b
             state.mkdir()
             (state / "owner").write_text("999999999 1\n")
         begun = {token: _begin(state, token) for token in "abc"}
-        said = {token: one.communicate()[1] for token, one in begun.items()}
+        output = {token: one.communicate()[1] for token, one in begun.items()}
         with suppress(ProcessLookupError):
             os.kill(int((state / "watchdog").read_text().split()[0]), signal.SIGKILL)
         winners = [token for token, one in begun.items() if one.returncode == 0]
         assert winners == [(state / "token").read_text().strip()]
         assert all(text.startswith(("router: held by ", "router: another sweep begins"))
-                   for token, text in said.items() if token not in winners), said
+                   for token, text in output.items() if token not in winners), output
         assert not list(tmp_path.glob(f"{number}.*"))

@@ -25,8 +25,8 @@ InGuest = Callable[..., str]
 
 # Values that the kernel or tc rounds, bounds or derives others from. Of one set of hosts, and of
 # the stock kernel.
-SETTINGS = [asked for asked in map(json.loads, words.SETTINGS)
-            if not {"topology", "kernel", "tx_queues"} & asked.keys()]
+SETTINGS = [requested for requested in map(json.loads, words.SETTINGS)
+            if not {"topology", "kernel", "tx_queues"} & requested.keys()]
 
 
 def scenario(settings: dict[str, object]) -> Scenario:
@@ -41,21 +41,22 @@ def test_settings_when_applied_are_proved_and_undone(
         in_guest: InGuest, new_tc: bool, more: str) -> None:
     """Each reads back as computed, differs from the one before it, and the last one leaves
     neither queues nor an IFB behind when it is undone."""
-    asked = [each for each in map(Scenario.from_settings, SETTINGS)
+    requested = [each for each in map(Scenario.from_settings, SETTINGS)
              if new_tc == any(QUEUES[aqm].needs_new_tc for aqm in each.router.queues)]
     code = "on_router tc qdisc >/tmp/qdiscs; on_router ip -o link | cut -c-40 >/tmp/links\n"
-    for each in asked:
+    for each in requested:
         code += shlex.join(apply_command(each)) + " || exit\n"
         code += shlex.join(read_back_command(each)) + more + " || exit\n"
     code += f"{UNDO} || exit\n"
     code += ("on_router tc qdisc | cmp - /tmp/qdiscs && "
              "on_router ip -o link | cut -c-40 | cmp - /tmp/links && echo same")
-    printed = in_guest(code, asked[0].router.aqm)
+    printed = in_guest(code, requested[0].router.aqm)
     texts = re.findall(r"@format .*?@end\n", printed, re.DOTALL)
     reports = [parse_read_back(text) for text in texts]
-    assert [differences(*pair) for pair in zip(asked, reports, strict=True)] == [[]] * len(asked)
+    assert [differences(*pair) for pair in zip(requested, reports, strict=True)] == [
+        [] for _ in requested]
     assert all(differences(one, report)
-               for one, report in zip(asked, reports[1:], strict=False))
+               for one, report in zip(requested, reports[1:], strict=False))
     assert printed.endswith("same\n")
 
 
@@ -126,7 +127,7 @@ def test_seed_follows_from_what_differs_from_the_defaults() -> None:
     """So a new setting leaves the seeds of runs without it: this one is of version 0.2.0."""
     plain = Scenario().but(aqm="codel")
     assert derive_seed("ndt7", plain, 1) == 2_959_408_762_987_353
-    asked = scenario({"aqm": "codel", "aqm_target": "10ms", "tiers": 3})
-    assert Scenario.from_json(asked.as_json()) == asked
+    requested = scenario({"aqm": "codel", "aqm_target": "10ms", "tiers": 3})
+    assert Scenario.from_json(requested.as_json()) == requested
     assert derive_seed("ndt7", Scenario().but(aqm="codel", aqm_parameters=(("target", "10ms"),)),
                        1) != derive_seed("ndt7", plain, 1)

@@ -26,9 +26,9 @@ def captured(path: Path) -> Iterator[tuple[Scenario, str]]:
     """What was asked of that version, and the read-back, or `refused: …`."""
     _, *blocks = ("\n" + path.read_text()).split("\n# ")
     for block in blocks:
-        asked, _, body = block.partition("\n")
+        requested, _, body = block.partition("\n")
         yield Scenario.from_settings(
-            {**json.loads(asked), "rate_down_mbps": 100.7, "rate_up_mbps": 20}), body + "\n"
+            {**json.loads(requested), "rate_down_mbps": 100.7, "rate_up_mbps": 20}), body + "\n"
 
 
 def version_of(path: Path) -> tuple[int, int]:
@@ -41,18 +41,19 @@ def version_of(path: Path) -> tuple[int, int]:
 def test_proof_holds_for_what_another_tc_printed(path: Path) -> None:
     """No difference from what was asked, and one from what wasn't."""
     proved = set()
-    for asked, body in captured(path):
+    for requested, body in captured(path):
         if body.startswith("refused: "):
             continue
         report = parse_read_back(body)
-        assert differences(asked, report) == []
-        assert differences(asked.but(rate_up_mbps=21), report) or asked.router.shaper == "none"
-        assert differences(asked.but(aqm="codel" if asked.router.aqm != "codel" else "sfq",
+        assert differences(requested, report) == []
+        assert differences(requested.but(rate_up_mbps=21), report) or (
+            requested.router.shaper == "none")
+        assert differences(requested.but(aqm="codel" if requested.router.aqm != "codel" else "sfq",
                                    aqm_parameters=(), shaper="htb"), report)
-        proved.add(asked.router.aqm)
+        proved.add(requested.router.aqm)
     lacking = {aqm for aqm, since in (SINCE | CAPTURED_LATER).items()
                if version_of(path) < since}
-    assert proved == {asked["aqm"] for asked in json.loads(SETTINGS.read_text())} - lacking
+    assert proved == {requested["aqm"] for requested in json.loads(SETTINGS.read_text())} - lacking
 
 
 @pytest.mark.parametrize("path", VERSIONS, ids=lambda path: path.stem)
@@ -60,11 +61,11 @@ def test_memory_of_cake_is_compared_where_tc_shows_only_what_is_in_use(path: Pat
     """Before iproute2 5.10 not among the settings: another limit is found out all the same."""
     if version_of(path) < SINCE["cake"]:
         return
-    (asked, body), = ((asked, body) for asked, body in captured(path)
-                      if "memlimit" in dict(asked.router.aqm_parameters))
-    others = tuple((name, value) for name, value in asked.router.aqm_parameters
+    (requested, body), = ((requested, body) for requested, body in captured(path)
+                      if "memlimit" in dict(requested.router.aqm_parameters))
+    others = tuple((name, value) for name, value in requested.router.aqm_parameters
                    if name != "memlimit")
-    found = differences(asked.but(aqm_parameters=(*others, ("memlimit", "4MB"))),
+    found = differences(requested.but(aqm_parameters=(*others, ("memlimit", "4MB"))),
                         parse_read_back(body))
     assert [line.split(": asked for")[0] for line in found] == [
         "down: cake memlimit", "up: cake memlimit"]
@@ -73,7 +74,7 @@ def test_memory_of_cake_is_compared_where_tc_shows_only_what_is_in_use(path: Pat
 @pytest.mark.parametrize("path", VERSIONS, ids=lambda path: path.stem)
 def test_hook_refuses_what_that_tc_cannot_do(path: Path) -> None:
     """A queue or a parameter that is too new, by the words of the hook, before any change."""
-    for asked, body in captured(path):
+    for requested, body in captured(path):
         if body.startswith("refused: "):
             assert "nothing was changed" in body
-            assert asked.router.aqm in SINCE or asked.router.aqm_parameters
+            assert requested.router.aqm in SINCE or requested.router.aqm_parameters

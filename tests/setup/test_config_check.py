@@ -80,13 +80,13 @@ def obedient_make(monkeypatch: pytest.MonkeyPatch) -> None:
     (None, ""),
 ], ids=["before 7.3", "7.3", "neither"])
 def test_option_of_an_older_kernel_is_asked_for_where_there_is_one(
-        kconfig: str | None, asked: str, tmp_path: Path) -> None:
+        kconfig: str | None, requested: str, tmp_path: Path) -> None:
     """It brings the newer one with it."""
     if kconfig is not None:
         (tmp_path / "fs" / "proc").mkdir(parents=True)
         (tmp_path / "fs" / "proc" / "Kconfig").write_text(kconfig)
     compiling.configure(tmp_path, "CONFIG_SYSCTL=y\n")
-    assert (tmp_path / ".config").read_text() == f"CONFIG_SYSCTL=y\n{asked}"
+    assert (tmp_path / ".config").read_text() == f"CONFIG_SYSCTL=y\n{requested}"
 
 
 @pytest.mark.usefixtures("obedient_make")
@@ -97,6 +97,6 @@ def test_option_that_came_later_is_left_out_where_the_source_lacks_it(
     sched = tmp_path / "net" / "sched"
     sched.mkdir(parents=True)
     (sched / "Kconfig").write_text(f"config NET_SCH_{'DUALPI2' if there else 'SFB'}\n\ttristate\n")
-    asked = "CONFIG_NET_SCH_SFB=y\nCONFIG_NET_SCH_DUALPI2=y\n"
-    compiling.configure(tmp_path, asked)
-    assert (tmp_path / ".config").read_text() == (asked if there else "CONFIG_NET_SCH_SFB=y\n")
+    requested = "CONFIG_NET_SCH_SFB=y\nCONFIG_NET_SCH_DUALPI2=y\n"
+    compiling.configure(tmp_path, requested)
+    assert (tmp_path / ".config").read_text() == (requested if there else "CONFIG_NET_SCH_SFB=y\n")

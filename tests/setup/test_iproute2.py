@@ -97,8 +97,8 @@ def test_sweep_with_dualpi2_without_new_tc_is_refused(
         cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the first run; but on a router behind ssh it is the router's tc that counts."""
     def cell(testbed: str) -> Cell:
-        asked = Scenario().but(aqm="dualpi2", testbed=testbed)
-        return Cell("x", tmp_path, "ping", asked, {}, {}, {}, 1.0)
+        requested = Scenario().but(aqm="dualpi2", testbed=testbed)
+        return Cell("x", tmp_path, "ping", requested, {}, {}, {}, 1.0)
 
     monkeypatch.setattr(preflight, "check_tools", lambda names: None)
     monkeypatch.setattr(preflight, "needs_of_run", lambda *what: type("Needs", (), {"tools": ()}))

@@ -140,10 +140,10 @@ def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) ->
     ("REPOSITORY@--all", "has no commit '--all'"),
 ])
 def test_what_is_no_source_is_refused(
-    repository: Path, tmp_path: Path, text: str, said: str
+    repository: Path, tmp_path: Path, text: str, output: str
 ) -> None:
     """In one line that says what is expected."""
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=output):
         parse_origin(text.replace("REPOSITORY", str(repository)), tmp_path,
                      DebianArchive(tmp_path))
 

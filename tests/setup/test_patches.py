@@ -37,9 +37,9 @@ def patch(request: pytest.FixtureRequest) -> Path:
 
 def read_header(patch: Path, folder: Path) -> Header:
     """What `git am` would take for the commit."""
-    said = subprocess.run(["git", "mailinfo", "-k", folder / "message", folder / "diff"],
+    output = subprocess.run(["git", "mailinfo", "-k", folder / "message", folder / "diff"],
                           input=patch.read_bytes(), capture_output=True, check=True).stdout.decode()
-    first = dict(line.split(": ", 1) for line in said.splitlines() if line)
+    first = dict(line.split(": ", 1) for line in output.splitlines() if line)
     message = (folder / "message").read_text()
     return Header(f"{first['Author']} <{first['Email']}>", first["Subject"],
                   _FIELD.split(message)[0].strip(), dict(_FIELD.findall(message)))
@@ -72,8 +72,8 @@ def test_patch_names_tests_that_there_are(patch: Path, tmp_path: Path) -> None:
 def test_patch_says_which_others_it_needs(patch: Path, tmp_path: Path) -> None:
     """The same that set-up goes by, where it leaves patches out."""
     optional = patching.OPTIONAL.get(patch.name, patching.Optional(""))
-    said = read_header(patch, tmp_path).fields.get("Needs", "").split()
-    assert [f"{name}.patch" for name in said] == list(optional.needs)
+    output = read_header(patch, tmp_path).fields.get("Needs", "").split()
+    assert [f"{name}.patch" for name in output] == list(optional.needs)
     for needed in optional.needs:
         assert needed in patching.OPTIONAL, "a required one is always there"
         assert needed < patch.name, "they are applied in the order of names"

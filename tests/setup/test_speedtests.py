@@ -129,6 +129,6 @@ def test_unknown_name_is_refused_with_the_nearest() -> None:
 
 def test_set_up_of_the_readme_fetches_none() -> None:
     """Makefile and scripts don't ask for them."""
-    asked = subprocess.run(["grep", "-rl", "--", "--speedtests", "Makefile", ".ci"],
+    requested = subprocess.run(["grep", "-rl", "--", "--speedtests", "Makefile", ".ci"],
                            cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
-    assert asked.stdout == ""
+    assert requested.stdout == ""

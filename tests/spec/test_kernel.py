@@ -10,7 +10,7 @@ from flent_aqm.lab.real_time import refuse_virtual_settings
 from flent_aqm.router.tc_words import leaf_words
 from flent_aqm.spec.cell import derive_seed
 from flent_aqm.spec.kernel import STOCK
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.queues.queue import Attachment
 from flent_aqm.spec.queues.units import parse_psched
 from flent_aqm.spec.scenario import Scenario
@@ -46,11 +46,11 @@ def test_two_kernels_have_the_same_seed() -> None:
     ({"aqm": "foo", "kernel": "mine", "aqm_options": "a " * 300 + "b"}, "up to 500 characters"),
     ({"aqm": "codel", "kernel": "mine", "aqm_options": "limit 5"}, "codel has no such parameter"),
 ])
-def test_odd_values_are_refused_by_name(given: dict[str, object], said: str) -> None:
+def test_odd_values_are_refused_by_name(given: dict[str, object], output: str) -> None:
     """They come from files and batches of anybody's, and reach file names and tc."""
     with pytest.raises(ConfigError) as refused:
         Scenario.from_settings(given)
-    assert said in str(refused.value)
+    assert output in str(refused.value)
 
 
 def test_options_reach_tc_as_they_are() -> None:

@@ -33,8 +33,8 @@ def test_share_is_of_the_modem_in_that_direction(
     ({"rate_mbps": "1%", "modem_mbps": "5"}, "rate_mbps: 0.05 Mbit/s is out of range"),
     ({"modem_mbps": "85%"}, "modem_down_mbps: '85%' is not a number; give it in Mbit/s"),
 ])
-def test_share_that_makes_no_rate_is_refused(given: dict[str, object], said: str) -> None:
+def test_share_that_makes_no_rate_is_refused(given: dict[str, object], output: str) -> None:
     """In a line that names the key and what was given."""
     with pytest.raises(ConfigError) as refused:
         Scenario.from_settings(given)
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(output)

@@ -65,8 +65,8 @@ def test_sweep_when_killed_at_random_moments_gives_each_run_once_and_unchanged(t
                                                                                ) -> None:
     """kill -9 of flent, jobs, guests and all, with resume until done; and nothing is left."""
     here = Here(tmp_path, repetitions=1)
-    said: list[str] = []
-    assert disturb(here, seed=2, moments=4, say=said.append) == [], [*said, here.said()]
+    output: list[str] = []
+    assert disturb(here, seed=2, moments=4, say=output.append) == [], [*output, here.output()]
 
 
 def test_clock_when_it_jumps_changes_no_run(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_clock_when_it_jumps_changes_no_run(tmp_path: Path) -> None:
     jump = tmp_path / "jump"
     jump.write_text("0")
     here = Here(tmp_path, repetitions=2)
-    assert here.start().wait(600) == 0, here.said()
+    assert here.start().wait(600) == 0, here.output()
     undisturbed = here.take()
     here.environment |= {"LD_PRELOAD": str(library), "JUMP_FILE": str(jump)}
     sweep = here.start()
@@ -85,7 +85,7 @@ def test_clock_when_it_jumps_changes_no_run(tmp_path: Path) -> None:
     jump.write_text("-86400")
     wait_until(lambda: here.files() != {}, sweep)
     jump.write_text("2592000")
-    assert sweep.wait(600) == 0, here.said()
+    assert sweep.wait(600) == 0, here.output()
     finished_at = [file["metadata"]["AQM"]["finished_at"] for file in here.files().values()]
     assert max(finished_at) > max(file["metadata"]["AQM"]["finished_at"]
                                   for file in undisturbed.values())
@@ -196,5 +196,5 @@ def test_resume_before_the_first_run_was_done_goes_on_under_its_time(tmp_path: P
     sweep.wait()
     assert gone(tmp_path) == []
     assert here.files() == {}
-    assert here.start().wait(600) == 0, here.said()
+    assert here.start().wait(600) == 0, here.output()
     assert len(here.files()) == 2

@@ -26,8 +26,9 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
     assert done.returncode == 0, done.stderr
     file, = bench.files()
     metadata = bench.data(file.name)["metadata"]
-    asked, links = metadata["AQM"]["requested"], metadata["AQM"]["links"]
-    assert (asked["link_down_trace"], asked["router_program"]) == ("some.trace", "sleep 1000")
+    requested, links = metadata["AQM"]["requested"], metadata["AQM"]["links"]
+    assert (requested["link_down_trace"], requested["router_program"]) == (
+        "some.trace", "sleep 1000")
     assert links["down"]["trace"] == "some.trace"
     assert links["down"]["sha256"] == hashlib.sha256(trace.encode()).hexdigest()
     assert links["down"]["mean_mbps"] == pytest.approx(12)

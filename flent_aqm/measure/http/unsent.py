@@ -39,15 +39,15 @@ class UnsentLimit:
         self._bytes = 0
         self.limit_bytes = 0  # 0: none
 
-    def begin(self, asked: str) -> None:
+    def begin(self, requested: str) -> None:
         """From now on there is the limit asked for: KERNEL, DRAFT or a number of bytes. The
         draft's is a packet until the rate is known."""
-        if asked == KERNEL or self._on:
+        if requested == KERNEL or self._on:
             return
         self._on = True
-        self._follows = asked == DRAFT
+        self._follows = requested == DRAFT
         self._since_s = time.monotonic()
-        self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(asked)))
+        self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(requested)))
 
     def sent(self, size: int) -> None:
         """Count what is written, and move the limit as the rate does."""

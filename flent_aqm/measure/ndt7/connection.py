@@ -67,19 +67,19 @@ def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix:
     # From the beginning, so that the kernel needn't change it on a live connection.
     congestion_control = use_congestion_control(client.sock, settings.congestion_control)
     try:
-        asked = upgrade(transport)
+        requested = upgrade(transport)
     except Refused:
         _linger(transport)
         raise
     uuid = f"{uuid_prefix}_{socket_cookie(client.sock):016X}"
-    session = Session(transport, asked.test, _connection_info(client, uuid), settings)
+    session = Session(transport, requested.test, _connection_info(client, uuid), settings)
     client.deadline_s = time.monotonic() + settings.duration_s + CUT_OFF_AFTER_END_S
-    load = (Download(session, asked.enough_bytes) if asked.test == "download"
+    load = (Download(session, requested.enough_bytes) if requested.test == "download"
             else Upload(session))
-    outcome = _outcome(client, session, load, asked)
+    outcome = _outcome(client, session, load, requested)
     log(
         "test",
-        test=asked.test,
+        test=requested.test,
         uuid=uuid,
         client=client.address,
         server=client.server_address,
@@ -88,7 +88,7 @@ def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix:
         bytes=load.bytes,
         seconds=round(session.measured_s or session.elapsed_s(), 6),
         outcome=outcome,
-        client_metadata=asked.client_metadata,
+        client_metadata=requested.client_metadata,
         client_measurements=session.client_texts.measurements,
         last_client_measurement=session.client_texts.last,
         unreadable_texts=session.client_texts.unreadable,
@@ -96,12 +96,12 @@ def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix:
     )
 
 
-def _outcome(client: Client, session: Session, load: Download | Upload, asked: Upgrade) -> str:
+def _outcome(client: Client, session: Session, load: Download | Upload, requested: Upgrade) -> str:
     """Run the test; how it ended, in words."""
     transport = session.transport
     try:
-        if asked.early:
-            session.take(memoryview(asked.early))
+        if requested.early:
+            session.take(memoryview(requested.early))
         load.run()
     except ClientClosed:
         _try_to_send(transport, close_frame(CloseCode.NORMAL_CLOSURE, ""))

@@ -45,8 +45,8 @@ class Upgrade(NamedTuple):
     @property
     def enough_bytes(self) -> int | None:
         """How much of a download the client wants, acknowledged; None for all of its time."""
-        asked = self.client_metadata.get(EARLY_EXIT)
-        return None if asked is None else int(asked) * 1_000_000
+        requested = self.client_metadata.get(EARLY_EXIT)
+        return None if requested is None else int(requested) * 1_000_000
 
 
 def upgrade(transport: Transport) -> Upgrade:

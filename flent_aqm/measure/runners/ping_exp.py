@@ -65,7 +65,7 @@ def _number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: f
     return default
 
 
-def data_sets(asked: PingExp, hosts: Sequence[str],
+def data_sets(requested: PingExp, hosts: Sequence[str],
               ip_version: int | None) -> list[tuple[str, dict[str, Any]]]:
     """Return one ping for each host; each direction of the load with an iperf3 server of its own,
     as one serves one test at a time. The load ends with the pings: where it goes on, metrics take
@@ -78,14 +78,14 @@ def data_sets(asked: PingExp, hosts: Sequence[str],
     found: list[tuple[str, dict[str, Any]]] = [
         (f"Ping (ms) ICMP {host}", {
             "runner": "aqm_ping", "host": host, "ip_version": ip_version,
-            "delay": asked.lead_time_s + asked.ping_interval_s * number / len(names),
-            "length": asked.length_s,
-            "interval": asked.ping_interval_s, "units": "ms", "id": host})
+            "delay": requested.lead_time_s + requested.ping_interval_s * number / len(names),
+            "length": requested.length_s,
+            "interval": requested.ping_interval_s, "units": "ms", "id": host})
         for number, host in enumerate(names)]
     ports = {"upload": defaults.IPERF3_PORT, "download": defaults.IPERF3_CROSS_PORT}
-    for way, streams in asked.streams.items():
+    for way, streams in requested.streams.items():
         found.append((f"TCP {way}", {
             "runner": "aqm_iperf3", "host": hosts[0] if hosts else None, "port": ports[way],
-            "length": asked.lead_time_s + asked.length_s, "direction": way,
+            "length": requested.lead_time_s + requested.length_s, "direction": way,
             "streams": streams, "units": "Mbits/s"}))
     return found

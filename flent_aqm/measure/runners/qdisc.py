@@ -79,14 +79,14 @@ class AqmQdiscRunner(SupervisedRunner):
         self.started_s = time.time()
         self.returncode = 0
         try:
-            with _router_socket() as asked:
+            with _router_socket() as requested:
                 store = cast(Any, self.stdout).buffer
-                self._sample(asked, store)
+                self._sample(requested, store)
                 store.flush()  # another process reads it
         except OSError as fault:
             self.stopped_by = f"the router's queues could not be read: {fault.strerror or fault}"
 
-    def _sample(self, asked: socket.socket, store: BinaryIO) -> None:
+    def _sample(self, requested: socket.socket, store: BinaryIO) -> None:
         numbers = [socket.if_nametoindex(device) for device in DEVICES]
         store.write(struct.pack("=II", *numbers))
         question = request()
@@ -96,10 +96,10 @@ class AqmQdiscRunner(SupervisedRunner):
         count = 0
         while count * self.interval_s < (self.run_for_s or 0):
             now_s = time.time()
-            asked.send(question)
-            answer = asked.recv(_ANSWER_BYTES)
+            requested.send(question)
+            answer = requested.recv(_ANSWER_BYTES)
             while not is_complete(answer):
-                answer += asked.recv(_ANSWER_BYTES)
+                answer += requested.recv(_ANSWER_BYTES)
             cards, probes = map(_whole, files) if files else (b"", b"")
             store.write(_RECORD.pack(now_s, len(answer), len(cards), len(probes))
                         + answer + cards + probes)
@@ -201,6 +201,6 @@ def _router_socket() -> socket.socket:
         if libc.setns(namespace.fileno(), _CLONE_NEWNET):
             code = ctypes.get_errno()
             raise OSError(code, f"{ROUTER_NAMESPACE}: {os.strerror(code)}")
-    asked = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-    asked.settimeout(_ANSWER_LIMIT_S)
-    return asked
+    requested = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    requested.settimeout(_ANSWER_LIMIT_S)
+    return requested

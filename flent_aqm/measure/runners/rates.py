@@ -64,11 +64,12 @@ class AqmRatesRunner(SupervisedRunner):
                 for device in DEVICES:
                     tc.stdin.write(_line(device, self.usual_mbps[device]))
                 tc.stdin.close()
-                said = tc.stdout.read().strip()
+                printed = tc.stdout.read().strip()
             except BrokenPipeError:
-                said = tc.stdout.read().strip() or "it ended"
-        if said or tc.returncode:
-            self.stopped_by = f"tc on the router: {said.splitlines()[0] if said else 'failed'}"
+                printed = tc.stdout.read().strip() or "it ended"
+        if printed or tc.returncode:
+            first = printed.splitlines()[0] if printed else "failed"
+            self.stopped_by = f"tc on the router: {first}"
         self.stdout.flush()
 
     def _change(self, tc: IO[str]) -> None:

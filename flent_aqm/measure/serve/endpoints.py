@@ -58,9 +58,9 @@ class Request:
     def unsent(self) -> str:
         """How much the server may leave unsent in its kernel for this connection: KERNEL,
         DRAFT, or bytes."""
-        asked = self.query.get("unsent", KERNEL)
-        number = asked.isascii() and asked.isdigit() and len(asked) < 10
-        return asked if number or asked == DRAFT else KERNEL
+        requested = self.query.get("unsent", KERNEL)
+        number = requested.isascii() and requested.isdigit() and len(requested) < 10
+        return requested if number or requested == DRAFT else KERNEL
 
 
 def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> Request:

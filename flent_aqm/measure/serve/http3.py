@@ -115,8 +115,9 @@ class Http3(Bulk):
 class Listener(QuicServer):
     """All clients of one port."""
 
-    def __init__(self, asked: QuicConfiguration, quiet: Quiet, most: int, timeout_s: float) -> None:
-        super().__init__(configuration=asked,
+    def __init__(self, requested: QuicConfiguration, quiet: Quiet, most: int, timeout_s: float
+                 ) -> None:
+        super().__init__(configuration=requested,
                          create_protocol=lambda quic, stream_handler: self._begin(quic))
         self.quiet = quiet
         self.timeout_s = timeout_s
@@ -160,17 +161,17 @@ class Http3Service:
                ) -> list[str]:
         """Serve from now on; gives the addresses. certificate: files of it and of its key. Raises
         OSError for a port that is taken."""
-        asked = configuration(client=False)
-        asked.idle_timeout = IDLE_TIMEOUT_S
+        requested = configuration(client=False)
+        requested.idle_timeout = IDLE_TIMEOUT_S
         if certificate:
-            asked.load_cert_chain(*certificate)
+            requested.load_cert_chain(*certificate)
         else:
             with NamedTemporaryFile() as file:
                 Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
-                asked.load_cert_chain(file.name, file.name)
+                requested.load_cert_chain(file.name, file.name)
         served: list[str] = []
         for address in addresses or ["::" if socket.has_dualstack_ipv6() else "0.0.0.0"]:
-            name = self._loop.run(self._listen(asked, address, port))
+            name = self._loop.run(self._listen(requested, address, port))
             served.append(address_text(name))
             port = int(name[1])
         return served
@@ -184,7 +185,7 @@ class Http3Service:
     def stop(self) -> None:
         self._loop.stop()
 
-    async def _listen(self, asked: QuicConfiguration, address: str, port: int) -> Any:
+    async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: Listener(asked, *self._limits), local_addr=(address, port))
+            lambda: Listener(requested, *self._limits), local_addr=(address, port))
         return transport.get_extra_info("sockname")

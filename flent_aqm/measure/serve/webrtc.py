@@ -83,15 +83,15 @@ class WebRtc:
 
 async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        asked = json.loads(await reader.readline())
-    length_s = float(asked["length_s"])
+        requested = json.loads(await reader.readline())
+    length_s = float(requested["length_s"])
     if not 0 < length_s <= LONGEST_CALL_S:
         raise BadResult(f"length_s: {length_s:g}; expected more than 0 and no more than "
                         f"{LONGEST_CALL_S:g}")
     address = str(writer.get_extra_info("sockname")[0]).removeprefix("::ffff:")
     end = End(address, length_s)
     try:
-        writer.write(_line({"sdp": await end.answer(str(asked["sdp"]))}))
+        writer.write(_line({"sdp": await end.answer(str(requested["sdp"]))}))
         _, told = await end.call()
         async with asyncio.timeout(PATIENCE_S):
             await reader.readline()

@@ -70,9 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Work; returns the exit status."""
-    asked = _asked(args)
+    requested = _asked(args)
     try:
-        asyncio.run(_work(asked))
+        asyncio.run(_work(requested))
     except KeyboardInterrupt:
         pass
     finally:
@@ -101,7 +101,7 @@ class _NotJoinedError(Exception):
     """The scheduler is there, and can't be joined; the text says why."""
 
 
-async def _work(asked: _WorkerOptions) -> None:
+async def _work(requested: _WorkerOptions) -> None:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
@@ -111,7 +111,7 @@ async def _work(asked: _WorkerOptions) -> None:
     last = ""
     while not end.is_set():
         pause_s, why, words = _AGAIN_S, "", ""
-        serving = asyncio.create_task(_serve(asked))
+        serving = asyncio.create_task(_serve(requested))
         await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
         if not serving.done():
             serving.cancel()
@@ -122,10 +122,10 @@ async def _work(asked: _WorkerOptions) -> None:
                 raise
             except _NotJoinedError as error:
                 why, pause_s = str(error), _NOT_JOINED_S
-                words = f"not joined {asked.scheduler}: {error}; trying again"
+                words = f"not joined {requested.scheduler}: {error}; trying again"
             except Exception as error:  # whatever Dask has when nobody is there
                 why = "nobody"
-                words = f"no scheduler at {asked.scheduler} ({_cause(error)}); waiting for it"
+                words = f"no scheduler at {requested.scheduler} ({_cause(error)}); waiting for it"
         if why and why != last:
             print(f"flent-aqm: {words}", file=sys.stderr, flush=True)
         last = why
@@ -134,22 +134,23 @@ async def _work(asked: _WorkerOptions) -> None:
             await asyncio.wait((waiting,), timeout=pause_s)
 
 
-async def _serve(asked: _WorkerOptions) -> None:
+async def _serve(requested: _WorkerOptions) -> None:
     """Work for a scheduler until it is gone."""
     from flent_aqm.parts.cluster.worker import worker_class
 
-    context = asked.security.get_connection_args("worker").get("ssl_context")
-    why = await asyncio.to_thread(why_not, asked.scheduler, context)
+    context = requested.security.get_connection_args("worker").get("ssl_context")
+    why = await asyncio.to_thread(why_not, requested.scheduler, context)
     if why:
         raise _NotJoinedError(why)
-    host = asked.host or own_address(asked.scheduler)
+    host = requested.host or own_address(requested.scheduler)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-worker-") as folder:
         async with worker_class()(
-            asked.scheduler, nthreads=asked.jobs, local_directory=folder, memory_limit=0,
-            host=bracketed(host), security=asked.security, silence_logs=40,
-            dashboard=asked.dashboard is not None, dashboard_address=(host, asked.dashboard or 0),
+            requested.scheduler, nthreads=requested.jobs, local_directory=folder, memory_limit=0,
+            host=bracketed(host), security=requested.security, silence_logs=40,
+            dashboard=requested.dashboard is not None,
+            dashboard_address=(host, requested.dashboard or 0),
         ) as worker:
-            print(f"flent-aqm: worker at {worker.address}; runs side by side: {asked.jobs}",
+            print(f"flent-aqm: worker at {worker.address}; runs side by side: {requested.jobs}",
                   file=sys.stderr, flush=True)
             if worker.address.startswith("tcp://") and not is_loopback(host):
                 print(f"flent-aqm: warning: anybody who can reach {worker.address} can run "

@@ -57,8 +57,8 @@ class Trace:
 class _File:
     path: str
 
-    def fault(self, line: int, column: int, said: str) -> _Fault:
-        return _Fault(f"{self.path}:{line}:{column}: {said}")
+    def fault(self, line: int, column: int, output: str) -> _Fault:
+        return _Fault(f"{self.path}:{line}:{column}: {output}")
 
 
 class _Fault(Exception):
@@ -100,8 +100,8 @@ def _content(key: str, path: str) -> bytes:
                                   f"{MOST_BYTES}: shorten it")
             return file.read(MOST_BYTES)
     except (OSError, ValueError) as fault:
-        said = getattr(fault, "strerror", None) or fault
-        raise ConfigError(f"{key}: can't read the trace {path}: {said}") from None
+        output = getattr(fault, "strerror", None) or fault
+        raise ConfigError(f"{key}: can't read the trace {path}: {output}") from None
 
 
 def _without_waiting(path: str, flags: int) -> int:

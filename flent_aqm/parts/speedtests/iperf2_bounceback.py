@@ -78,10 +78,10 @@ def measure(call: Call, report: Report) -> None:
 
 def refuse_old(program: str) -> None:
     """Raise BadResult for a program without --bounceback."""
-    said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL,
+    printed = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False).stdout
-    version = re.search(r"iperf version (\d+)\.(\d+)", said)
+    version = re.search(r"iperf version (\d+)\.(\d+)", printed)
     if version is None or tuple(map(int, version.groups())) < OLDEST:
         raise BadResult(f"{program}: version {version[0] if version else 'unknown'}; "
                         "--bounceback needs iperf 2.1 or newer")
@@ -124,8 +124,8 @@ def _lines(text: str) -> list[re.Match[str]]:
 
 
 def _fault(text: str, what: str) -> BadResult:
-    said = next((line for line in text.splitlines() if " failed" in line), "")
-    return BadResult(f"iperf 2: {said[:100]}" if said else
+    printed = next((line for line in text.splitlines() if " failed" in line), "")
+    return BadResult(f"iperf 2: {printed[:100]}" if printed else
                      f"iperf 2 printed {what}; its output starts with {text[:60]!r}")
 
 

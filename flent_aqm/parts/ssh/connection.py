@@ -66,9 +66,9 @@ class Connection:
         if not shell.find_program("ssh"):
             raise ToolMissing("ssh is not installed; run make packages")
         self._folder = _private_folder()
-        said = self._folder / "stderr"
+        output = self._folder / "stderr"
         try:
-            with said.open("wb") as errors:
+            with output.open("wb") as errors:
                 self._process = subprocess.Popen(
                     hook_command("connect", self.testbed), stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE, stderr=errors, bufsize=0,
@@ -79,7 +79,7 @@ class Connection:
             if not readable or not self._process.stdout.readline(100).endswith(b"ready\n"):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(1)  # what it has to say is complete then
-                raise TestbedError(f"{self.testbed}: {_cause(said)}")
+                raise TestbedError(f"{self.testbed}: {_cause(output)}")
         except BaseException:
             self.close()
             raise
@@ -93,8 +93,8 @@ class Connection:
             return shell.run(hook_command(command, self.testbed, *settings), timeout_s=timeout_s,
                              env={**os.environ, **self.environment})
         except CommandFailed as failed:
-            said = failed.stderr.strip() or f"{command} ended with status {failed.returncode}"
-            raise TestbedError(f"{self.testbed}: {said.splitlines()[-1]}") from None
+            output = failed.stderr.strip() or f"{command} ended with status {failed.returncode}"
+            raise TestbedError(f"{self.testbed}: {output.splitlines()[-1]}") from None
 
     def keep_alive(self, token: str) -> None:
         """From now on tell the host's watchdog, every BEAT_S, that the sweep lives."""
@@ -153,9 +153,9 @@ def _private_folder() -> Path:
     return folder
 
 
-def _cause(said: Path) -> str:
+def _cause(output: Path) -> str:
     """Return what ssh said last, and how to mend it."""
-    text = re.sub(r"[^\n -~]", "", said.read_text(errors="replace")[-4000:])
+    text = re.sub(r"[^\n -~]", "", output.read_text(errors="replace")[-4000:])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last = lines[-1] if lines else "no answer to the ssh connection"
     if "Permission denied" in last:

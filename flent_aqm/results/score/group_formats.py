@@ -23,10 +23,10 @@ NUMBERS = ("runs", "values", "lost", "median", "lower_quartile", "upper_quartile
            "interval_high", "interval_level")
 
 
-def _rows(scored: Sequence[ScoredFile], asked: Sequence[str], pool: Sequence[str],
+def _rows(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str],
           names: Sequence[str]) -> Iterator[tuple[dict[str, str], str, dict[str, Number]]]:
     """Yield the settings of a group, a metric, and its numbers over the group's runs."""
-    keys, _, groups = groups_of(scored, asked, pool)
+    keys, _, groups = groups_of(scored, requested, pool)
     for name in names:
         for key, members in groups.items():
             told = {setting: shown(part) for setting, part in zip(keys, key, strict=True)}
@@ -52,20 +52,20 @@ def _finite(value: float) -> Number:
     return value if math.isfinite(value) else None
 
 
-def groups_json(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
+def groups_json(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Write a list of objects; null where there is no number."""
     json.dump([{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
-               for settings, name, numbers in _rows(scored, asked, pool, names)],
+               for settings, name, numbers in _rows(scored, requested, pool, names)],
               console.file, indent=1, allow_nan=False)
     console.file.write("\n")
 
 
-def groups_csv(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
+def groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                pool: Sequence[str], names: Sequence[str]) -> None:
     """Write a line for each group and metric; empty where there is no number."""
     lines = csv.writer(console.file, lineterminator="\n")
-    for place, (settings, name, numbers) in enumerate(_rows(scored, asked, pool, names)):
+    for place, (settings, name, numbers) in enumerate(_rows(scored, requested, pool, names)):
         if not place:
             lines.writerow([*map(for_spreadsheet, settings), "metric", "unit", *NUMBERS])
         lines.writerow([*map(for_spreadsheet, settings.values()), name, METRICS[name].unit,

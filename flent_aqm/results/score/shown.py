@@ -214,17 +214,17 @@ FORMATS: dict[str, Callable[[Console, Sequence[ScoredFile], Sequence[str]], None
 Groups = Mapping[tuple[Setting, ...], Sequence[ScoredFile]]
 
 
-def groups_of(scored: Sequence[ScoredFile], asked: Sequence[str], pool: Sequence[str]
+def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str]
               ) -> tuple[Sequence[str], Sequence[str], Groups]:
     """Return the settings by which runs are grouped, those that groups are pooled over, and the
     groups.
 
-    asked: settings to group by; others in which runs differ are added, unless pool names them
+    requested: settings to group by; others in which runs differ are added, unless pool names them
     or is "all". Raises ConfigError for a setting that no run has.
     """
     settings = [one.settings for one in scored]
-    check_known(settings, [*asked, *(one for one in pool if one != "all")])
-    keys, pooled = unpooled(settings, asked, pool)
+    check_known(settings, [*requested, *(one for one in pool if one != "all")])
+    keys, pooled = unpooled(settings, requested, pool)
     return keys, pooled, grouped([(one.settings, one) for one in scored], keys)
 
 
@@ -236,11 +236,11 @@ def numbers_of(members: Sequence[ScoredFile], name: str) -> list[float]:
 _GROUP_COLUMNS = ("median", "quartiles", "interval of\nthe median")
 
 
-def show_groups(console: Console, scored: Sequence[ScoredFile], asked: Sequence[str],
+def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
-    """Per metric: each group's median, quartiles and interval, and what tells groups apart. asked,
-    pool: see groups_of()."""
-    keys, pooled, groups = groups_of(scored, asked, pool)
+    """Per metric: each group's median, quartiles and interval, and what tells groups apart.
+    requested, pool: see groups_of()."""
+    keys, pooled, groups = groups_of(scored, requested, pool)
     if pooled:
         console.print(Text(f"A line is pooled over {', '.join(map(harmless, pooled))}."))
     along = along_with([one.settings for one in scored], keys)

@@ -101,16 +101,16 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     _patch(tree, content)
 
 
-def _what_failed(said: str) -> str:
+def _what_failed(output: str) -> str:
     """Of patch's words: each file with its hunks that failed."""
     found, file = [], ""
-    for line in said.splitlines():
+    for line in output.splitlines():
         if line.startswith(("checking file ", "patching file ")):
             file = line.split(" ", 2)[2]
         elif re.match(r"Hunk .*FAILED", line) or "can't find file" in line or "malformed" in line \
                 or "previously applied" in line:
             found.append(f"{file}: {line.strip()}" if file else line.strip())
-    return "; ".join(found)[:500] or " ".join(said.split())[:500]
+    return "; ".join(found)[:500] or " ".join(output.split())[:500]
 
 
 def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:

@@ -81,9 +81,9 @@ class ChartPlotter(Framed):
         """Return what to draw as one each, at most so many: by the settings that were asked for,
         else by all in which runs differ; runs that repeat each other apart if there is room,
         unless they belong together. What is pooled or left out is said below the plot."""
-        asked = self.group_names(runs)
-        names = asked or factors(runs)
-        found = groups(runs, names) if asked or together else by_run(runs, most)
+        requested = self.group_names(runs)
+        names = requested or factors(runs)
+        found = groups(runs, names) if requested or together else by_run(runs, most)
         self.note_pooled(runs, names)
         return self.first(found, most)
 

@@ -148,9 +148,9 @@ def _link(runs: Sequence[Run]) -> str:
 
 def _base_rtt(runs: Sequence[Run]) -> str:
     """Return the round trip without a queue, where this package built the path of all runs."""
-    asked = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
-    delays = {delay for _, delay in asked}
-    if {testbed for testbed, _ in asked} - {"virtual", "netns"} or len(delays) > 1:
+    requested = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
+    delays = {delay for _, delay in requested}
+    if {testbed for testbed, _ in requested} - {"virtual", "netns"} or len(delays) > 1:
         return ""
     delay = delays.pop()
     return f", base RTT {delay:g} ms" if isinstance(delay, (int, float)) and delay else (

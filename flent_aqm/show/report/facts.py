@@ -19,12 +19,12 @@ MOST_TOLD = 12
 
 @dataclass(frozen=True)
 class Proof:
-    """asked; applied: text per direction; fault: how they differ, or empty. aqm, mbps: what
+    """requested; applied: text per direction; fault: how they differ, or empty. aqm, mbps: what
     it is sorted by."""
 
     aqm: str
     mbps: float
-    asked: str
+    requested: str
     applied: tuple[str, ...]
     fault: str
 
@@ -73,11 +73,11 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
     of_upload = requested.get("up_aqm")
     queues = {"down": str(requested.get("aqm", "")),
               "up": str(of_upload or requested.get("aqm", ""))}
-    asked, applied, faults = [], [], []
+    settings, applied, faults = [], [], []
     for way, wanted in queues.items():
         device = _in(moments[1], way)
         mbps = a_number(requested.get(f"rate_{way}_mbps"))
-        asked.append(f"{way} {mbps:g} Mbit/s" if mbps is not None else way)
+        settings.append(f"{way} {mbps:g} Mbit/s" if mbps is not None else way)
         found_mbps = a_number(device.get("rate_mbps"))
         parameters = _in(device, "qdisc_parameters")
         applied.append(f"{way}: {_text(device.get('shaper'))} {_text(device.get('rate_mbps'))} "
@@ -93,7 +93,8 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
         faults.append("changed during the run")
     words = [*_queue_words(requested, ""),
              *(["up:", *_queue_words(requested, "up_")] if of_upload else []),
-             ", ".join(asked), "burst " + ("set" if requested.get("burst_shaping") else "default")]
+             ", ".join(settings),
+             "burst " + ("set" if requested.get("burst_shaping") else "default")]
     rate = a_number(requested.get("rate_down_mbps"))
     return Proof(queues["down"][:LONGEST], rate or 0.0, "; ".join(words)[:2 * LONGEST],
                  tuple(text[:3 * LONGEST] for text in applied), "; ".join(faults)[:LONGEST])

@@ -91,7 +91,7 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
         facts=together(told), seeds=seeds(told), failures=failures,
         proofs=sorted(((proof, len(same)) for proof, same in proofs.items()),
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
-                                        pair[0].asked)),
+                                        pair[0].requested)),
         commands=_commands(rows, folders),
         headline=headline.headline(
             found, word_of_side, len(rows),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.queues.foreign import OPTIONS, queue_of
+from flent_aqm.spec.queues.external import OPTIONS, queue_of
 
 
 def check_parameter(aqm: str, name: str, text: str) -> str:

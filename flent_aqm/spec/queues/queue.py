@@ -81,12 +81,12 @@ class Look:
 Report = dict[str, Expected]
 
 
-def _as_is(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+def _as_is(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
     return report
 
 
-def _nothing_more(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
-    return asked
+def _nothing_more(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    return requested
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ class Queue:
     parameter's value, with tc's JSON name and value; old_text: a pattern of a further line
     that old versions of tc print, with parameters as its named groups; derived: units of what
     is reported and can't be asked for; ignored: what is reported and says nothing of what was
-    asked; marks_at: where in its statistics the kernel counts
+    requested; marks_at: where in its statistics the kernel counts
     packets marked with ECN, in bytes; needs_new_tc: Debian 12's tc doesn't know it;
     per_queue: it is for a device with several queues, and has a qdisc of this kind, with its own
     settings, on each of them;
-    foreign: it is of a user's own kernel, and may report more than what was asked for.
+    external: it is of a user's own kernel, and may report more than what was asked for.
     """
 
     kind: str
@@ -125,27 +125,27 @@ class Queue:
     marks_at: tuple[int, ...] = ()
     needs_new_tc: bool = False
     per_queue: str = ""
-    foreign: bool = False
+    external: bool = False
 
-    def tc_words(self, asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> str:
+    def tc_words(self, requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> str:
         """Return what tc takes behind device, parent and handle."""
         sent = {name: str(parameter.default) for name, parameter in self.parameters.items()
-                if parameter.sent and name not in asked}
+                if parameter.sent and name not in requested}
         words = [self.kind]
-        for name, text in self.complete({**asked, **sent}, rate_bit_s, shapes).items():
+        for name, text in self.complete({**requested, **sent}, rate_bit_s, shapes).items():
             parameter = self.parameters.get(name)
             words.append(parameter.tc_words(name, text) if parameter else f"{name} {text}".strip())
         return " ".join(filter(None, words))
 
-    def values(self, asked: Mapping[str, str]) -> dict[str, Scalar]:
+    def values(self, requested: Mapping[str, str]) -> dict[str, Scalar]:
         """Return the numbers of the parameters, without those that are left out."""
-        values = {name: parameter.read(asked[name]) if name in asked else parameter.default
+        values = {name: parameter.read(requested[name]) if name in requested else parameter.default
                   for name, parameter in self.parameters.items()}
         return {name: value for name, value in values.items() if value is not None}
 
-    def report(self, asked: Mapping[str, str], place: Attachment) -> Report:
+    def report(self, requested: Mapping[str, str], place: Attachment) -> Report:
         """Return what the kernel has to report for the asked parameters, by tc's names."""
-        given = self.values(asked)
+        given = self.values(requested)
         report: Report = {}
         for name, value in given.items():
             parameter = self.parameters[name]

@@ -22,34 +22,34 @@ _PROBABILITY = 0.02
 _BANDWIDTH_TOP_BIT_S = 34_000_000_000
 
 
-def thresholds(asked: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, int]:
+def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, int]:
     """Return the numbers that tc needs, all in bytes but the burst, in packets."""
     least = min(max(rate_bit_s // 1000 * _MIN_US // 8000, _MIN_FLOOR_BYTES), _MIN_TOP_BYTES)
-    least = int(asked.get("min", least))
-    packet = int(asked.get("avpkt", _AVPKT_BYTES))
+    least = int(requested.get("min", least))
+    packet = int(requested.get("avpkt", _AVPKT_BYTES))
     above = min(least * 2 // packet // 3, _BURST_TOP_PACKETS)
     derived = {"min": least, "max": least * 3, "limit": least * 12, "avpkt": packet,
                "burst": least // packet + above + 1}
-    return {name: int(asked.get(name, value)) for name, value in derived.items()}
+    return {name: int(requested.get(name, value)) for name, value in derived.items()}
 
 
-def complete(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dict[str, str]:
+def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dict[str, str]:
     """Return all that tc gets: what is asked for, and the rest derived from it and the rate."""
-    sizes = {name: size_bytes(asked[name]) for name in ("min", "avpkt") if name in asked}
+    sizes = {name: size_bytes(requested[name]) for name in ("min", "avpkt") if name in requested}
     derived = {name: str(value) for name, value in thresholds(sizes, rate_bit_s).items()
-               if name not in asked}
-    return {"bandwidth": f"{min(rate_bit_s, _BANDWIDTH_TOP_BIT_S)}bit", **asked, **derived}
+               if name not in requested}
+    return {"bandwidth": f"{min(rate_bit_s, _BANDWIDTH_TOP_BIT_S)}bit", **requested, **derived}
 
 
-def report(asked: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> dict[str, Expected]:
+def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> dict[str, Expected]:
     """Return what tc reports of a RED at that rate, all but constants."""
-    have = thresholds(asked, rate_bit_s)
+    have = thresholds(requested, rate_bit_s)
     ewma = averaging_weight(have["min"], have["burst"], have["avpkt"])
     return {
         **{name: have[name] for name in ("limit", "min", "max")},
-        "ecn": asked["ecn"], "harddrop": asked["harddrop"], "adaptive": asked["adaptive"],
+        **{name: requested[name] for name in ("ecn", "harddrop", "adaptive")},
         "ewma": ewma,
-        "probability": six_digits(int(float(asked.get("probability", _PROBABILITY)) * 2**32)
+        "probability": six_digits(int(float(requested.get("probability", _PROBABILITY)) * 2**32)
                                   / 2**32),
         "Scell_log": frozenset(_idle_damping(ewma, have["avpkt"], rate_bit_s, clock)),
     }

@@ -64,58 +64,58 @@ _LONG: LineStyle = (0, (10, 2.5))
 LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 
-def _sfq(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+def _sfq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
     """sfq_change(): flows, limit and depth bound each other."""
-    depth = min(int(asked.get("depth", 127)), 127)
-    flows = int(asked.get("flows", 128))
+    depth = min(int(requested.get("depth", 127)), 127)
+    flows = int(requested.get("flows", 128))
     flows = min(flows, 0x10000 - 128)
-    if "divisor" in asked:
-        flows = min(flows, int(asked["divisor"]))
+    if "divisor" in requested:
+        flows = min(flows, int(requested["divisor"]))
     limit = 127
-    if "limit" in asked:
-        limit = min(int(asked["limit"]), depth * flows)
+    if "limit" in requested:
+        limit = min(int(requested["limit"]), depth * flows)
         flows = min(flows, limit)
     return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows}
 
 
-def _cake_report(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
-    if "overhead" in asked:
+def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    if "overhead" in requested:
         report = {**report, "atm": "noatm"}
     return {**report, "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited",
-            "ingress": False, "fwmark": "0", "raw": "overhead" not in asked,
-            "overhead": asked.get("overhead", 0)}
+            "ingress": False, "fwmark": "0", "raw": "overhead" not in requested,
+            "overhead": requested.get("overhead", 0)}
 
 
-def _sfb(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+def _sfb(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
     """iproute2 tc/q_sfb.c: of max and target, tc derives the one that isn't given, or is 0.
     sfb_change(): a limit of 0 is the device's txqueuelen."""
-    most, target = int(asked.get("max", 0)), int(asked.get("target", 0))
+    most, target = int(requested.get("max", 0)), int(requested.get("target", 0))
     most = most or ((target * 5 + 1) // 4 if target else 25)
-    return {**report, "limit": asked["limit"] or place.txqueuelen, "max": most,
+    return {**report, "limit": requested["limit"] or place.txqueuelen, "max": most,
             "target": target or (most * 4 + 3) // 5}
 
 
-def _dualpi2(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+def _dualpi2(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
     """Room for the limit's packets, two frames each; and what has no setting here."""
-    memory = 2 * FRAME_BYTES * int(asked["limit"])
+    memory = 2 * FRAME_BYTES * int(requested["limit"])
     return {"memory-limit": memory, "drop-overload": "drop", "drop-early": "drop-dequeue",
             "ecn-mask": "l4s-ect", "split-gso": True, **report}
 
 
-def _fq(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+def _fq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
     """fq_init(): what concerns packets that their senders have paced."""
     return {**report, "low_rate_threshold": 550_000 // 8, "horizon_drop": True}
 
 
-def _red(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
-    return {**red.report(asked, place.rate_bit_s, place.clock), "nodrop": False}
+def _red(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    return {**red.report(requested, place.rate_bit_s, place.clock), "nodrop": False}
 
 
-def _cake(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
-    return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **asked}
+def _cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **requested}
 
 
-def _of_classes(asked: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+def _of_classes(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
     return {}
 
 

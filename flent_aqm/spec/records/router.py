@@ -12,7 +12,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, Settings, given_as, key
-from flent_aqm.spec.queues.foreign import is_foreign
+from flent_aqm.spec.queues.external import is_foreign
 from flent_aqm.spec.queues.parameters import check_parameter
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.readers import command, flag, number, one_of, packets, rate, whole
@@ -52,13 +52,13 @@ def _read_parameters(key: str, given: Settings) -> Parameters:
     whole_ = given.get(key) or {}
     if not isinstance(whole_, Mapping):
         raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value", key)
-    asked = {str(name): value for name, value in whole_.items()}
+    requested = {str(name): value for name, value in whole_.items()}
     # What a batch leaves empty isn't given.
-    asked |= {name[len(prefix):]: value for name, value in given.items()
+    requested |= {name[len(prefix):]: value for name, value in given.items()
               if name.startswith(prefix) and name != key and value != ""}
     # Flent makes True and False of words and of 0 and 1.
     texts = {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
-             for name, value in asked.items()}
+             for name, value in requested.items()}
     return tuple(sorted((name, check_parameter(aqm, name, text))
                         for name, text in texts.items()))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.queues.foreign import queue_of
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import Topology, parse_topology
 
@@ -37,9 +37,9 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
 def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
     for key, needed in {"shaper": "htb", "tiers": 1, "burst_shaping": False,
                         "ingress": "lan"}.items():
-        asked = getattr(scenario.router, key)
-        if asked != needed:
-            raise ConfigError(f"{key}: {asked} goes without subscribers, each of "
+        requested = getattr(scenario.router, key)
+        if requested != needed:
+            raise ConfigError(f"{key}: {requested} goes without subscribers, each of "
                               f"whom has a class of HTB; with topology {topology.text} it is "
                               f"{needed}", key)
     for name in scenario.router.queues:

@@ -102,11 +102,11 @@ def _given_as(key: str, given: Mapping[str, object]) -> str | None:
     return key if key in given else None
 
 
-def _with_place(said: str, value: str, place: Place) -> str:
+def _with_place(output: str, value: str, place: Place) -> str:
     file, line, column = place
-    within = _WITHIN.match(said)
+    within = _WITHIN.match(output)
     if within and "\n" not in value and "${" not in value:
         # The value stands there as it was checked, so its columns are the file's.
         column += int(within[2]) - 1
-        said = f"{within[1]}: {said[within.end():]}"
-    return f"{file}:{line}:{column}: {said}"
+        output = f"{within[1]}: {output[within.end():]}"
+    return f"{file}:{line}:{column}: {output}"

@@ -42,14 +42,14 @@ def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
         folder = Path(name)
-        said = _run(_words(wish, folder), {
+        output = _run(_words(wish, folder), {
             # What the tools print goes there, and so is gone whatever happens.
             "TMPDIR": name, environment.WITHOUT_PLOTS: "1",
             # A test parameter would stand in the data file.
             environment.NETPERF_PASSPHRASE: wish.passphrase}, dots)
         files = list(folder.glob(f"*{SUFFIX}"))
         if not files:
-            raise BadResult(_first_error(said))
+            raise BadResult(_first_error(output))
         data = read_data_file(files[0])
         if keep is not None:
             try:
@@ -78,9 +78,9 @@ def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
     """Return what Flent said on standard error."""
     variables = {**os.environ, **settings}
     variables.pop(environment.DISABLE, None)
-    with tempfile.TemporaryFile("w+", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
         flent = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output,
             env=variables, start_new_session=True)
         # A killed test must not go on loading the line.
         before = {number: signal.signal(number, _interrupt)
@@ -99,8 +99,8 @@ def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
                 signal.signal(number, handler)
             if dots:
                 print(file=sys.stderr)
-        said.seek(0)
-        return said.read()
+        output.seek(0)
+        return output.read()
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -116,9 +116,9 @@ def _stop(flent: subprocess.Popen[bytes]) -> None:
         flent.wait()
 
 
-def _first_error(said: str) -> str:
-    for line in said.splitlines():
+def _first_error(output: str) -> str:
+    for line in output.splitlines():
         if "ERROR:" in line:
             return line.split("ERROR:")[-1].strip()
-    last = said.strip().splitlines()[-1:]
+    last = output.strip().splitlines()[-1:]
     return f"Flent wrote no data file; its last words: {last[0] if last else 'none'}"

@@ -64,9 +64,9 @@ def predict(folder: Path) -> tuple[str, list[str], Made]:
     measured = load(folder / "measured")
     points = [cell.point() for cell in measured.values() if cell.is_for_calibration]
     points.append(f"pps={middle(packets_per_s(folder / 'measured')):.0f}")
-    said = calibrate(points)
-    print(said)
-    model = model_of(said)
+    printed = calibrate(points)
+    print(printed)
+    model = model_of(printed)
     runs = {name: in_lab(folder / name, router_model)
             for name, router_model in (("ideal", "ideal"), ("model", model))}
     if set(measured) != set(runs["model"]):
@@ -109,11 +109,11 @@ def calibrate(points: list[str]) -> str:
     return done.stdout
 
 
-def model_of(said: str) -> str:
+def model_of(printed: str) -> str:
     """Return the model that calibrate printed, or the closest one. Raises ConfigError."""
-    found = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", said, re.MULTILINE)
+    found = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", printed, re.MULTILINE)
     if not found:
-        raise ConfigError(f"flent-aqm calibrate named no model: {said!r}")
+        raise ConfigError(f"flent-aqm calibrate named no model: {printed!r}")
     return found[1] or found[2]
 
 

@@ -110,10 +110,10 @@ def test_groups_are_read_as_written() -> None:
     "1xreno; rm -r", "+".join(["1xreno"] * 9)])
 def test_groups_that_mean_nothing_are_refused(text: str) -> None:
     """One line, with what was given."""
-    said: list[str] = []
-    groups = flow_groups.groups_from(text, 10, said.append)
-    assert len(said) == 1
-    assert repr(text) in said[0]
+    output: list[str] = []
+    groups = flow_groups.groups_from(text, 10, output.append)
+    assert len(output) == 1
+    assert repr(text) in output[0]
     assert [group.text for group in groups] == ["1xcubic"]
 
 
@@ -126,10 +126,10 @@ def test_groups_that_mean_nothing_are_refused(text: str) -> None:
 def test_rates_that_cannot_be_are_refused(scenario: Scenario, rates: str, step: str,
                                           message: str) -> None:
     """One line, with the cause."""
-    said: list[str] = []
-    assert flow_groups.rates_from(rates, step, scenario, said.append) == ([], 0.0)
-    assert len(said) == 1
-    assert message in said[0]
+    output: list[str] = []
+    assert flow_groups.rates_from(rates, step, scenario, output.append) == ([], 0.0)
+    assert len(output) == 1
+    assert message in output[0]
 
 
 def test_form_for_data_files_is_what_the_test_understands() -> None:

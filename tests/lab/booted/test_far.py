@@ -44,10 +44,10 @@ def test_far_host_is_as_far_as_asked_for_pings_and_tcp(
     with Lab(scenario, ["sh", "-c", command], servers=(),
              prelude=[apply_command(scenario)]) as lab:
         assert lab.run().status == 0, lab.stderr.read_text()
-        said = lab.stdout.read_text()
-    times_ms = [float(one) for one in re.findall(r"time=([0-9.]+) ms", said)]
+        output = lab.stdout.read_text()
+    times_ms = [float(one) for one in re.findall(r"time=([0-9.]+) ms", output)]
     assert times_ms == pytest.approx([1_200_000] * 3 + [1_800_000], abs=1)
-    size, took_s = said.splitlines()[-1].split()
+    size, took_s = output.splitlines()[-1].split()
     assert int(size) == 5000
     assert float(took_s) == pytest.approx(3 * _RTT_S, abs=1)
 
@@ -56,7 +56,7 @@ def test_far_host_is_as_far_as_asked_for_pings_and_tcp(
     ({"base_delay_ms": "604800001"}, "expected 0 to 604800000"),
     ({"dest2_delay_ms": "1e12"}, "expected 0 to 604800000"),
     ({"modem_mbps": "5", "modem_up_buffer_ms": "10001"}, "expected 0 to 10000")])
-def test_far_host_has_its_bounds(given: dict[str, object], said: str) -> None:
+def test_far_host_has_its_bounds(given: dict[str, object], output: str) -> None:
     """7 days; a buffer is still 10 s at most."""
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=output):
         Scenario.from_settings(given)

@@ -395,6 +395,6 @@ def test_servers_that_take_time_start_where_a_command_asks_for_them(tmp_path: Pa
     ):
         started = _servers(command, False)
         # Without aioquic there are no servers that need it.
-        asked = {name for name in wanted if can_start(SERVERS[name])}
-        assert set(started) & slow - {"quic"} == asked
+        requested = {name for name in wanted if can_start(SERVERS[name])}
+        assert set(started) & slow - {"quic"} == requested
         assert {"irtt", "iperf3", "irtt-call"} <= set(started)

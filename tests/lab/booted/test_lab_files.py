@@ -143,8 +143,8 @@ def test_current_folder_keeps_what_came_while_the_command_ran(tmp_path: Path) ->
         assert running.stdout.readline() == "seen\n"
         (tmp_path / "unseen").write_text("another's\n")
         Path(elsewhere, "go").touch()
-        _output, said = running.communicate(timeout=120)
-    assert said == ("flent-aqm: 'unseen' exists already and is kept; the command's file is "
+        _output, output = running.communicate(timeout=120)
+    assert output == ("flent-aqm: 'unseen' exists already and is kept; the command's file is "
                     "'unseen-2'\n")
     assert (tmp_path / "seen").read_text() == "new\n"
     assert (tmp_path / "unseen").read_text() == "another's\n"

@@ -80,9 +80,9 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
     (", ".join(["client-a", "a-router", "router-server", *(f"a-x{n}" for n in range(40))]),
      "44 nodes"),
     ("/nowhere/mine.topology", "can't be read")])
-def test_topologies_that_cannot_be_are_refused_with_place(text: str, said: str) -> None:
+def test_topologies_that_cannot_be_are_refused_with_place(text: str, output: str) -> None:
     """One line, with the key, what was seen, and the column."""
-    with pytest.raises(ConfigError, match=f"^topology: .*{said}"):
+    with pytest.raises(ConfigError, match=f"^topology: .*{output}"):
         Scenario.from_settings({"topology": text})
 
 
@@ -116,10 +116,10 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     ({"topology": "subscribers:10+plan_mbps=200"}, "plan_down_mbps: 200 is above"),
     ({"topology": "subscribers:1000", "rate_mbps": "10"}, "leaves each subscriber 0.01")])
 def test_topologies_refuse_what_they_leave_no_place_for(
-    given: dict[str, object], said: str
+    given: dict[str, object], output: str
 ) -> None:
     """The key is named."""
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=output):
         Scenario.from_settings(given)
 
 
@@ -160,18 +160,18 @@ def test_topology_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPatch
     ("parking_lot", "server:1xcubic", "would send to itself"),
     ("subscribers:9", "sub10:1xcubic", "no flow can start from 'sub10'")])
 def test_flows_of_hosts_that_are_not_reached_are_refused(
-    topology: str, flows: str, said: str
+    topology: str, flows: str, output: str
 ) -> None:
     """With the column, and the hosts that there are."""
     assert re.fullmatch(FLOWS, flows)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=output):
         refuse_unknown_hosts(flows, Scenario.from_settings({"topology": topology}))
 
 
 def test_hosts_that_a_topology_lacks_are_refused_by_the_batch(tmp_path: Path) -> None:
     """One line and no run: of the test's own host, and of a flow's."""
     shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
-    for keys, said in (("hosts = lan", "'lan' is on the client's side"),
+    for keys, output in (("hosts = lan", "'lan' is on the client's side"),
                        ("hosts = elsewhere", "'elsewhere' is not reached"),
                        ("test_parameters = flows=client7:1xcubic",
                         "flows: column 1: 'client7:1xcubic'")):
@@ -179,7 +179,7 @@ def test_hosts_that_a_topology_lacks_are_refused_by_the_batch(tmp_path: Path) ->
             f"[Batch::try]\ninherits = base\ntest_name = aqm_flows\ntopology = clients:2\n{keys}\n")
         done = run_flent("-B", "try.batch", "--batch-dry-run", cwd=tmp_path)
         assert done.returncode == 1
-        assert said in done.stderr
+        assert output in done.stderr
         assert "Traceback" not in done.stderr
 
 

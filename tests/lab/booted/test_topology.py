@@ -45,10 +45,10 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
     ({"tcp_ecn": "3"}, "tcp_ecn: '3' is not known; give 0, 1 or accecn"),
 ])
 def test_topology_impossible_settings_are_refused_by_name(
-    given: dict[str, object], said: str
+    given: dict[str, object], output: str
 ) -> None:
     """One line names the key."""
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=output):
         Scenario.from_settings(given)
 
 
@@ -74,7 +74,7 @@ def test_topology_real_routers_refuse_what_they_cannot_have(given: dict[str, obj
     ("hosts = dest1, dest9\ndest2_delay_ms = 0", "no host 'dest9'"),
     ("hosts = dest1, dest2", "give dest2_delay_ms")])
 def test_topology_hosts_that_nobody_is_are_refused(
-    tmp_path: Path, keys: str, said: str
+    tmp_path: Path, keys: str, output: str
 ) -> None:
     """Before anything runs, in one line."""
     shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
@@ -82,7 +82,7 @@ def test_topology_hosts_that_nobody_is_are_refused(
         f"[Batch::try]\ninherits = base\ntest_name = ping_exp\n{keys}\n")
     done = run_flent("-B", "try.batch", "--batch-dry-run", cwd=tmp_path)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert output in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -145,10 +145,10 @@ def test_ping_exp_odd_parameters_are_refused_by_name(name: str, value: str) -> N
     """A load without streams, a count that is none."""
     given: dict[str, str] = {"load": "both", name: value}
     parameter: Callable[..., Any] = lambda key, default: given.get(key, default)  # noqa: E731
-    said: list[str] = []
-    settings_from(parameter, said.append)
-    assert said
-    assert said[0].startswith(f"{name}: ")
+    output: list[str] = []
+    settings_from(parameter, output.append)
+    assert output
+    assert output[0].startswith(f"{name}: ")
 
 
 @pytest.mark.lab

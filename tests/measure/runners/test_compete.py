@@ -34,16 +34,16 @@ def test_rrul_compete_second_outside_of_the_first_is_refused(
     given: dict[str, str], why: str
 ) -> None:
     """One line says what was given."""
-    said: list[str] = []
-    rrul_compete.span_of(parameters(given), said.append, 20)
-    assert why in said[0]
+    output: list[str] = []
+    rrul_compete.span_of(parameters(given), output.append, 20)
+    assert why in output[0]
 
 
 def test_rrul_compete_with_120_s_is_as_documented() -> None:
     """The second RRUL takes 60 s from second 30 on."""
-    said: list[str] = []
-    assert rrul_compete.span_of(parameters({}), said.append, 120) == rrul_compete.Span(30, 60)
-    assert said == []
+    output: list[str] = []
+    assert rrul_compete.span_of(parameters({}), output.append, 120) == rrul_compete.Span(30, 60)
+    assert output == []
 
 
 @pytest.mark.parametrize(("given", "why"), [
@@ -55,9 +55,9 @@ def test_tcp_compete_odd_parameters_are_refused_by_name(
     given: dict[str, str], why: str
 ) -> None:
     """No names, other characters, no streams."""
-    said: list[str] = []
-    tcp_compete.asked_for(parameters(given), said.append)
-    assert why in said[0]
+    output: list[str] = []
+    tcp_compete.asked_for(parameters(given), output.append)
+    assert why in output[0]
 
 
 def measured(folder: Path, *words: str) -> Run:

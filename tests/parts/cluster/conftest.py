@@ -54,13 +54,13 @@ class Cluster:
         number = len(self.started)
         temporary = self.folder / f"tmp{number}"
         temporary.mkdir()
-        with (self.folder / f"said{number}").open("wb") as said:
+        with (self.folder / f"said{number}").open("wb") as output:
             self.started.append(subprocess.Popen(
-                words, cwd=temporary, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                words, cwd=temporary, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 env={**os.environ, "TMPDIR": str(temporary), **environment}))
         return self.started[-1]
 
-    def said(self) -> str:
+    def output(self) -> str:
         return "\n".join(path.read_text(errors="replace")
                          for path in sorted(self.folder.glob("said*")))
 

@@ -24,7 +24,7 @@ from .conftest import Cluster, wait_for
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Their files, made without a cluster."""
     here = Here(tmp_path_factory.mktemp("undisturbed"), repetitions=2)
-    assert here.start().wait(600) == 0, here.said()
+    assert here.start().wait(600) == 0, here.output()
     return here.take()
 
 
@@ -56,13 +56,13 @@ def test_runs_by_workers_are_those_made_here_and_the_kernel_is_sent(
     cluster.worker()
     cluster.worker()
     cluster.worker(FLENT_AQM_KERNEL=str(find_kernel().path))
-    wait_for(lambda: cluster.said().count("flent-aqm: worker at") == 3, cluster.said)
+    wait_for(lambda: cluster.output().count("flent-aqm: worker at") == 3, cluster.output)
     here.environment[VARIABLE] = str(other_kernel)
     sweep = here.start(*on(cluster))
-    assert sweep.wait(300) == 0, here.said()
+    assert sweep.wait(300) == 0, here.output()
     assert compare(undisturbed, here.take()) == []
-    assert "was sent the lab kernel" in here.said()
-    assert "is refused: it was told to use another kernel (hash " in here.said()
+    assert "was sent the lab kernel" in here.output()
+    assert "is refused: it was told to use another kernel (hash " in here.output()
     assert here.left() == []
 
 
@@ -72,15 +72,15 @@ def test_worker_when_killed_in_a_run_has_it_made_by_another(
     """kill -9 of a worker with a lab at work: its lab ends, and each run is there once."""
     cluster.scheduler()
     workers = [cluster.worker(), cluster.worker()]
-    wait_for(lambda: cluster.said().count("flent-aqm: worker at") == 2, cluster.said)
+    wait_for(lambda: cluster.output().count("flent-aqm: worker at") == 2, cluster.output)
     sweep = here.start(*on(cluster))
-    wait_for(lambda: any(name == "linux" for _, name in children(workers[0].pid)), here.said)
+    wait_for(lambda: any(name == "linux" for _, name in children(workers[0].pid)), here.output)
     time.sleep(1)
     workers[0].kill()
     workers[0].wait()
-    assert sweep.wait(300) == 0, here.said()
-    assert "is gone" in here.said()
-    assert "0 failed" in here.said()
+    assert sweep.wait(300) == 0, here.output()
+    assert "is gone" in here.output()
+    assert "0 failed" in here.output()
     assert compare(undisturbed, here.take()) == []
     workers[1].send_signal(signal.SIGTERM)
     workers[1].wait(30)
@@ -96,14 +96,14 @@ def test_scheduler_when_restarted_loses_no_run(
     """Workers and the asking side wait for it, and go on."""
     scheduler = cluster.scheduler()
     workers = [cluster.worker(), cluster.worker()]
-    wait_for(lambda: cluster.said().count("flent-aqm: worker at") == 2, cluster.said)
+    wait_for(lambda: cluster.output().count("flent-aqm: worker at") == 2, cluster.output)
     sweep = here.start(*on(cluster))
-    wait_for(lambda: any(name == "linux" for _, name in children(workers[0].pid)), here.said)
+    wait_for(lambda: any(name == "linux" for _, name in children(workers[0].pid)), here.output)
     scheduler.kill()
     scheduler.wait()
     time.sleep(1)
     cluster.scheduler()
-    assert sweep.wait(300) == 0, here.said()
+    assert sweep.wait(300) == 0, here.output()
     assert compare(undisturbed, here.take()) == []
 
 
@@ -116,9 +116,9 @@ def test_scheduler_that_is_none_is_refused_in_one_line(here: Here, override: str
                                                        ) -> None:
     """Before anything runs."""
     assert here.start("--batch-override", override).wait(120) == 1
-    (line,) = [line for line in here.said().splitlines() if "ERROR" in line]
+    (line,) = [line for line in here.output().splitlines() if "ERROR" in line]
     assert message in line
-    assert "Traceback" not in here.said()
+    assert "Traceback" not in here.output()
 
 
 def test_worker_with_other_sources_or_tools_is_refused_with_what_differs() -> None:

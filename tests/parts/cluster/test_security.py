@@ -38,7 +38,7 @@ def listening(pid: int) -> set[tuple[str, str]]:
 
 
 def ready(cluster: Cluster, workers: int = 1) -> None:
-    wait_for(lambda: cluster.said().count("flent-aqm: worker at") == workers, cluster.said)
+    wait_for(lambda: cluster.output().count("flent-aqm: worker at") == workers, cluster.output)
 
 
 @pytest.mark.parametrize(("options", "address"), [
@@ -53,7 +53,7 @@ def test_worker_listens_at_one_port_towards_the_scheduler(
     (port,) = listening(worker.pid)
     assert port[0] == "tcp"
     assert port[1].startswith(f"{address}:")
-    assert "warning" not in cluster.said()
+    assert "warning" not in cluster.output()
 
 
 def test_worker_when_asked_listens_everywhere_and_says_what_that_means(cluster: Cluster) -> None:
@@ -63,7 +63,7 @@ def test_worker_when_asked_listens_everywhere_and_says_what_that_means(cluster: 
     ready(cluster)
     assert {address.partition(":")[0] for _, address in listening(worker.pid)} == {"00000000"}
     assert len(listening(worker.pid)) == 2
-    wait_for(lambda: "can run programs as" in cluster.said(), cluster.said)
+    wait_for(lambda: "can run programs as" in cluster.output(), cluster.output)
 
 
 def test_own_address_is_the_one_towards_the_scheduler() -> None:
@@ -135,7 +135,7 @@ def test_worker_with_tls_answers_nobody_without_a_certificate_of_the_authority(
     tls_cluster: Cluster, tmp_path: Path
 ) -> None:
     """Neither in cleartext, nor without one, nor with one of another authority."""
-    found = re.search(r"worker at (tls://[^;\s]+);", tls_cluster.said())
+    found = re.search(r"worker at (tls://[^;\s]+);", tls_cluster.output())
     assert found
     address, options = found[1], tls_cluster.options
     own = {"tls_ca_file": options[1], "tls_client_cert": options[3],
@@ -157,7 +157,7 @@ def test_worker_with_tls_answers_nobody_without_a_certificate_of_the_authority(
           without.wrap_socket(cleartext) as encrypted,
           pytest.raises(ssl.SSLError, match="certificate required")):
         encrypted.recv(1)
-    assert (len(tls_cluster.said().split("warning"))) == 1
+    assert (len(tls_cluster.output().split("warning"))) == 1
 
 
 def test_worker_says_why_it_does_not_join(tls_cluster: Cluster, tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_worker_says_why_it_does_not_join(tls_cluster: Cluster, tmp_path: Path) 
     for why in (f"it speaks TLS: give it as {secure}, with certificates",
                 "its certificate isn't one of the authority in --tls-ca-file",
                 "it refuses this worker's certificate (tlsv1 alert"):
-        wait_for(lambda why=why: why in tls_cluster.said(),  # type: ignore[misc]
-                 lambda: tls_cluster.said())
-    assert tls_cluster.said().count("not joined") == 3
+        wait_for(lambda why=why: why in tls_cluster.output(),  # type: ignore[misc]
+                 lambda: tls_cluster.output())
+    assert tls_cluster.output().count("not joined") == 3
     assert last.poll() is None
 
 
@@ -190,12 +190,12 @@ def test_worker_with_tls_at_a_scheduler_without_it_says_so(
     cluster.address = plain.replace("tcp:", "tls:")
     cluster.options = certificates(tmp_path / "own")
     cluster.worker()
-    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.said(),
-             lambda: cluster.said())
+    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.output(),
+             lambda: cluster.output())
     cluster.address, cluster.options = plain, []
     cluster.worker()
     ready(cluster)
-    assert "Traceback" not in cluster.said()
+    assert "Traceback" not in cluster.output()
 
 
 def test_worker_that_came_before_the_scheduler_says_why_it_does_not_join(
@@ -206,12 +206,12 @@ def test_worker_that_came_before_the_scheduler_says_why_it_does_not_join(
     cluster.address = plain.replace("tcp:", "tls:")
     cluster.options = certificates(tmp_path / "own")
     cluster.worker()
-    wait_for(lambda: "waiting for it" in cluster.said(), lambda: cluster.said())
+    wait_for(lambda: "waiting for it" in cluster.output(), lambda: cluster.output())
     cluster.address, cluster.options = plain, []
     cluster.scheduler()
-    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.said(),
-             lambda: cluster.said())
-    assert cluster.said().count("waiting for it") == 1
+    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.output(),
+             lambda: cluster.output())
+    assert cluster.output().count("waiting for it") == 1
 
 
 @pytest.mark.lab
@@ -220,16 +220,16 @@ def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Here
     """With the page's certificates and variables; without the variables it is one line."""
     options = ("--batch-override", f"scheduler={tls_cluster.address}")
     assert here.start(*options).wait(120) == 1
-    (line,) = [line for line in here.said().splitlines() if "ERROR" in line]
+    (line,) = [line for line in here.output().splitlines() if "ERROR" in line]
     assert "TLS needs certificates; give distributed.comm.tls" in line
-    assert "Traceback" not in here.said()
+    assert "Traceback" not in here.output()
     here.environment.update(environment(tmp_path / "own"))
-    assert here.start(*options).wait(300) == 0, here.said()
+    assert here.start(*options).wait(300) == 0, here.output()
     made = here.take()
     assert len(made) == 4
     (tmp_path / "undisturbed").mkdir()
     undisturbed = Here(tmp_path / "undisturbed", repetitions=2)
-    assert undisturbed.start().wait(600) == 0, undisturbed.said()
+    assert undisturbed.start().wait(600) == 0, undisturbed.output()
     assert compare(undisturbed.take(), made) == []
 
 

@@ -178,14 +178,14 @@ def test_empty_tins_of_cake_hold_nothing(runs: Runs) -> None:
     (1008, "faulty_dequeue, sch_faulty.c line "),
 ])
 def test_a_mistake_of_the_queue_is_the_cause_of_the_failed_run(
-    runs: Runs, txqueuelen: int, said: str
+    runs: Runs, txqueuelen: int, output: str
 ) -> None:
     """With its place, and without a data file."""
     assert runs.done.returncode == 1
     assert not list(runs.folder.glob(f"*{txqueuelen}*.flent.gz"))
     log, = runs.folder.glob(f"*{txqueuelen}*.log")
     cause = log.read_text().rpartition("--- failed\n")[2]
-    assert re.search(said, cause), cause
+    assert re.search(output, cause), cause
 
 
 @pytest.mark.parametrize(("txqueuelen", "function"), [
@@ -212,14 +212,14 @@ def test_queues_that_no_kernel_has_are_refused_before_anything_runs(
     kernel: str, tmp_path: Path
 ) -> None:
     """As are options of which tc says something else."""
-    for words, said in (
+    for words, output in (
         (["--aqm", "headdrob"], f"{kernel} has no queue 'headdrob'; did you mean '{QUEUE}'?"),
         (["--aqm", QUEUE, "--aqm-parameter", "limit=50"], "give it as aqm_options = limit 50"),
         (["--aqm", QUEUE, "--aqm-parameter", "options=limit 50; reboot"], "expected words of"),
     ):
         done = run("flent-aqm", "lab", "--kernel", kernel, *words, "--", "true", cwd=tmp_path)
         assert done.returncode == 1
-        assert said in done.stderr
+        assert output in done.stderr
         assert done.stderr.count("\n") == 1
 
 
@@ -243,11 +243,11 @@ def test_queue_that_an_older_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyP
     older = SimpleNamespace(version="6.12.117", kinds={"fq_codel"}, absent_kinds={"dualpi2"})
     monkeypatch.setattr(virtual, "find_named", lambda _name: older)
     stock = virtual.VirtualTestbed().kernel("stock")
-    asked = {"kernel": "lts", "aqm": "dualpi2"}
+    requested = {"kernel": "lts", "aqm": "dualpi2"}
     with pytest.raises(ConfigError, match=r"aqm: dualpi2: the kernel lts, Linux 6\.12\.117, has no "
                                           "dualpi2"):
-        Lab(Scenario.from_settings(asked), ["true"], kernel=stock)
-    Lab(Scenario.from_settings({**asked, "aqm": "fq_codel"}), ["true"], kernel=stock).close()
+        Lab(Scenario.from_settings(requested), ["true"], kernel=stock)
+    Lab(Scenario.from_settings({**requested, "aqm": "fq_codel"}), ["true"], kernel=stock).close()
 
 
 @pytest.mark.parametrize("graft", sorted(recipe.GRAFTS.iterdir()), ids=lambda path: path.stem)

@@ -78,11 +78,11 @@ def _see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: Scenario) ->
              writable_cwd=True) as lab:
         outcome = lab.run()
         assert outcome.status == 0, lab.stderr.read_text()
-        said = lab.stdout.read_text()
+        output = lab.stdout.read_text()
         left = {number: at for number, at, _ in _packets(lab.results / "wan.pcap")}
         came = list(_packets(lab.results / "lan.pcap"))
     counters = {name: int(value) for name, value in re.findall(
-        r"(\w+)=(\d+)", next(line for line in said.splitlines() if line.startswith("wan ")))}
+        r"(\w+)=(\d+)", next(line for line in output.splitlines() if line.startswith("wan ")))}
     reported: Any = outcome.models["links"]["up"]
     assert counters.items() <= {**counters, **reported["counters"]}.items()
     return _Seen([_Passed(at, left.get(number), length) for number, at, length in came],

@@ -139,12 +139,12 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace gives the rate"),
 ])
 def test_link_keys_that_are_wrong_are_refused_by_name(
-    given: dict[str, object], said: str
+    given: dict[str, object], output: str
 ) -> None:
     """One line names key and value."""
     with pytest.raises(ConfigError) as fault:
         Scenario.from_settings(given)
-    assert said in str(fault.value)
+    assert output in str(fault.value)
 
 
 @pytest.mark.parametrize(("given", "said"), [
@@ -154,12 +154,12 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
 ])
 def test_link_that_starves_or_has_no_rate_is_refused(
-    given: dict[str, object], said: str
+    given: dict[str, object], output: str
 ) -> None:
     """Before anything starts."""
     with pytest.raises(ConfigError) as fault:
         link_plans(Scenario.from_settings(given))
-    assert said in str(fault.value)
+    assert output in str(fault.value)
 
 
 def test_link_that_ends_before_the_run_is_refused(tmp_path: Path) -> None:

@@ -74,13 +74,13 @@ def test_csv_trace_has_columns_in_any_order_and_its_last_row_ends_it(tmp_path: P
     (b"\xff\xfe1\n", "repeat", ":1:1: "),
 ])
 def test_trace_that_is_wrong_is_told_by_line_and_column(
-    tmp_path: Path, text: str | bytes, end: str, said: str
+    tmp_path: Path, text: str | bytes, end: str, output: str
 ) -> None:
     """One line, which names key, file, line and column."""
     with pytest.raises(ConfigError) as fault:
         _read(tmp_path, text, end)
     assert str(fault.value).startswith("link_up_trace: ")
-    assert said in str(fault.value)
+    assert output in str(fault.value)
     assert "\n" not in str(fault.value)
 
 
@@ -101,10 +101,10 @@ def test_trace_that_is_no_file_of_reasonable_size_is_refused(tmp_path: Path) -> 
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.truncate(1 << 40)
-    for path, said in ((pipe, "not a regular file"), (Path("/dev/zero"), "not a regular file"),
+    for path, output in ((pipe, "not a regular file"), (Path("/dev/zero"), "not a regular file"),
                        (tmp_path, "Is a directory"), (large, "expected at most"),
                        (tmp_path / "none", "No such file")):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=output):
             read_trace("link_up_trace", str(path), "repeat")
 
 

@@ -135,16 +135,16 @@ def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
     points = [f"{setting}={mean(one.goodput_mbps for one in both):.2f}"
               f"/{mean(one.rise_ms or 0 for one in both):.3f}" for setting, *both in either]
     assert main(["calibrate", *points, "pps=1333", "--fit", "rx_packet_ns,rx_ring_packets"]) == 0
-    said = capsys.readouterr().out
-    found = re.search(r"rx_packet_ns: (\S+); from (\S+) to (\S+) explains them as well", said)
+    output = capsys.readouterr().out
+    found = re.search(r"rx_packet_ns: (\S+); from (\S+) to (\S+) explains them as well", output)
     assert found
     best, low, high = map(float, found.groups())
     assert low <= 750_000 <= high
     assert best == pytest.approx(750_000, rel=0.03)
-    ring = re.search(r"rx_ring_packets: (\S+); from (\S+) to (\S+) explains", said)
+    ring = re.search(r"rx_ring_packets: (\S+); from (\S+) to (\S+) explains", output)
     assert ring
     assert float(ring[2]) <= 100 <= float(ring[3])
-    assert "at 2x300+burst would narrow that" in said
+    assert "at 2x300+burst would narrow that" in output
 
 
 def test_nothing_is_advised_where_all_has_been_measured(
@@ -154,10 +154,10 @@ def test_nothing_is_advised_where_all_has_been_measured(
     assert len(found.plausible()) > 1
     monkeypatch.setattr(calibrate, "_MENU", tuple(point.setting for point in
                                                   found.measurements.points))
-    said = Console(file=StringIO())
-    calibrate._advise(found, calibrate._Lab("ideal", found.parameters, latency=False), said)
-    assert isinstance(said.file, StringIO)
-    assert said.file.getvalue() == ""
+    output = Console(file=StringIO())
+    calibrate._advise(found, calibrate._Lab("ideal", found.parameters, latency=False), output)
+    assert isinstance(output.file, StringIO)
+    assert output.file.getvalue() == ""
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -186,9 +186,9 @@ def test_calibrate_with_too_little_or_wrong_words_is_refused_in_a_line(
         words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What was seen, and what is wanted; no lab is booted."""
     assert main(["calibrate", *words]) == 1
-    said = capsys.readouterr().err.strip()
-    assert message in said
-    assert "\n" not in said
+    output = capsys.readouterr().err.strip()
+    assert message in output
+    assert "\n" not in output
 
 
 def test_measurements_are_read_with_flows_bursts_and_latency() -> None:

@@ -44,9 +44,9 @@ def test_file_tells_latency_of_the_data_itself() -> None:
 @pytest.mark.parametrize(("text", "said"), [
     ('{"entries": []}', "bbperf reported no download: ERROR: not enough"),
     ("{}", "bbperf's file can't be read"), ("", "bbperf's file can't be read")])
-def test_file_without_a_result_is_refused(text: str, said: str) -> None:
+def test_file_without_a_result_is_refused(text: str, output: str) -> None:
     """By bbperf's own words where it has some."""
-    with pytest.raises(BadResult, match=said):
+    with pytest.raises(BadResult, match=output):
         bbperf.read(text, "download", Report("bbperf"), "ERROR: not enough valid samples")
 
 

@@ -89,9 +89,9 @@ def test_no_server_and_an_ended_connection_are_told(
     """In one line each."""
     async def ended() -> None:
         async with Http3Connection(server) as connection:
-            asked = connection.request("GET", "/large", 0, None)
+            requested = connection.request("GET", "/large", 0, None)
         with pytest.raises(BadResult, match="broke: it was ended"):
-            await asked
+            await requested
         with pytest.raises(BadResult, match="broke: it was ended"):
             await connection.get("/small")
 
@@ -125,13 +125,13 @@ def test_flood_over_http3_ends_the_connection(what: str) -> None:
             end = connection._end
             assert end is not None
             while not connection._ended:
-                asked = [connection.request("GET", "/small", 0, None) for _ in range(20)]
+                requested = [connection.request("GET", "/small", 0, None) for _ in range(20)]
                 if what == "resets":
                     for number in list(connection._streams):
                         end._quic.reset_stream(number, 0)
                         connection._streams.pop(number)
                     end.transmit()
-                for one in asked:
+                for one in requested:
                     one.add_done_callback(lambda done: done.exception())
                 await asyncio.sleep(0.02)
 

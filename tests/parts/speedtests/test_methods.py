@@ -38,24 +38,24 @@ def test_cloudflare_times_downloads_whole_and_uploads_to_the_answer() -> None:
 
 def test_rpm_by_the_draft_and_by_goresponsiveness() -> None:
     """Foreign 20 ms and self 200 ms: 1650 and 545, as docs/reference/metrics.md works out."""
-    foreign = [Probe(0.0, 20.0, 20.0) for _ in range(40)]
+    external = [Probe(0.0, 20.0, 20.0) for _ in range(40)]
     own = [Probe(0.0, 200.0) for _ in range(40)]
-    assert rpm_of(foreign, own, Parameters()) == pytest.approx(1650)
-    assert go_rpm(foreign, own, percentile=False) == pytest.approx(545.4545)
-    assert go_rpm(foreign, own, percentile=True) == pytest.approx(545.4545)
+    assert rpm_of(external, own, Parameters()) == pytest.approx(1650)
+    assert go_rpm(external, own, percentile=False) == pytest.approx(545.4545)
+    assert go_rpm(external, own, percentile=True) == pytest.approx(545.4545)
 
 
 def test_rpm_with_tls_has_three_round_trips_of_equal_weight() -> None:
     """20, 30 and 40 ms are 30 ms: 2000 RPM, and with self of 30 ms that is all."""
-    foreign = [Probe(0.0, 40.0, 20.0, 30.0)] * 10
-    assert rpm_of(foreign, [Probe(0.0, 30.0)] * 10, Parameters()) == pytest.approx(2000)
+    external = [Probe(0.0, 40.0, 20.0, 30.0)] * 10
+    assert rpm_of(external, [Probe(0.0, 30.0)] * 10, Parameters()) == pytest.approx(2000)
 
 
 def test_the_drafts_mean_leaves_out_the_slowest_5_percent_only() -> None:
     """Of 20 times, the slowest one goes."""
     own = [Probe(0.0, 10.0)] * 19 + [Probe(0.0, 10_000.0)]
-    foreign = [Probe(0.0, 10.0, 10.0)] * 20
-    assert rpm_of(foreign, own, Parameters()) == pytest.approx(6000)
+    external = [Probe(0.0, 10.0, 10.0)] * 20
+    assert rpm_of(external, own, Parameters()) == pytest.approx(6000)
 
 
 def test_statistics_of_few_values() -> None:

@@ -158,10 +158,10 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
     ("crusader-refused", crusader.read_text, "crusader reported no download_mbps"),
     ("goresponsiveness-refused", goresponsiveness.read_text, "showed no throughput"),
 ])
-def test_server_that_is_not_there_is_told(name: str, read: object, said: str) -> None:
+def test_server_that_is_not_there_is_told(name: str, read: object, output: str) -> None:
     """By the program's own words where it ended with status 0."""
     assert callable(read)
-    with pytest.raises(BadResult, match=said):
+    with pytest.raises(BadResult, match=output):
         read(lines(name), Report(name))
 
 

@@ -109,10 +109,10 @@ def test_server_of_another_kind_is_named(answer: bytes, expected: str) -> None:
         with _call(sock.getsockname()[1]) as process:
             assert process.wait(60) == 1
             assert process.stderr is not None
-            said = process.stderr.read()
+            output = process.stderr.read()
         thread.join()
-    assert expected in said
-    assert len(said.splitlines()) == 1
+    assert expected in output
+    assert len(output.splitlines()) == 1
 
 
 def test_numbers_are_those_computed_by_hand() -> None:

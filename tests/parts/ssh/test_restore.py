@@ -61,9 +61,9 @@ def test_state_is_read_by_its_sections() -> None:
     ("@device wan\n@tc late\n", "unexpected line '@tc late'"),
     ("@device wan\n", "psched"),
 ])
-def test_state_of_another_form_is_refused(text: str, said: str) -> None:
+def test_state_of_another_form_is_refused(text: str, output: str) -> None:
     """The text is the router's, so anything that isn't expected is an error."""
-    with pytest.raises(ParseError, match=said):
+    with pytest.raises(ParseError, match=output):
         parse_state(text)
 
 
@@ -161,9 +161,9 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, told: str) -
      "wan: its queues are each other's parents, in a ring"),
 ])
 def test_what_could_not_come_back_is_refused_with_what_to_do(
-        parts: dict[str, str], said: str) -> None:
+        parts: dict[str, str], output: str) -> None:
     """Before anything is changed."""
-    with pytest.raises(TestbedError, match=said):
+    with pytest.raises(TestbedError, match=output):
         restore_plan(parse_state(state(**parts)))
 
 

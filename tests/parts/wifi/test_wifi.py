@@ -156,11 +156,11 @@ load.wait()
 """
 
 
-def _read(said: str) -> dict[str, dict[str, int]]:
+def _read(output: str) -> dict[str, dict[str, int]]:
     """Counters by `channel` and queues."""
     found: dict[str, dict[str, int]] = {}
     names: list[str] = []
-    for words in map(str.split, said.splitlines()):
+    for words in map(str.split, output.splitlines()):
         if words[0] == "channel":
             found["channel"] = {name: int(value) for name, _, value in (
                 word.partition("=") for word in words[1:])}

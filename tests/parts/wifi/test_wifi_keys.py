@@ -71,10 +71,10 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     ({**STATIONS, "wifi_phy": "n+colour=7"}, "'colour=7' is not a parameter of n"),
     ({"wifi_ap": "fifo"}, "^wifi_ap: 'fifo' needs wifi_rates_mbps")])
 def test_wifi_settings_that_cannot_be_are_refused_by_name(
-    given: dict[str, object], said: str
+    given: dict[str, object], output: str
 ) -> None:
     """One line with the key, the value seen and the value wanted."""
-    with pytest.raises(ConfigError, match=said) as refused:
+    with pytest.raises(ConfigError, match=output) as refused:
         Scenario.from_settings(given)
     assert str(refused.value).startswith("wifi_")
     assert "\n" not in str(refused.value)
@@ -116,10 +116,10 @@ def test_wifi_analysis_of_the_anomaly(analysis: Any) -> None:
 def test_report_takes_only_what_a_kernel_says() -> None:
     """Words of strangers in the counters are left out."""
     scenario = Scenario.from_settings(STATIONS)
-    said = ("channel busy_ns=12 exchanges=x collisions=3\n"
+    output = ("channel busy_ns=12 exchanges=x collisions=3\n"
             "queue airtime_ns packets\n"
             "down1 5 6\nup3 7 8\ndown4 9 9\ndown2 1 <b>\n\nevil\n")
-    found = WifiModel().report(scenario, said)
+    found = WifiModel().report(scenario, output)
     assert found["channel"] == {"busy_ns": 12, "collisions": 3}
     assert found["stations"] == {"client": {"down": {"airtime_ns": 5, "packets": 6}},
                                  "client2": {},

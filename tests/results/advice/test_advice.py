@@ -26,7 +26,7 @@ def run(down_ms: float = 1.0, up_ms: float = 1.0, idle_ms: float = 20.0,
                     dict(zip(("download", "upload"), mbps, strict=True)))
 
 
-def said(*names_and_runs: Tried) -> str:
+def output(*names_and_runs: Tried) -> str:
     """All sentences on configurations of one condition."""
     return " ".join(advise({"": names_and_runs}))
 
@@ -51,11 +51,11 @@ def sqm(share: float, *runs: Measured, aqm: str = "cake", name: str = "") -> Tri
     (389, 20, "people in calls talk over each other"), (391, 20, "calls break")])
 def test_effect_follows_one_way_delay(added_ms: float, idle_ms: float, effect: str) -> None:
     """ITU-T G.114: 150 and 400 ms; half of the idle trip counts, too."""
-    assert f": {effect}." in said(line(run(up_ms=added_ms, idle_ms=idle_ms)))
+    assert f": {effect}." in output(line(run(up_ms=added_ms, idle_ms=idle_ms)))
 
 
 def test_line_that_adds_little_needs_nothing() -> None:
-    text = said(line(run(12, 29)))
+    text = output(line(run(12, 29)))
     assert text == ("Busy downloads or uploads add no more than 29 ms: calls and games run well, "
                     "and nothing has to be changed.")
 
@@ -68,17 +68,17 @@ def lossy(lost_pct: float, added_ms: float = 1.0) -> Measured:
 @pytest.mark.parametrize(("lost_pct", "is_fine"), [(2.9, True), (3.0, False), (18, False)])
 def test_line_that_loses_packets_is_not_fine(lost_pct: float, is_fine: bool) -> None:
     """However little it adds: a short queue is fast, and drops."""
-    assert ("nothing has to be changed" in said(line(lossy(lost_pct)))) == is_fine
+    assert ("nothing has to be changed" in output(line(lossy(lost_pct)))) == is_fine
 
 
 def test_losses_are_mended_by_what_loses_less() -> None:
     """It says what each lost; where nothing else was measured, or all lose, that."""
     short, fair = Tried("no_aqm", [lossy(18)]), Tried("fq_codel", [lossy(0.0)])
-    assert said(short, fair) == (
+    assert output(short, fair) == (
         "Busy uploads lose 18 % of the packets with no_aqm: words in calls get lost. Use fq_codel: "
         "here they then added 1 ms and lost 0 %.")
-    assert said(short).endswith("Nothing that was measured kept losses below 3 %.")
-    assert "add 400 ms and lose 18 % of the packets" in said(line(lossy(18, added_ms=400)))
+    assert output(short).endswith("Nothing that was measured kept losses below 3 %.")
+    assert "add 400 ms and lose 18 % of the packets" in output(line(lossy(18, added_ms=400)))
 
 
 def test_queues_that_do_as_well_as_each_other_are_all_named() -> None:
@@ -99,7 +99,7 @@ def test_losses_of_the_idle_line_are_not_the_loads() -> None:
 
 
 def test_slow_line_is_told_sqm_at_a_share_of_what_was_measured() -> None:
-    assert said(line(run(5, 620, mbps=(40, 10)))) == (
+    assert output(line(run(5, 620, mbps=(40, 10)))) == (
         "Busy uploads add 620 ms: calls break. Set SQM in your router to 36/9 Mbit/s (90 % of the "
         "40/10 that were measured), then measure again.")
 
@@ -107,7 +107,7 @@ def test_slow_line_is_told_sqm_at_a_share_of_what_was_measured() -> None:
 def test_directions_at_once_give_no_rates() -> None:
     """Each slows the other's acknowledgements, so neither tells the line's rate."""
     busy = Measured(20.0, {BOTH: 300.0}, {"download": 24.0, "upload": 9.0})
-    text = said(line(busy))
+    text = output(line(busy))
     assert "Busy downloads and uploads add 280 ms" in text
     assert "90 % of the line's rates, measured one direction at a time" in text
     assert "Mbit/s" not in text
@@ -116,25 +116,25 @@ def test_directions_at_once_give_no_rates() -> None:
 @pytest.mark.parametrize("more", [{"managed": True}, {"fixed_rate": False}])
 def test_no_rate_where_router_manages_latency_or_line_has_no_one_rate(
         more: Mapping[str, bool]) -> None:
-    text = said(line(run(up_ms=300), **more))
+    text = output(line(run(up_ms=300), **more))
     assert "SQM" not in text
     assert "Nothing else was measured" in text
 
 
 def test_no_rate_where_runs_differ_in_throughput() -> None:
-    text = said(line(run(up_ms=300, mbps=(38, 9.5)), run(up_ms=300, mbps=(30, 9.5))))
+    text = output(line(run(up_ms=300, mbps=(38, 9.5)), run(up_ms=300, mbps=(30, 9.5))))
     assert "Set SQM in your router to 90 % of the line's rates" in text
 
 
 def test_runs_that_disagree_are_to_be_repeated() -> None:
-    text = said(line(run(up_ms=12), run(up_ms=80)))
+    text = output(line(run(up_ms=12), run(up_ms=80)))
     assert text == ("The runs with the line disagree: busy uploads added 12 ms to 80 ms. Repeat "
                     "them before you change anything.")
 
 
 def test_measured_remedy_is_advised_with_what_it_did() -> None:
     off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
-    assert said(off, sqm(0.9, run(3, 12, mbps=(36, 9)))) == (
+    assert output(off, sqm(0.9, run(3, 12, mbps=(36, 9)))) == (
         "Busy uploads add 620 ms with SQM off: calls break. Set SQM to 36/9 Mbit/s (90 % of "
         "40/10), with cake: here they then added 12 ms, at 10 % less throughput.")
 
@@ -142,23 +142,23 @@ def test_measured_remedy_is_advised_with_what_it_did() -> None:
 def test_remedy_leaves_room_below_the_line_where_one_was_measured() -> None:
     off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
     full, room = sqm(1.0, run(mbps=(40, 10))), sqm(0.9, run(mbps=(36, 9)))
-    assert "36/9" in said(off, full, room)
-    assert "40/10 Mbit/s (100 % of 40/10)" in said(off, full)
+    assert "36/9" in output(off, full, room)
+    assert "40/10 Mbit/s (100 % of 40/10)" in output(off, full)
     bad = sqm(0.9, run(up_ms=90, mbps=(36, 9)))
-    assert "40/10 Mbit/s (100 %" in said(off, full, bad)
+    assert "40/10 Mbit/s (100 %" in output(off, full, bad)
 
 
 def test_fastest_remedy_wins_and_of_equally_fast_ones_the_one_that_adds_least() -> None:
     off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
     fast, slow = sqm(0.9, run(9, 9, mbps=(36, 9))), sqm(0.85, run(1, 1, mbps=(34, 8.5)))
-    assert "36/9" in said(off, slow, fast)
+    assert "36/9" in output(off, slow, fast)
     calm = sqm(0.9, run(2, 2, mbps=(36, 9)), aqm="fq_codel")
-    assert "with fq_codel" in said(off, fast, calm)
+    assert "with fq_codel" in output(off, fast, calm)
 
 
 def test_remedy_that_some_runs_deny_is_none() -> None:
     off = Tried("SQM off", [run(5, 620)], managed=False)
-    text = said(off, sqm(0.9, run(), run(up_ms=70)))
+    text = output(off, sqm(0.9, run(), run(up_ms=70)))
     assert "Nothing that was measured kept it below 30 ms" in text
 
 
@@ -174,7 +174,7 @@ def test_queue_that_is_good_in_all_conditions_goes_before_others() -> None:
 
 
 def test_lost_packets_are_said_as_such() -> None:
-    assert said(line(run(up_ms=math.inf))).startswith(
+    assert output(line(run(up_ms=math.inf))).startswith(
         "At least half of all packets are lost while uploads keep the line busy.")
 
 

@@ -185,6 +185,6 @@ def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:
     ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0, "shaper": "none", "modem_down_mbps": 40.0,
       "modem_up_mbps": 10.0}, "40/10", "off")])
 def test_rate_of_a_line_is_that_of_its_modem(
-        asked: dict[str, Any], link: float | str, shaper: str | None) -> None:
-    found = settings_of("ndt7", "", "", {}, asked)
+        requested: dict[str, Any], link: float | str, shaper: str | None) -> None:
+    found = settings_of("ndt7", "", "", {}, requested)
     assert (found["rate_mbps"], found.get("shaper_mbps")) == (link, shaper)

@@ -309,10 +309,10 @@ def late(run, interval_s):
     last = [about["LOAD_START"] for about, _ in run.of_test() if about["LOAD_END"] > end - 1]
     begin = max(end - 4 * interval_s, min(last))
     # A sample on the edge, which rounding may put on either side, is outside.
-    foreign = [rtt for sent, rtt in run.loaded() if sent > begin + 1e-6 and rtt != LOST]
+    external = [rtt for sent, rtt in run.loaded() if sent > begin + 1e-6 and rtt != LOST]
     own = [one["tcp_rtt"] for _, samples in run.of_test() for one in samples
            if one.get("tcp_rtt") is not None and begin + 1e-6 < one["t"] <= end + 1e-6]
-    return foreign, own
+    return external, own
 
 
 def enough(values):
@@ -326,8 +326,8 @@ def rpm_part(run, which):
 
 
 def rpm_go(run, of):
-    foreign, own = late(run, 1)
-    return 60_000 / ((of(sorted(enough(foreign))) + of(sorted(enough(own)))) / 2)
+    external, own = late(run, 1)
+    return 60_000 / ((of(sorted(enough(external))) + of(sorted(enough(own)))) / 2)
 
 
 def fastest_twentieth(ordered):

@@ -121,8 +121,8 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(resource_dir("batches") / "base.batch", folder)
     text = ["[Batch::cells]", "inherits = base", "abstract = yes", "output_path = results",
             "length = 12", "delay = 3", "base_delay_ms = 5", "filename_extra = ${which}"]
-    for name, asked in CELLS.items():
-        keys = dict(part.strip().split(" = ", 1) for part in asked.split(";"))
+    for name, requested in CELLS.items():
+        keys = dict(part.strip().split(" = ", 1) for part in requested.split(";"))
         cross = "1" if keys.pop("cross", "off") == "on" else "0"
         if "rate" in keys:
             keys["rate_mbps"] = keys.pop("rate").removesuffix("mbit")

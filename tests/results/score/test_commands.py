@@ -52,9 +52,9 @@ def test_file_that_work_stumbles_over_is_named_and_the_others_are_scored(
     monkeypatch.setattr(shown, "values", stumble)
     files = [str(RUNS / f"{name}.flent.gz") for name in ("ndt7", "stock_ping", "ping_exp")]
     assert main(["score", *files]) == 1
-    said = capsys.readouterr()
-    assert "ndt7.flent.gz: a bug in flent-aqm: KeyError: 'aqm'; please report it" in said.err
-    assert "stock_ping" in said.out
+    output = capsys.readouterr()
+    assert "ndt7.flent.gz: a bug in flent-aqm: KeyError: 'aqm'; please report it" in output.err
+    assert "stock_ping" in output.out
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -85,9 +85,9 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
     ("(1 < 2) * 2 < 3", r" \* a number without unit makes no sense$"),
     ("< 1", r"expected a number or a name, but found '<' \(character 1\)"),
 ])
-def test_mistake_is_told_with_its_place(text: str, said: str) -> None:
+def test_mistake_is_told_with_its_place(text: str, output: str) -> None:
     """What was seen, and what was expected there."""
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=output):
         parse(text)
 
 
@@ -132,7 +132,7 @@ def test_and_or_are_content_with_what_decides() -> None:
 
 def test_names_that_need_more_say_what() -> None:
     """A trace needs a function, glitches a threshold with a unit, loss a latency."""
-    for text, said in (
+    for text, output in (
         ("latency_loaded < 1ms", r"has many samples; say which number of them you mean, as in"),
         ("longest_glitch < 1ms", r"needs a threshold, as in longest_glitch\(100ms\)"),
         ("longest_glitch(100) < 1ms", "needs a threshold with a unit"),
@@ -144,7 +144,7 @@ def test_names_that_need_more_say_what() -> None:
         ("count(latency_loaded) < 1ms", "a number without unit < a time makes no sense"),
         ("jitter(latency_loaded) < 1%", "a time < a share makes no sense"),
     ):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=output):
             parse(text)
 
 

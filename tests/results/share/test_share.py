@@ -91,8 +91,8 @@ def test_names_and_addresses_are_taken_out_and_listed(
     assert "192.0.2.2" in shared["metadata"]["NOTE"]
     assert shared["raw_values"] == whole["raw_values"]
     assert shared["metadata"]["AQM"]["requested"] == whole["metadata"]["AQM"]["requested"]
-    said = capsys.readouterr().out
-    assert all(key in said for key in ("LOCAL_HOST", "EGRESS_INFO", "ENVIRONMENT", "COMMAND"))
+    output = capsys.readouterr().out
+    assert all(key in output for key in ("LOCAL_HOST", "EGRESS_INFO", "ENVIRONMENT", "COMMAND"))
 
 
 ROUTERS = ("ssh://root@192.168.7.9", "ssh://anna@turris.anna-home.example:2222",
@@ -118,10 +118,10 @@ def by_router(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[
         aqm["run"] = {"test": "ndt7", "commands": "router",
                       "settings": {"HOSTS": ["10.9.8.7"], "LENGTH": 10}}
         files.append(packed(top / f"own{number}.flent.gz", whole))
-    with redirect_stdout(io.StringIO()) as said:
+    with redirect_stdout(io.StringIO()) as output:
         assert main(["share", *map(str, files), "-o", str(top / "out")]) == 0
     made = [top / "out" / file.name for file in files]
-    of_each = re.split("|".join(rf"^{re.escape(str(file))}$" for file in made), said.getvalue(),
+    of_each = re.split("|".join(rf"^{re.escape(str(file))}$" for file in made), output.getvalue(),
                        flags=re.MULTILINE)[1:]
     return {address: (content(file), told)
             for address, file, told in zip(ROUTERS, made, of_each, strict=True)}
@@ -132,13 +132,13 @@ def test_address_of_a_router_is_taken_out_wherever_it_stands(
     address: str, by_router: dict[str, tuple[dict[str, Any], str]]
 ) -> None:
     """In what was asked for, in what decides the run, in texts, by name alone as well."""
-    shared, said = by_router[address]
+    shared, output = by_router[address]
     text = json.dumps(shared["metadata"])
     assert [word for word in (host_of(address), address, "10.9.8.7", "anna") if word in text] == []
     kept = shared["metadata"]["AQM"]["requested"]
     assert kept["testbed"] == "ssh://root@router"
     assert (kept["aqm"], kept["rate_down_mbps"]) == ("fq_codel", 50)
-    assert "AQM.requested.testbed: router's address" in said
+    assert "AQM.requested.testbed: router's address" in output
 
 
 def test_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
@@ -214,9 +214,9 @@ def test_file_that_stock_flent_cant_draw_is_not_shared(
     whole["metadata"]["TITLE"] = r"$\frac{$"
     files = [packed(tmp_path / "a.flent.gz", whole), GOLDEN / "ndt7.flent.gz"]
     assert main(["share", *map(str, files), "-o", str(tmp_path / "out")]) == 1
-    said = capsys.readouterr().err
-    assert "Flent can't open it: ValueError" in said
-    assert said.count("\n") == 2
+    output = capsys.readouterr().err
+    assert "Flent can't open it: ValueError" in output
+    assert output.count("\n") == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["ndt7.flent.gz"]
 
 

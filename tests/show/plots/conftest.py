@@ -76,14 +76,14 @@ def variants(folder: Path) -> Callable[..., Path]:
         if test not in loaded:
             loaded[test] = json.loads(gzip.decompress((RUNS / f"{test}.flent.gz").read_bytes()))
         data = copy.deepcopy(loaded[test]) if change else dict(loaded[test])
-        asked = dict(data["metadata"]["AQM"]["requested"])
+        requested = dict(data["metadata"]["AQM"]["requested"])
         if aqm:
-            asked["aqm"] = aqm
+            requested["aqm"] = aqm
         if rate_mbps:
-            asked["rate_up_mbps"] = asked["rate_down_mbps"] = rate_mbps
-        asked |= settings
+            requested["rate_up_mbps"] = requested["rate_down_mbps"] = rate_mbps
+        requested |= settings
         data["metadata"] = data["metadata"] | {
-            "AQM": data["metadata"]["AQM"] | {"requested": asked}, "TITLE": title or name}
+            "AQM": data["metadata"]["AQM"] | {"requested": requested}, "TITLE": title or name}
         if change:
             change(data)
         path = folder / f"{name}.flent.gz"
@@ -100,7 +100,7 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
     return variants(tmp_path / "runs")
 
 
-def said(plotter: Any) -> str:
+def output(plotter: Any) -> str:
     """All words in a plot, without the line breaks of its caption."""
     from matplotlib.text import Text
 

@@ -16,7 +16,7 @@ from flent_aqm.show.looks import AQM_LOOKS, OTHER_LOOKS, mixed, shades
 from flent_aqm.show.plots.axes import LogTicks
 from flent_aqm.show.plots.over_time import spans
 
-from .conftest import RUNS, said
+from .conftest import RUNS, output
 from .pictures import BOTH, PING_EXP, UPLOADS
 
 Draw = Callable[..., Any]
@@ -124,7 +124,7 @@ def test_lost_probes_of_side_by_side_have_a_strip_and_a_key(draw: Draw) -> None:
 def test_plot_without_any_data_says_so(draw: Draw) -> None:
     """Flent draws an empty axis from 0 to 8 times 10 to the 18th."""
     plotter = draw("cpu", [RUNS / "speedtest_concurrent.flent.gz"])
-    assert "Nothing was measured that this plot could show." in said(plotter)
+    assert "Nothing was measured that this plot could show." in output(plotter)
     assert not any(axis.axison for axis in plotter.figure.axes)
 
 
@@ -143,4 +143,4 @@ def test_caption_apart_is_a_file_beside_the_picture(draw: Draw, tmp_path: Path) 
         plotter = draw(plot, [UPLOADS[0]], "--caption-apart", "--width", "8.5cm")
         assert plotter.figure.get_figwidth() == pytest.approx(3.346, abs=0.001)
         assert "client to server" in (tmp_path / f"{plot}.txt").read_text()
-        assert "client" not in said(plotter)
+        assert "client" not in output(plotter)

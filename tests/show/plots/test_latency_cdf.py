@@ -12,7 +12,7 @@ import pytest
 
 from flent_aqm.results.metrics.run import load_run
 
-from .conftest import RUNS, labels, said
+from .conftest import RUNS, labels, output
 
 Draw = Callable[..., Any]
 Variant = Callable[..., Path]
@@ -65,7 +65,7 @@ def test_each_files_own_samples_under_its_own_load_are_drawn_with_the_lost_ones(
     lost = [int(numpy.isinf(run.loaded().rtt_ms).sum()) for run in runs]
     assert lost[0] > 0 < lost[1]
     for label, count, run in zip(("no_aqm", "codel"), lost, runs, strict=False):
-        assert f"{label}: {count} of {run.loaded().rtt_ms.size} probes lost" in said(plotter)
+        assert f"{label}: {count} of {run.loaded().rtt_ms.size} probes lost" in output(plotter)
 
 
 def test_runs_that_repeat_each_other_are_one_line_in_the_combined_plot(

@@ -12,7 +12,7 @@ import pytest
 
 from flent_aqm.results.metrics.run import load_run
 
-from .conftest import RUNS, labels, said, stock_run
+from .conftest import RUNS, labels, output, stock_run
 
 Draw = Callable[..., Any]
 Variant = Callable[..., Path]
@@ -51,7 +51,7 @@ def test_glitches_of_three_stalls_are_three_bars_with_the_longest(
     longest = [text.get_text() for text in axis.texts]
     assert all(140 <= float(text.split()[1]) <= 160 for text in longest)
     # The probe that is too slow for it is said, too.
-    assert "ICMP: probes are 200 ms apart, and glitches need 20 ms at most" in said(plotter)
+    assert "ICMP: probes are 200 ms apart, and glitches need 20 ms at most" in output(plotter)
 
 
 def test_tail_follows_the_samples_and_marks_known_percentiles(draw: Draw) -> None:
@@ -65,7 +65,7 @@ def test_tail_follows_the_samples_and_marks_known_percentiles(draw: Draw) -> Non
         assert share == pytest.approx((latencies > at_ms).mean())
     # 300 samples have 10 beyond p90, and not beyond p99.
     assert list(marks.get_xdata()) == pytest.approx(numpy.percentile(latencies, (50, 90)))
-    assert "UDP irtt: too few samples for p99, p99.9" in said(plotter)
+    assert "UDP irtt: too few samples for p99, p99.9" in output(plotter)
     assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
 
 
@@ -76,8 +76,8 @@ def test_percentiles_over_time_shade_the_load_and_know_their_spans(draw: Draw) -
     axis, = plotter.figure.axes
     slowest = next(line for line in axis.get_lines() if "UDP irtt, slowest" in line.get_label())
     assert numpy.nanmax(slowest.get_ydata()) == pytest.approx(run.probe.rtt_ms.max())
-    assert "load" in said(plotter)
-    assert "spans of" in said(plotter)
+    assert "load" in output(plotter)
+    assert "spans of" in output(plotter)
     assert labels(plotter)[:2] == ["UDP irtt", "ICMP"]
 
 
@@ -105,8 +105,8 @@ def test_several_queues_have_their_colours_and_names(
 
     assert [to_hex(one).upper() for one in colours] == [
         AQM_LOOKS[aqm].colour for aqm in ("no_aqm", "codel", "fq_codel")]
-    assert "3 runs" in said(plotter)
-    assert "router model ideal, testbed virtual" in said(plotter)
+    assert "3 runs" in output(plotter)
+    assert "router model ideal, testbed virtual" in output(plotter)
 
 
 @pytest.mark.parametrize("plot", LATENCY_PLOTS)
@@ -115,10 +115,10 @@ def test_stock_tests_have_these_plots_too(name: str, plot: str, draw: Draw) -> N
     """Probes 200 ms apart can't tell glitches, and the plot says so; the others draw."""
     plotter = draw(plot, [stock_run(name)])
     if plot == "glitches_per_minute":
-        assert "This plot can't be given" in said(plotter)
-        assert "ms apart, and glitches need 20 ms at most" in said(plotter)
+        assert "This plot can't be given" in output(plotter)
+        assert "ms apart, and glitches need 20 ms at most" in output(plotter)
     else:
-        assert "can't be given" not in said(plotter)
+        assert "can't be given" not in output(plotter)
         assert len(plotter.figure.axes[0].get_lines()) >= 2
 
 
@@ -139,7 +139,7 @@ def test_run_whose_probes_all_failed_says_why(plot: str, draw: Draw, variant: Va
         data["raw_values"]["Ping (ms) ICMP"] = []
 
     plotter = draw(plot, [variant("none", change=without_probes)])
-    assert "This plot can't be given: the run has no latency series" in said(plotter)
+    assert "This plot can't be given: the run has no latency series" in output(plotter)
 
 
 def test_damaged_run_among_good_ones_is_named_and_counted(draw: Draw, variant: Variant) -> None:
@@ -151,8 +151,8 @@ def test_damaged_run_among_good_ones_is_named_and_counted(draw: Draw, variant: V
              variant("other", aqm="fq_codel")]
     plotter = draw("latency_tail", files)
     assert labels(plotter) == ["codel", "fq_codel"]
-    assert "1 of 3 files left out" in said(plotter)
-    assert "bad.flent.gz" in said(plotter)
+    assert "1 of 3 files left out" in output(plotter)
+    assert "bad.flent.gz" in output(plotter)
 
 
 def test_options_for_titles_labels_and_bounds_hold(draw: Draw) -> None:
@@ -160,8 +160,8 @@ def test_options_for_titles_labels_and_bounds_hold(draw: Draw) -> None:
     plotter = draw("latency_tail", [UPLOAD], "--override-title", "My title", "--label-x", "mine",
                    "--bounds-x", "1,200", "--figure-note", "a note", "--no-annotation")
     axis = plotter.figure.axes[0]
-    assert "My title" in said(plotter)
+    assert "My title" in output(plotter)
     assert axis.get_xlabel() == "mine"
     assert axis.get_xlim() == (1, 200)
-    assert "a note" in said(plotter)
-    assert "Tail of latency" not in said(plotter)
+    assert "a note" in output(plotter)
+    assert "Tail of latency" not in output(plotter)

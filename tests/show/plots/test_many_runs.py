@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from ...warm_flent import run_flent
-from .conftest import RUNS, labels, said
+from .conftest import RUNS, labels, output
 from .pictures import repetitions
 
 Draw = Callable[..., Any]
@@ -46,7 +46,7 @@ def test_throughput_of_few_runs_is_points(draw: Draw, matrix: list[Path]) -> Non
     values = [line for line in axis.get_lines() if line.get_label() == "_values"]
     assert len(values) == 7
     assert axis.get_ylim()[0] == 0
-    assert "7 runs, 7 results of the tools" in said(plotter)
+    assert "7 runs, 7 results of the tools" in output(plotter)
 
 
 def test_group_by_names_the_settings(draw: Draw, matrix: list[Path]) -> None:
@@ -57,9 +57,9 @@ def test_group_by_names_the_settings(draw: Draw, matrix: list[Path]) -> None:
     assert labels(plotter) == ["50 Mbit/s", "100 Mbit/s", "200 Mbit/s", "1000 Mbit/s"]
     plotter = draw("compare_latency_ecdf", matrix, "--override-group-by", "aqm")
     assert labels(plotter) == ["no_aqm", "fq_codel"]
-    assert "pooled over rate_mbps" in said(plotter)
+    assert "pooled over rate_mbps" in output(plotter)
     plotter = draw("compare_latency_ecdf", matrix, "--override-group-by", "colour")
-    assert "no run has the setting 'colour'; known: aqm," in said(plotter)  # in flent-gui
+    assert "no run has the setting 'colour'; known: aqm," in output(plotter)  # in flent-gui
 
 
 def test_heat_map_has_a_number_in_each_cell_but_the_missing_one(
@@ -77,7 +77,7 @@ def test_heat_map_has_a_number_in_each_cell_but_the_missing_one(
     assert [text.get_position() for text in axis.texts if text.get_text() == "\N{EN DASH}"] == [
         (2, 1)]
     plotter = draw("heat_map", matrix, "--metric", "speed")
-    assert "unknown metric 'speed'; 'flent-aqm score --list' has all" in said(plotter)
+    assert "unknown metric 'speed'; 'flent-aqm score --list' has all" in output(plotter)
 
 
 @pytest.mark.parametrize(("plot", "option", "value", "why"), [
@@ -117,11 +117,11 @@ def test_lost_probes_are_at_the_edge_of_boxes_and_said(draw: Draw, variant: Vari
     whiskers = [max(line.get_ydata()) for line in axis.get_lines()
                 if not line.get_label().startswith("_l")]
     assert sorted(whiskers)[-1] == edge
-    assert "probes lost" in said(plotter)
-    assert "each slower than any" in said(plotter)
+    assert "probes lost" in output(plotter)
+    assert "each slower than any" in output(plotter)
     plotter = draw("compare_latency_box", [variant("c2", aqm="codel"),
                                            variant("n2", aqm="no_aqm")])
-    assert "lost" not in said(plotter)
+    assert "lost" not in output(plotter)
 
 
 def test_distribution_with_lost_probes_ends_below_1(draw: Draw, variant: Variant) -> None:
@@ -131,7 +131,7 @@ def test_distribution_with_lost_probes_ends_below_1(draw: Draw, variant: Variant
     axis, = plotter.figure.axes
     line, = [line for line in axis.get_lines() if not line.get_label().startswith("_")]
     assert line.get_ydata()[-1] == pytest.approx(1 - 0.1475, abs=0.01)
-    assert "probes lost" in said(plotter)
+    assert "probes lost" in output(plotter)
 
 
 def test_heat_map_keeps_the_run_whose_percentile_is_lost(draw: Draw, variant: Variant) -> None:
@@ -140,13 +140,13 @@ def test_heat_map_keeps_the_run_whose_percentile_is_lost(draw: Draw, variant: Va
             for seed, share in enumerate((0, 0.2, 0.2))]
     plotter = draw("heat_map", runs, "--metric", "latency_loaded_p90_ms")
     assert "lost" in [text.get_text() for text in plotter.figure.axes[0].texts]
-    assert "that percentile is a lost probe" in said(plotter)
+    assert "that percentile is a lost probe" in output(plotter)
 
 
 def test_glitch_plot_says_that_lost_probes_are_glitches(draw: Draw, variant: Variant) -> None:
     """A bar of 200 ms where no probe took so long."""
     plotter = draw("glitches_per_minute", [variant("lossy", change=lose(0.05))])
-    assert "a lost probe is a glitch at every threshold" in said(plotter)
+    assert "a lost probe is a glitch at every threshold" in output(plotter)
 
 
 @pytest.mark.parametrize("plot", ["latency_tail", "glitches_per_minute",
@@ -164,12 +164,12 @@ def test_many_runs_are_not_pooled_over_what_they_differ_in(
     # The plot of idle and loaded has room for six.
     assert len(found) == (6 if "idle" in plot else 8)
     assert "codel, 50 Mbit/s, aqm_limit 1" in found
-    assert "pooled over" not in said(plotter)
-    assert ("6 of 8 shown" in said(plotter)) == ("idle" in plot)
+    assert "pooled over" not in output(plotter)
+    assert ("6 of 8 shown" in output(plotter)) == ("idle" in plot)
     plotter = draw(plot, runs, "--override-group-by", "aqm")
     assert {label.partition(" #")[0] for label in labels(plotter)} - {"the same, idle"} == {
         "codel", "no_aqm"}
-    assert "pooled over rate_mbps, aqm_limit" in said(plotter)
+    assert "pooled over rate_mbps, aqm_limit" in output(plotter)
 
 
 def test_colour_bar_of_a_heat_map_has_plain_numbers(draw: Draw, variant: Variant) -> None:
@@ -201,14 +201,14 @@ def test_directions_that_differ_have_a_bar_each_beside_latency(
     """A mean of down and up is a number that no tool reports."""
     plotter = draw("latency_and_throughput", [RUNS / "ndt7.flent.gz"])
     assert len(plotter.axes[1].patches) == 1
-    assert "above download" not in said(plotter)
+    assert "above download" not in output(plotter)
     mbps = {"download": 90.0, "upload": 30.0}
     monkeypatch.setattr("flent_aqm.show.plots.latency_and_throughput.values",
                         lambda quantity, runs, way: numpy.array([mbps[way]]))
     plotter = draw("latency_and_throughput", [RUNS / "ndt7.flent.gz"])
     bars = sorted(plotter.axes[1].patches, key=lambda bar: float(bar.get_y()))
     assert [bar.get_width() for bar in bars] == [90, 30]
-    assert "above download, below upload" in said(plotter)
+    assert "above download, below upload" in output(plotter)
 
 
 @pytest.fixture
@@ -270,22 +270,22 @@ def test_metric_of_many_runs_has_a_dot_for_each_and_the_interval_of_the_median(
     interval = next(line for line in axis.get_lines() if line.get_label() == "_interval")
     assert list(interval.get_ydata()) == [sure.low, sure.high]
     assert name in axis.get_ylabel()
-    assert "bar: its interval (97 %)" in said(plotter)
-    assert "not how other hosts, routers or days would differ" in said(plotter)
+    assert "bar: its interval (97 %)" in output(plotter)
+    assert "not how other hosts, routers or days would differ" in output(plotter)
     plotter = draw("compare_metric", twelve[::3], "--metric", name)
-    assert "an interval needs six runs" in said(plotter)
+    assert "an interval needs six runs" in output(plotter)
     assert not [line for line in plotter.axes[0].get_lines() if line.get_label() == "_interval"]
 
 
 def test_metric_as_boxes_says_that_a_box_is_over_runs(twelve: list[Path], draw: Draw) -> None:
     """And a name that is no metric is said, with where the names are."""
     plotter = draw("compare_metric_box", twelve, "--metric", "throughput_upload_mbps")
-    assert "a number a run; box: quartiles" in said(plotter)
+    assert "a number a run; box: quartiles" in output(plotter)
     assert plotter.axes[0].get_ylim()[0] == 0
     plotter = draw("compare_metric", twelve[:2], "--metric", "speed")
-    assert "unknown metric 'speed'; 'flent-aqm score --list' has all" in said(plotter)
+    assert "unknown metric 'speed'; 'flent-aqm score --list' has all" in output(plotter)
     plotter = draw("compare_metric", twelve[:2], "--metric", "video_stall_pct")
-    assert "video_stall_pct: " in said(plotter)
+    assert "video_stall_pct: " in output(plotter)
 
 
 def test_metric_whose_percentile_is_lost_is_drawn_at_the_edge(draw: Draw, variant: Variant) -> None:
@@ -294,7 +294,7 @@ def test_metric_whose_percentile_is_lost_is_drawn_at_the_edge(draw: Draw, varian
             for seed, share in enumerate((0, 0.2))]
     plotter = draw("compare_metric", runs, "--metric", "latency_loaded_p90_ms")
     assert "lost" in [text.get_text() for text in plotter.axes[0].texts]
-    assert "that percentile is a lost probe" in said(plotter)
+    assert "that percentile is a lost probe" in output(plotter)
 
 
 def test_boxes_stand_apart_for_all_in_which_runs_differ(draw: Draw, variant: Variant) -> None:
@@ -306,14 +306,14 @@ def test_boxes_stand_apart_for_all_in_which_runs_differ(draw: Draw, variant: Var
     assert [text.get_text() for text in axis.get_xticklabels()] == [
         "50\ntiers 1", "50\ntiers 3", "100\ntiers 1", "100\ntiers 3"]
     assert labels(plotter) == ["no_aqm", "codel"]
-    assert "pooled over" not in said(plotter)
+    assert "pooled over" not in output(plotter)
 
 
 def test_retransmits_of_a_receiver_are_not_drawn_as_none(draw: Draw) -> None:
     """NDT7's upload tells the TCP_INFO of the end that receives: 0 would be wrong."""
     plotter = draw("tcp_info", [RUNS / "ndt7_upload.flent.gz"])
     assert [axis.get_ylabel().splitlines()[0] for axis in plotter.figure.axes] == ["TCP's RTT"]
-    assert "retransmits of NDT7's upload: not available" in said(plotter)
+    assert "retransmits of NDT7's upload: not available" in output(plotter)
 
 
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
@@ -357,4 +357,4 @@ def test_tcp_info_has_a_row_for_all_that_the_tool_tells(
     """NDT7 tells no congestion window, and the caption says so."""
     plotter = draw("tcp_info", [RUNS / f"{test}.flent.gz"])
     assert [axis.get_ylabel().splitlines()[0] for axis in plotter.figure.axes] == rows
-    assert ("not told by the tool: window" in said(plotter)) == (test == "ndt7")
+    assert ("not told by the tool: window" in output(plotter)) == (test == "ndt7")

@@ -177,16 +177,16 @@ def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
             env=environment(home)) as drawing:
         assert drawing.stdin is not None
         assert drawing.stdout is not None
-        asked, answers = drawing.stdin, drawing.stdout
+        requested, answers = drawing.stdin, drawing.stdout
 
         def draw(files: list[Path], folder: Path, pictures: bool) -> dict[str, Figure]:
-            asked.write(json.dumps([str(folder), pictures, *map(str, files)]) + "\n")
-            asked.flush()
+            requested.write(json.dumps([str(folder), pictures, *map(str, files)]) + "\n")
+            requested.flush()
             answered, _, _ = select.select([answers], [], [], LONGEST_S)
             status = answers.readline() if answered else "late"
-            said = complaints.read_text() + "".join(
+            output = complaints.read_text() + "".join(
                 path.read_text() for path in folder.glob("err"))
-            assert (status, said) == ("0\n", "")
+            assert (status, output) == ("0\n", "")
             figures = {name: Figure(**told) for name, told in
                        json.loads((folder / "figures.json").read_text()).items()}
             assert len(figures) > 2
@@ -195,7 +195,7 @@ def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
         try:
             yield draw
         finally:
-            asked.close()
+            requested.close()
             try:
                 drawing.wait(LONGEST_S)
             except subprocess.TimeoutExpired:

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from ...warm_flent import run_flent
-from .conftest import RUNS, labels, said
+from .conftest import RUNS, labels, output
 from .pictures import drawn_texts, misplaced
 
 Draw = Callable[..., Any]
@@ -73,7 +73,7 @@ def test_heat_map_without_room_for_numbers_says_so(crowd: list[Path], draw: Draw
     """In a picture an inch and a half high."""
     plotter = draw("heat_map", crowd, "--metric", "latency_loaded_median_ms", "--width", "2.2in",
                    "--figure-height", "1.6")
-    assert "cells have no room for their numbers" in said(plotter)
+    assert "cells have no room for their numbers" in output(plotter)
     assert not plotter.axes[0].texts
 
 
@@ -118,23 +118,23 @@ def test_sum_of_directions_is_said(variant: Variant, draw: Draw) -> None:
     """Two directions at once may carry more than the link's rate; one direction doesn't."""
     both = draw("overlay_throughput", [RUNS / "iperf3_bidirectional.flent.gz"])
     assert both.axes[0].get_ylabel() == "down + up in 0.1 s (Mbit/s)"
-    assert "download and upload added up" in said(both)
+    assert "download and upload added up" in output(both)
     mixed = draw("overlay_throughput", [RUNS / "iperf3_bidirectional.flent.gz",
                                         RUNS / "iperf3_upload.flent.gz"])
-    assert "download and upload added up in 1 of 2 runs" in said(mixed)
+    assert "download and upload added up in 1 of 2 runs" in output(mixed)
     one = draw("overlay_throughput", [RUNS / "iperf3_upload.flent.gz"])
     assert one.axes[0].get_ylabel() == "throughput in 0.1 s (Mbit/s)"
-    assert "added up" not in said(one)
+    assert "added up" not in output(one)
 
 
 @pytest.mark.parametrize("plot", ["heat_map", "totals", "all", "box_combine", "ping_cdf"])
 def test_title_over_several_tests_names_them(plot: str, draw: Draw) -> None:
     """Not the first file's alone."""
     files = [RUNS / f"{name}.flent.gz" for name in ("iperf3_upload", "ndt7")]
-    words = said(draw(plot, files))
+    words = output(draw(plot, files))
     assert "iperf3_upload, ndt7" in words
     assert "iperf3 TCP upload with irtt" not in words
-    assert "iperf3 TCP upload with irtt" in said(draw(plot, files[:1]))
+    assert "iperf3 TCP upload with irtt" in output(draw(plot, files[:1]))
 
 
 def test_plot_that_a_test_lacks_ends_with_1_and_leaves_no_picture(tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ def write_run(path: Path, name: str = "ndt7", change: Change = lambda whole: Non
     """A golden run in which other settings were asked for."""
     whole = json.loads(gzip.decompress((GOLDEN / f"{name}.flent.gz").read_bytes()))
     whole = copy.deepcopy(whole)
-    asked = whole["metadata"]["AQM"]["requested"]
+    wanted = whole["metadata"]["AQM"]["requested"]
     if "rate_mbps" in requested:
-        asked["rate_down_mbps"] = asked["rate_up_mbps"] = requested.pop("rate_mbps")
-    asked |= requested
+        wanted["rate_down_mbps"] = wanted["rate_up_mbps"] = requested.pop("rate_mbps")
+    wanted |= requested
     change(whole)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(json.dumps(whole).encode(), 1))

@@ -23,7 +23,7 @@ LOST = math.inf
 def row(aqm: str, sent_ms: Sequence[float], mbps: float | Mapping[str, float] = 95.6,
         **settings: Any) -> ReportRow:
     """A run with these probes under load; mbps: by direction, or of an upload."""
-    said: dict[str, Any] = {"test": "iperf3_upload", "aqm": aqm, "rate_mbps": 100.0} | settings
+    output: dict[str, Any] = {"test": "iperf3_upload", "aqm": aqm, "rate_mbps": 100.0} | settings
     ways = mbps if isinstance(mbps, Mapping) else {"upload": mbps}
     metrics = {f"throughput_{way}_mbps": value for way, value in ways.items()}
     for percent, name in LATENCIES.items():
@@ -34,10 +34,10 @@ def row(aqm: str, sent_ms: Sequence[float], mbps: float | Mapping[str, float] = 
     if len(sent_ms):
         metrics["loss_loaded_pct"] = 100 * float(numpy.isinf(sent_ms).mean())
     loaded_ms = {way: numpy.array(sent_ms, numpy.float32) for way in ways if len(sent_ms)}
-    return ReportRow(Path(f"{aqm}.flent.gz"), said, loaded_ms, metrics, {}, {},
+    return ReportRow(Path(f"{aqm}.flent.gz"), output, loaded_ms, metrics, {}, {},
                      Facts({}, None, None, None), ())
 
 
-def said(rows: Sequence[ReportRow]) -> str:
+def output(rows: Sequence[ReportRow]) -> str:
     """All sentences of a report on some runs."""
     return " ".join(build(rows, [], [], "made").headline)

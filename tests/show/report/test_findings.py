@@ -153,9 +153,9 @@ def test_configurations_are_compared_as_their_titles_call_them() -> None:
     assert names == ("aqm", "shaper")
     assert [(one.title, len(one.lines)) for one in found(rows)] == [
         ("load download", 3), ("load upload", 3)]
-    said = build(rows, [], [], "made").headline
-    assert "What is compared differs in shaper, too." in said
-    assert any("1 of each configuration" in one for one in said)
+    output = build(rows, [], [], "made").headline
+    assert "What is compared differs in shaper, too." in output
+    assert any("1 of each configuration" in one for one in output)
 
 
 def test_what_is_tried_with_every_queue_is_a_condition() -> None:

@@ -339,9 +339,9 @@ def test_follower_survives_whatever_happens_and_says_so(
     with monkeypatch.context() as broken:
         broken.setattr(follow, "each_file", fail)
         follower.look()
-        said = json.loads(follower.state())["progress"]
-        assert "no new runs are shown: a bug in flent-aqm: ZeroDivisionError" in said
-        assert "&lt;b&gt;never" in said
+        output = json.loads(follower.state())["progress"]
+        assert "no new runs are shown: a bug in flent-aqm: ZeroDivisionError" in output
+        assert "&lt;b&gt;never" in output
     follower.look()
     assert "ZeroDivisionError" not in json.loads(follower.state())["progress"]
     with monkeypatch.context() as broken:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from flent_aqm.show.report.gather import ReportRow
 
-from .made import LOST, row, said
+from .made import LOST, output, row
 
 FAST, SLOW = [1.0] * 1000, [50.0] * 900 + [200.0] * 100
 MEDIUM = [20.0] * 1000
@@ -246,15 +246,15 @@ def sentences(text: str) -> list[str]:
 def test_sentence_is_said_where_it_is_true_and_not_where_it_is_false(words: str) -> None:
     """Of data made for it."""
     true, false = CASES[words]
-    assert words in said(true)
-    assert words not in said(false)
+    assert words in output(true)
+    assert words not in output(false)
 
 
 @pytest.mark.parametrize("form", SENTENCES)
 def test_every_form_of_a_sentence_is_among_the_cases(form: str) -> None:
     """No form without data that makes it true."""
     assert any(re.fullmatch(form, one) for true, _ in CASES.values()
-               for one in sentences(said(true)))
+               for one in sentences(output(true)))
 
 
 LATENCY = st.lists(st.sampled_from([0.1, 1.0, 1.2, 30.0, LOST]), min_size=25, max_size=25).map(
@@ -270,16 +270,16 @@ RUN = st.builds(row, st.sampled_from(["codel", "no_aqm", "sfq"]), LATENCY | st.j
 def test_no_other_sentence_is_ever_said(rows: list[ReportRow]) -> None:
     """Whatever the runs have, the report's sentences are of the forms that have cases; so none says
     "inf", "nan" or that 90 % were back within lost."""
-    for one in sentences(said(rows)):
+    for one in sentences(output(rows)):
         assert any(re.fullmatch(form, one) for form in SENTENCES), one
 
 
 def test_line_whose_router_nobody_asked_has_settings_in_place_of_queues() -> None:
     """A home line's titles are what its runs are compared as."""
     rows = [row("", sent, title=title) for title, sent in (("SQM on", FAST), ("SQM off", SLOW))]
-    assert "SQM on kept latency under load lowest" in said(rows)
-    assert "1 of each setting" in said(rows)
-    assert "queue" not in said(rows)
+    assert "SQM on kept latency under load lowest" in output(rows)
+    assert "1 of each setting" in output(rows)
+    assert "queue" not in output(rows)
 
 
 def test_limit_of_p_is_divided_by_the_number_of_comparisons() -> None:
@@ -289,6 +289,7 @@ def test_limit_of_p_is_divided_by_the_number_of_comparisons() -> None:
         return [row(aqm, [ms] * 1000, rate_mbps=rate)
                 for aqm, of in (("codel", low), ("no_aqm", high)) for ms in of]
 
-    assert "codel kept latency under load lowest" in said(rows(10.0))
+    assert "codel kept latency under load lowest" in output(rows(10.0))
     many = [one for rate in range(1, 21) for one in rows(float(rate))]
-    assert "Whose latency under load was lower, the runs don't tell, as they overlap" in said(many)
+    assert ("Whose latency under load was lower, the runs don't tell, as they overlap"
+            in output(many))

@@ -55,16 +55,16 @@ def words(rows: Sequence[ReportRow], damaged: int = 0, folders: Sequence[Folder]
     ("In 1 run they differ:", proven(APART, AGREED), proven(AGREED, AGREED)),
     ("In 2 runs they differ:", proven(APART, APART), proven(APART, AGREED)),
     ("2 runs with 1 kind of settings, in which queue and rate agree", proven(AGREED, AGREED),
-     proven(AGREED, replace(AGREED, asked="codel; down 10 Mbit/s"))),
+     proven(AGREED, replace(AGREED, requested="codel; down 10 Mbit/s"))),
     ("2 seeds", proven(AGREED, AGREED, seeds=("1", "2")), proven(AGREED, AGREED, seeds="11")),
     ("1 seed ", proven(AGREED, AGREED, seeds="11"), proven(AGREED, AGREED, seeds="12")),
 ])
 def test_words_are_there_where_they_are_true_and_not_where_they_are_false(
-    said: str, true: list[ReportRow], false: list[ReportRow]
+    output: str, true: list[ReportRow], false: list[ReportRow]
 ) -> None:
     """Above and below the plots."""
-    assert said in words(true)
-    assert said not in words(false)
+    assert output in words(true)
+    assert output not in words(false)
 
 
 def test_runs_that_failed_are_counted_until_they_are_made_again(tmp_path: Path) -> None:

@@ -66,15 +66,15 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
      "mine.batch:19:18: link_outages_s: nothing passes for 999 s"),
 ])
 def test_value_that_is_refused_is_named_with_line_and_column(
-    tmp_path: Path, part: str, lines: str, said: str
+    tmp_path: Path, part: str, lines: str, output: str
 ) -> None:
     """Where it is written: in the batch, one that it inherits from, an argument, a command, or
     the key whose value it takes."""
-    assert _refused(tmp_path, **{part: lines}).startswith(f"ERROR: {said}")
+    assert _refused(tmp_path, **{part: lines}).startswith(f"ERROR: {output}")
 
 
 def test_value_of_an_override_is_named_as_one(tmp_path: Path) -> None:
     """It has no line."""
-    said = _refused(tmp_path, "--batch-override", "topology=clients:40",
+    output = _refused(tmp_path, "--batch-override", "topology=clients:40",
                     batch="topology = clients:3")
-    assert said.startswith("ERROR: --batch-override: topology: 'clients:40'")
+    assert output.startswith("ERROR: --batch-override: topology: 'clients:40'")

@@ -136,12 +136,12 @@ def test_damaged_file_is_refused_in_one_line(tmp_path: Path, content: bytes) -> 
 
 def test_every_parameter_of_our_tests_can_be_replayed() -> None:
     """What a definition asks for stands in the table of what a data file may give."""
-    asked = set()
+    requested = set()
     for path in resource_dir("tests_defs").iterdir():
-        asked |= set(re.findall(r"\b(?:get_test_parameter|flag|port|jitter)\(\s*'(\w+)'",
+        requested |= set(re.findall(r"\b(?:get_test_parameter|flag|port|jitter)\(\s*'(\w+)'",
                                 path.read_text()))
-    assert "cross_traffic" in asked
-    assert asked <= set(TEST_PARAMETERS)
+    assert "cross_traffic" in requested
+    assert requested <= set(TEST_PARAMETERS)
 
 
 def test_file_of_flent_in_the_lab_command_is_refused_with_what_to_do() -> None:

@@ -164,11 +164,11 @@ class Connection(ABC, asyncio.Protocol):
         BadResult."""
         return await self._patiently(self.request("POST", path, size, count), path, patience_s)
 
-    async def _patiently(self, asked: asyncio.Future[Reply], path: str,
+    async def _patiently(self, requested: asyncio.Future[Reply], path: str,
                          patience_s: float | None) -> Reply:
         try:
             async with asyncio.timeout(patience_s):
-                reply = await asked
+                reply = await requested
         except TimeoutError:
             raise BadResult(f"{self.server.name} gave no complete answer to {path} within "
                             f"{patience_s:g} s") from None
@@ -177,9 +177,9 @@ class Connection(ABC, asyncio.Protocol):
                             "expected 200: is it this package's server?")
         return reply
 
-    def limit_unsent(self, asked: str) -> None:
+    def limit_unsent(self, requested: str) -> None:
         """Of an upload that follows, see unsent.py."""
-        self.limit.begin(asked)
+        self.limit.begin(requested)
 
     @abstractmethod
     def request(self, method: str, path: str, size: int, count: Count | None

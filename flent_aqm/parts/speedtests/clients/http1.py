@@ -42,15 +42,15 @@ class Http1Connection(Connection):
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         assert self._request is None or self._request.future.done(), "one request at a time"
-        self._request = asked = PendingRequest(method, size, count)
+        self._request = requested = PendingRequest(method, size, count)
         headers = [("host", self.server.name), ("user-agent", _AGENT),
                    ("accept-encoding", "identity")]
-        if asked.is_upload:
+        if requested.is_upload:
             headers += [("content-type", "application/octet-stream"),
                         ("content-length", str(size))]
         if self.transport.is_closing():
             self.fail("the server closed it")
-            return asked.future
+            return requested.future
         self.transport.write(
             self._http.send(h11.Request(method=method, target=path, headers=headers)) or b"")
         if size:
@@ -58,40 +58,40 @@ class Http1Connection(Connection):
             self.fill()
         else:
             self._http.send(h11.EndOfMessage())
-        return asked.future
+        return requested.future
 
     def fill(self) -> None:
-        asked = self._request
-        if asked is None:
+        requested = self._request
+        if requested is None:
             return
-        while asked.left and not self.paused:
-            size = min(asked.left, self.limit.frame_bytes(len(FILLER)))
-            asked.left -= size
+        while requested.left and not self.paused:
+            size = min(requested.left, self.limit.frame_bytes(len(FILLER)))
+            requested.left -= size
             piece = FILLER if size == len(FILLER) else FILLER[:size]
             for part in self._http.send_with_data_passthrough(h11.Data(data=piece)) or ():
                 self.transport.write(part)
             self.limit.sent(size)
-            self._tell(asked, size)
-            if not asked.left:
+            self._tell(requested, size)
+            if not requested.left:
                 self._http.send(h11.EndOfMessage())
-        if asked.is_upload and not self.paused:
-            self._tell(asked, 0)
+        if requested.is_upload and not self.paused:
+            self._tell(requested, 0)
 
-    def _tell(self, asked: PendingRequest, size: int) -> None:
+    def _tell(self, requested: PendingRequest, size: int) -> None:
         """Count what the kernel has taken since: what asyncio still holds has not gone."""
         self._taken += size
         gone = self._taken - self.transport.get_write_buffer_size()
-        if asked.count is not None and gone > 0:
-            asked.count(gone)
+        if requested.count is not None and gone > 0:
+            requested.count(gone)
             self._taken -= gone
 
     def data_received(self, data: bytes) -> None:
-        asked = self._request
-        if asked is None:
+        requested = self._request
+        if requested is None:
             self.transport.abort()  # an answer that nobody asked for
             return
         if self._awaited:
-            data = self._go_on(asked, data)
+            data = self._go_on(requested, data)
             if not data:
                 return
         now_s = time.monotonic()
@@ -100,39 +100,39 @@ class Http1Connection(Connection):
             while True:
                 event = self._http.next_event()
                 if isinstance(event, h11.Response):
-                    asked.reply.first_s = now_s
-                    asked.reply.status = event.status_code
+                    requested.reply.first_s = now_s
+                    requested.reply.status = event.status_code
                     self._awaited = length_of(event)
                     if self._awaited:
-                        self._go_on(asked, self._http.trailing_data[0])
+                        self._go_on(requested, self._http.trailing_data[0])
                         return
                 elif isinstance(event, h11.Data):
-                    asked.take(event.data)
+                    requested.take(event.data)
                 elif isinstance(event, h11.EndOfMessage):
-                    self._end(asked, now_s)
+                    self._end(requested, now_s)
                 else:
                     return
         except h11.RemoteProtocolError as fault:
             self.fail(f"its answer is not HTTP/1.1: {fault}")
             self.transport.abort()
 
-    def _go_on(self, asked: PendingRequest, data: bytes) -> bytes:
+    def _go_on(self, requested: PendingRequest, data: bytes) -> bytes:
         """Take what belongs to the answer, past h11; gives the rest."""
         mine, rest = data[:self._awaited], data[self._awaited:]
         self._awaited -= len(mine)
         self._wake(self._awaited)
-        asked.take(mine)
+        requested.take(mine)
         if not self._awaited:
             if self._http.our_state is h11.DONE:
                 self._http = h11.Connection(h11.CLIENT)
             # Only now, as looking at the clock costs more than counting what came.
-            self._end(asked, time.monotonic())
+            self._end(requested, time.monotonic())
         return rest
 
-    def _end(self, asked: PendingRequest, now_s: float) -> None:
+    def _end(self, requested: PendingRequest, now_s: float) -> None:
         if self._http.our_state is h11.DONE is self._http.their_state:
             self._http.start_next_cycle()
-        asked.finish(now_s)
+        requested.finish(now_s)
 
     def fail(self, why: str) -> None:
         if self._request is not None:

@@ -38,11 +38,11 @@ class Http3Connection(Connection):
     async def open(self) -> None:
         sock = socket.socket(self.server.family, socket.SOCK_DGRAM)
         sock.setblocking(False)
-        asked = configuration(client=True)
-        asked.verify_mode = ssl.CERT_NONE
+        requested = configuration(client=True)
+        requested.verify_mode = ssl.CERT_NONE
         began_s = time.monotonic()
         _, self._end = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: _End(self, QuicConnection(configuration=asked)), sock=sock)
+            lambda: _End(self, QuicConnection(configuration=requested)), sock=sock)
         try:
             async with asyncio.timeout(PATIENCE_S):
                 self._end.connect(self.server.address)
@@ -62,7 +62,7 @@ class Http3Connection(Connection):
             self._end.end()
         self.fail("it was ended")
 
-    def limit_unsent(self, asked: str) -> None:
+    def limit_unsent(self, requested: str) -> None:
         """Nothing is left to the kernel, see quic.py."""
 
     def request(self, method: str, path: str, size: int, count: Count | None

@@ -78,7 +78,7 @@ class _Test:
     server: Server
     kind: type[Connection]
     way: Way
-    asked: Parameters
+    requested: Parameters
     group: asyncio.TaskGroup
     chance: random.Random
     connections: list[Connection] = field(default_factory=list)
@@ -89,7 +89,7 @@ class _Test:
 
     def add_loads(self, count: int, direction: str) -> None:
         """So many more, up to the most that may be."""
-        for _ in range(min(count, self.asked.most_connections - self.loads)):
+        for _ in range(min(count, self.requested.most_connections - self.loads)):
             self.loads += 1
             self.begin(_load(self, direction))
 
@@ -121,8 +121,8 @@ def parameters_of(options: Mapping[str, str]) -> Parameters:
 
 async def measure(server: Server, report: Report, call: Call) -> None:
     """The whole test. Raises BadResult."""
-    asked = parameters_of(call.options)
-    kind = kind_of(asked.http_version)
+    requested = parameters_of(call.options)
+    kind = kind_of(requested.http_version)
     async with kind(server) as connection:
         await connection.get("/.well-known/nq")
         for _ in range(10):
@@ -134,7 +134,7 @@ async def measure(server: Server, report: Report, call: Call) -> None:
     for direction in ("download", "upload"):
         way = report.way(direction)
         async with Metered(way), asyncio.TaskGroup() as group:
-            test = _Test(server, kind, way, asked, group, chance)
+            test = _Test(server, kind, way, requested, group, chance)
             found = await _test(test, direction)
             for task in list(test.tasks):
                 task.cancel()
@@ -149,8 +149,8 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 
 async def _test(test: _Test, direction: str) -> dict[str, float]:
-    asked = test.asked
-    test.add_loads(asked.first_connections, direction)
+    requested = test.requested
+    test.add_loads(requested.first_connections, direction)
     test.begin(_probe(test))
     begin_s = time.monotonic()
     transferred = [test.way.total_bytes]  # at the end of each interval
@@ -159,30 +159,31 @@ async def _test(test: _Test, direction: str) -> dict[str, float]:
     goodput_state, state, stage_s = LOW, LOW, begin_s
     saturated = False
     while True:
-        await asyncio.sleep(max(0.0, begin_s + len(transferred) * asked.interval_s
+        await asyncio.sleep(max(0.0, begin_s + len(transferred) * requested.interval_s
                                 - time.monotonic()))
         now_s = time.monotonic()
         transferred.append(test.way.total_bytes)
-        seen = transferred[-1 - asked.intervals:]
-        goodputs.append((seen[-1] - seen[0]) / (asked.interval_s * (len(seen) - 1)))
+        seen = transferred[-1 - requested.intervals:]
+        goodputs.append((seen[-1] - seen[0]) / (requested.interval_s * (len(seen) - 1)))
         late = now_s - stage_s >= STAGE_S - 1e-3
         if not saturated:
-            goodput_state = _state(goodputs, asked)
+            goodput_state = _state(goodputs, requested)
             saturated = goodput_state == HIGH or late
             if saturated:
                 stage_s = now_s
         else:
-            since_s = now_s - asked.intervals * asked.interval_s
-            results.append(rpm_of(_since(test.foreign, since_s), _since(test.own, since_s), asked))
-            state = _state(results, asked)
+            since_s = now_s - requested.intervals * requested.interval_s
+            results.append(
+                rpm_of(_since(test.foreign, since_s), _since(test.own, since_s), requested))
+            state = _state(results, requested)
             if state == HIGH or late:
                 break
-        test.add_loads(asked.more_connections, direction)
+        test.add_loads(requested.more_connections, direction)
     foreign, own = _since(test.foreign, since_s), _since(test.own, since_s)
     return {
         "rpm": results[-1],
-        "foreign_rpm": 60_000 / foreign_ms(foreign, asked), "loaded_rpm":
-        60_000 / trimmed_ms([one.http_ms for one in own], asked.kept),
+        "foreign_rpm": 60_000 / foreign_ms(foreign, requested), "loaded_rpm":
+        60_000 / trimmed_ms([one.http_ms for one in own], requested.kept),
         "go_rpm": go_rpm(foreign, own, percentile=False),
         "go_p90_rpm": go_rpm(foreign, own, percentile=True),
         "goodput_mbps": goodputs[-1] * 8e-6, "goodput_confidence": goodput_state,
@@ -190,12 +191,12 @@ async def _test(test: _Test, direction: str) -> dict[str, float]:
         "foreign_probes": len(foreign), "self_probes": len(own)}
 
 
-def _state(averages: list[float], asked: Parameters) -> int:
+def _state(averages: list[float], requested: Parameters) -> int:
     """Return the draft's confidence: whether there were enough intervals, and they were alike."""
-    if len(averages) < asked.intervals:
+    if len(averages) < requested.intervals:
         return LOW
-    spread = deviation(averages[-asked.intervals:])
-    return HIGH if spread < asked.tolerance * averages[-1] else MEDIUM
+    spread = deviation(averages[-requested.intervals:])
+    return HIGH if spread < requested.tolerance * averages[-1] else MEDIUM
 
 
 def _since(probes: list[Probe], since_s: float) -> list[Probe]:
@@ -206,18 +207,18 @@ def _since(probes: list[Probe], since_s: float) -> list[Probe]:
     return found
 
 
-def rpm_of(foreign: list[Probe], own: list[Probe], asked: Parameters) -> float:
+def rpm_of(foreign: list[Probe], own: list[Probe], requested: Parameters) -> float:
     """Return the draft's Responsiveness, by its formulas for TLS and for TCP only."""
-    loaded_ms = trimmed_ms([one.http_ms for one in own], asked.kept)
-    return (60_000 / foreign_ms(foreign, asked) + 60_000 / loaded_ms) / 2
+    loaded_ms = trimmed_ms([one.http_ms for one in own], requested.kept)
+    return (60_000 / foreign_ms(foreign, requested) + 60_000 / loaded_ms) / 2
 
 
-def foreign_ms(probes: list[Probe], asked: Parameters) -> float:
+def foreign_ms(probes: list[Probe], requested: Parameters) -> float:
     """Return the mean of the trimmed means of TCP's, TLS' and HTTP's round trips; of two without
     TLS."""
     parts = [[one.tcp_ms for one in probes], [one.http_ms for one in probes]]
     tls = [one.tls_ms for one in probes if one.tls_ms is not None]
-    return mean([trimmed_ms(part, asked.kept) for part in (*parts, *([tls] if tls else []))])
+    return mean([trimmed_ms(part, requested.kept) for part in (*parts, *([tls] if tls else []))])
 
 
 def trimmed_ms(times_ms: list[float], kept: float) -> float:
@@ -245,10 +246,10 @@ async def _load(test: _Test, direction: str) -> None:
     async with connection:
         test.connections.append(connection)
         if direction == "download":
-            await connection.get(f"/large?unsent={test.asked.unsent}", test.way.count,
+            await connection.get(f"/large?unsent={test.requested.unsent}", test.way.count,
                                  patience_s=None)
         else:
-            connection.limit_unsent(test.asked.unsent)
+            connection.limit_unsent(test.requested.unsent)
             await connection.post("/upload", UPLOAD_BYTES, test.way.count, patience_s=None)
     raise BadResult("responsiveness: a connection of the load ended before the test did")
 
@@ -263,8 +264,8 @@ async def _probe(test: _Test) -> None:
         passed_s, size = now_s - seen[0][0], test.way.total_bytes - seen[0][1]
         pairs_per_s = FIRST_PAIRS_PER_S
         if passed_s >= CAPACITY_S / 2:
-            pairs_per_s = size / passed_s * test.asked.share / PAIR_BYTES
-        pairs_per_s = min(max(pairs_per_s, 1.0), test.asked.probes_per_s)
+            pairs_per_s = size / passed_s * test.requested.share / PAIR_BYTES
+        pairs_per_s = min(max(pairs_per_s, 1.0), test.requested.probes_per_s)
         next_s = max(next_s + 1 / pairs_per_s, now_s)
         seen.append((now_s, test.way.total_bytes))
         test.begin(_foreign(test))

@@ -49,8 +49,8 @@ async def measure(server: Server, report: Report, call: Call) -> None:
                         f"{getattr(fault, 'strerror', None) or 'no answer'}") from None
     end = End(writer.get_extra_info("sockname")[0], length_s)
     try:
-        said = await _asked(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
-        await end.accept(str(said.get("sdp")))
+        output = await _asked(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
+        await end.accept(str(output.get("sdp")))
         began_s, mine = await end.call()
         theirs = from_json((await _asked(reader, writer, {"over": True})).get("told"))
     except OSError as fault:

@@ -47,12 +47,12 @@ def queue_of(name: str) -> Queue:
         # Plots give it a look that no other has.
         Look("#004488", "o", "-", ""),
         f"a kernel with sch_{name}, and for options a tc that knows them (flent-aqm kernel build "
-        f"NAME --qdisc sch_{name}.c --tc q_{name}.c)", adapt=_report, foreign=True)
+        f"NAME --qdisc sch_{name}.c --tc q_{name}.c)", adapt=_report, external=True)
 
 
-def _report(report: Report, asked: Mapping[str, Scalar], place: Attachment) -> Report:
+def _report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
     """Return what each option may come back as: tc and the kernel know its unit, and we don't."""
-    words = str(asked.get(OPTIONS, "")).split()
+    words = str(requested.get(OPTIONS, "")).split()
     found: Report = {}
     for name, value in zip(words, [*words[1:], ""], strict=False):
         # A name is a word that no number begins; its value the next word.
