@@ -78,7 +78,7 @@ def test_batch_file_without_b_runs_in_editable_and_as_module(
     assert (ended.status, ended.err, ran(ended)) == (0, "", ["study"])
 
 
-@pytest.mark.parametrize(("text", "said"), [(OURS, False), (STOCK, True)])
+@pytest.mark.parametrize(("text", "output"), [(OURS, False), (STOCK, True)])
 def test_time_of_runs_in_a_row_is_announced_for_stock_batches_alone(
     text: str, output: bool, installed: Env, tmp_path: Path
 ) -> None:

@@ -65,7 +65,7 @@ def test_each_access_point_of_the_wifi_batch_has_its_rows() -> None:
     assert shares == [pytest.approx([100 / 3] * 3, abs=2)] * len(wifi.LOADS)
 
 
-@pytest.mark.parametrize(("scalable", "classic", "said"), [
+@pytest.mark.parametrize(("scalable", "classic", "output"), [
     (46.0, 2.0, "23:1"), (24.0, 20.0, "1.2:1"), (20.0, 24.0, "0.8:1")])
 def test_ratio_is_told_as_published_ones_are(scalable: float, classic: float, output: str) -> None:
     """Near one with a digit more, as 1:1 would hide who has more."""

@@ -59,7 +59,7 @@ def test_what_the_model_says_otherwise_is_named(tmp_path: Path, folder: Path) ->
     assert all(f" of {name}: " in one and ", by the model " in one for one in left)
 
 
-@pytest.mark.parametrize("said", [
+@pytest.mark.parametrize("output", [
     "timers\nrouter_model = ideal+bql=0+rx_packet_ns=5\nrx_packet_ns: 5; from 1 to 9\n",
     "is wrong. The closest is ideal+bql=0+rx_packet_ns=5.\n"])
 def test_model_is_the_one_that_calibrate_names(output: str) -> None:

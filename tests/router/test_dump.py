@@ -88,7 +88,7 @@ def test_answer_is_complete_with_its_end() -> None:
     assert is_complete(begun + message(DONE, bytes(4)))
 
 
-@pytest.mark.parametrize(("answer", "said"), [
+@pytest.mark.parametrize(("answer", "output"), [
     (message(ERROR, struct.pack("=i", -1)), r"refuses to list qdiscs \(error 1\)"),
     (qdisc(b"htb", 3, ROOT)[:-1], "cut off in a message"),
     (qdisc(b"htb", 3, ROOT) + struct.pack("=IHHII", 15, QDISC, 2, 1, 0), "cut off in a message"),

@@ -74,7 +74,7 @@ def obedient_make(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("obedient_make")
-@pytest.mark.parametrize(("kconfig", "asked"), [
+@pytest.mark.parametrize(("kconfig", "requested"), [
     ("config PROC_SYSCTL\n\tbool\n\tselect SYSCTL\n", "CONFIG_PROC_SYSCTL=y\n"),
     ("config SYSCTL\n\tbool\n", ""),
     (None, ""),

@@ -132,7 +132,7 @@ def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) ->
         GitOrigin(tmp_path / "trees", source, "v9")
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "output"), [
     ("linux", "has no Kconfig|is neither a package"),
     ("/nowhere@v7.3", "is neither a package such as"),
     ("linux-source-x", "is neither a package such as"),

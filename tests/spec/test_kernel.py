@@ -31,7 +31,7 @@ def test_two_kernels_have_the_same_seed() -> None:
     assert derive_seed("ndt7", base, 1) != derive_seed("ndt7", base.but(aqm="pie"), 1)
 
 
-@pytest.mark.parametrize(("given", "said"), [
+@pytest.mark.parametrize(("given", "output"), [
     ({"kernel": "../mine"}, "kernel: '../mine' is not a valid name of a kernel"),
     ({"kernel": ".."}, "is not a valid name of a kernel"),
     ({"kernel": "a b"}, "is not a valid name of a kernel"),

@@ -24,7 +24,7 @@ def test_share_is_of_the_modem_in_that_direction(
         given | {"rate_down_mbps": down_mbps, "rate_up_mbps": up_mbps})
 
 
-@pytest.mark.parametrize(("given", "said"), [
+@pytest.mark.parametrize(("given", "output"), [
     ({"rate_mbps": "85%"}, "rate_mbps: 85% is a share of the modem's rate, which is not given"),
     ({"rate_up_mbps": "5", "rate_down_mbps": "8%"}, "rate_down_mbps: 8% is a share of the modem's"),
     ({"rate_mbps": "101%", "modem_mbps": "5"}, "rate_mbps: 101% is out of range; expected 1 to"),

@@ -62,7 +62,7 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
         "ndt7", Scenario.from_settings({"topology": "clients:2"}), 1)
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "output"), [
     ("ring", "unknown value 'ring'"),
     ("parking_lots", "did you mean 'parking_lot'"),
     ("clients:99", "whole number from 2 to 16"),
@@ -104,7 +104,7 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
         Scenario.from_settings({"topology": str(path)})
 
 
-@pytest.mark.parametrize(("given", "said"), [
+@pytest.mark.parametrize(("given", "output"), [
     ({"topology": "clients:2", "modem_mbps": "5"}, "can't be combined with modem"),
     ({"topology": "clients:2", "dest2_delay_ms": "5"}, "can't be combined with dest2_delay_ms"),
     ({"topology": "clients:2", "router_model": "omnia"}, "can't be combined with router_model"),
@@ -152,7 +152,7 @@ def test_topology_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPatch
         lab.run()
 
 
-@pytest.mark.parametrize(("topology", "flows", "said"), [
+@pytest.mark.parametrize(("topology", "flows", "output"), [
     ("clients:2", "1xreno+client3:1xcubic", "column 8: .*'client3' in topology clients:2"),
     ("dumbbell", "client2:1xcubic", "column 1: .*hosts are client, server"),
     ("dumbbell", "1xcubic/dest2", "give dest2_delay_ms"),

@@ -35,7 +35,7 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
         "ndt7", Scenario().but(dest2_delay_ms=0.0), 1)
 
 
-@pytest.mark.parametrize(("given", "said"), [
+@pytest.mark.parametrize(("given", "output"), [
     ({"modem_up_mbps": "5"}, "modem_down_mbps"),
     ({"modem_mbps": "0"}, "modem_down_mbps"),
     ({"up_aqm": "red5"}, "up_aqm"),
@@ -70,7 +70,7 @@ def test_topology_real_routers_refuse_what_they_cannot_have(given: dict[str, obj
         refuse_network_of_ours(Scenario.from_settings(given))
 
 
-@pytest.mark.parametrize(("keys", "said"), [
+@pytest.mark.parametrize(("keys", "output"), [
     ("hosts = dest1, dest9\ndest2_delay_ms = 0", "no host 'dest9'"),
     ("hosts = dest1, dest2", "give dest2_delay_ms")])
 def test_topology_hosts_that_nobody_is_are_refused(

@@ -171,7 +171,7 @@ def test_empty_tins_of_cake_hold_nothing(runs: Runs) -> None:
     assert runs.data("-cake-")["metadata"]["AQM"]["kernel"]["name"] == NAME
 
 
-@pytest.mark.parametrize(("txqueuelen", "said"), [
+@pytest.mark.parametrize(("txqueuelen", "output"), [
     (1001, "WARNING: .*sch_faulty.c"),
     (1002, "faulty on up 102b 1p"),
     (1003, "faulty_enqueue, sch_faulty.c line "),

@@ -121,7 +121,7 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     assert f"ge_good={2**31}" in line.split()
 
 
-@pytest.mark.parametrize(("given", "said"), [
+@pytest.mark.parametrize(("given", "output"), [
     ({"link_loss": "101%"}, "link_down_loss: '101%' is not a loss"),
     ({"link_loss": "5"}, "link_down_loss: '5' is not a loss"),
     ({"link_up_loss": "100%"}, "link_up_loss: '100%' loses every packet"),
@@ -147,7 +147,7 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     assert output in str(fault.value)
 
 
-@pytest.mark.parametrize(("given", "said"), [
+@pytest.mark.parametrize(("given", "output"), [
     ({"link_up_access": "docsis"}, "link_up_access: the link has no rate in the direction up"),
     ({"link_outages_s": "1-2"}, "link_outages_s: the link has no rate in the direction down"),
     ({"modem_mbps": "1", "link_outages_s": "0-2000"}, "link_outages_s: nothing"),

@@ -47,7 +47,7 @@ def test_csv_trace_has_columns_in_any_order_and_its_last_row_ends_it(tmp_path: P
     assert held.dead_from_ns() is None
 
 
-@pytest.mark.parametrize(("text", "end", "said"), [
+@pytest.mark.parametrize(("text", "end", "output"), [
     ("", "repeat", ":1:1: the file is empty"),
     ("1\n2\n3x\n", "repeat", ":3:2: this is not a time"),
     ("1\n\n3\n", "repeat", ":2:1: this is not a time"),

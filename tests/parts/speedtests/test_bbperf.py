@@ -41,7 +41,7 @@ def test_file_tells_latency_of_the_data_itself() -> None:
     assert max(ms for _, _, ms in way.probes) > report.numbers["loaded_rtt_upload_ms"]
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "output"), [
     ('{"entries": []}', "bbperf reported no download: ERROR: not enough"),
     ("{}", "bbperf's file can't be read"), ("", "bbperf's file can't be read")])
 def test_file_without_a_result_is_refused(text: str, output: str) -> None:

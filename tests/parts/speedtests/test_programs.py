@@ -151,7 +151,7 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
     assert starts_s[0] - starts_s[1] == pytest.approx(4)
 
 
-@pytest.mark.parametrize(("name", "read", "said"), [
+@pytest.mark.parametrize(("name", "read", "output"), [
     ("librespeed_cli-refused", librespeed_cli.read, "gave no result: it reached no server"),
     ("msak-refused", msak.read, "msak-client reported no download: dial tcp .*connection refused"),
     ("ethr-refused", ethr.read_latency, "ethr reported no latency: Error dialing .*refused"),

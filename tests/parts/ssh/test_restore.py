@@ -46,7 +46,7 @@ def test_state_is_read_by_its_sections() -> None:
     assert (lan.txqueuelen, lan.qdiscs, lan.classes, lan.filters) == (0, ["qdisc b"], [], {})
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "output"), [
     ("", "has no device in it"), (f"@psched {PSCHED}\n", "has no device in it"),
     ("@txqueuelen 5\n", "unexpected line '@txqueuelen 5'"),
     ("@\n", "unexpected line '@'"),
@@ -144,7 +144,7 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, told: str) -
         f"tc qdisc replace dev wan root handle 8001: {kind} {told}".rstrip()]
 
 
-@pytest.mark.parametrize(("parts", "said"), [
+@pytest.mark.parametrize(("parts", "output"), [
     ({"qdiscs": "qdisc taprio 1: root"}, ("wan has a queue of kind taprio, which could not be "
                                          "restored exactly; remove it first: tc qdisc del")),
     ({"classes": "class qfq 1:1 root"}, "wan has classes of kind qfq"),

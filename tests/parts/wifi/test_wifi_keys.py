@@ -56,7 +56,7 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     assert plan.rates_mbps == {"client": 65, "client2": 65}
 
 
-@pytest.mark.parametrize(("given", "said"), [
+@pytest.mark.parametrize(("given", "output"), [
     ({"wifi_rates_mbps": "2x144.4+7.2"},
      "topology dumbbell has no clients.*give topology = clients:3"),
     ({**STATIONS, "topology": "clients:4"}, "has 3 rates, and topology clients:4 4 clients"),

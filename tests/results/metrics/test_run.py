@@ -177,7 +177,7 @@ def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(("asked", "link", "shaper"), [
+@pytest.mark.parametrize(("requested", "link", "shaper"), [
     ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0}, 100.0, None),
     ({"rate_down_mbps": 90.0, "rate_up_mbps": 31.5}, "90/31.5", None),
     ({"rate_down_mbps": 36.0, "rate_up_mbps": 9.0, "shaper": "cake", "modem_down_mbps": 40.0,

@@ -69,7 +69,7 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "output"), [
     ("1 < 2 3", r"expected an operator or the end, but found '3' \(character 7\)"),
     ("1 $ 2", r"nothing known starts with '\$ 2' \(character 3\)"),
     ("  $", r"nothing known starts with '\$' \(character 1\)"),

@@ -43,7 +43,7 @@ def words(rows: Sequence[ReportRow], damaged: int = 0, folders: Sequence[Folder]
     return " ".join(html.unescape(page).split())
 
 
-@pytest.mark.parametrize(("said", "true", "false"), [
+@pytest.mark.parametrize(("output", "true", "false"), [
     ("1 run: test iperf3_upload", ONE, TWO), ("2 runs: test iperf3_upload", TWO, ONE),
     ("60 s measured in 6 s of computing", proven(AGREED), ONE),
     ("half to 99 % of the probes", ONE, [row("codel", FAST[:100])]),

@@ -45,7 +45,7 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     return ended.stderr
 
 
-@pytest.mark.parametrize(("part", "lines", "said"), [
+@pytest.mark.parametrize(("part", "lines", "output"), [
     # spare is the 39th character of its value
     ("batch", "topology = client-lan, lan-router,router-server, spare-other",
      "mine.batch:18:50: topology: spare and other are not reached from client"),
