@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/results/gate.md, from what research/bench/gate.py has found."""
+"""docs/results/gate.md, from what research/bench/gate.py has found.
+
+    python -m research.bench.gate_page     of the kept results
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,6 @@ from research.validation import marked
 from research.validation.stamp import Made
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "gate.md"
-_MOST_METRICS = 3
 
 
 def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None:
@@ -24,17 +27,16 @@ def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None
 
 def changes(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a table: a line for each change, those without effect last."""
-    yield "| change | queue | verdict | by | identical pairs |"
-    yield "|---|---|---|---|---|"
+    yield "| change | queue | verdict | by |"
+    yield "|---|---|---|---|"
     for one in results["comparisons"]:
         said = "different" if one["seen"] else (
             "can't tell" if "can't tell" in one["said"].lower() else "the same")
         names = [f"`{name}`" for name in one["seen"]]
-        by = ", ".join(names[:_MOST_METRICS]) + (
-            f" and {len(names) - _MOST_METRICS} more" if len(names) > _MOST_METRICS else "")
+        by = "".join(names[:1]) + (f" +{len(names) - 1}" if len(names) > 1 else "")
         name = one["name"] if one["has_effect"] else f"{one['name']} (no effect)"
         said = said if one["right"] else f"**{said}**"
-        yield f"| {name} | {one['aqm']} | {said} | {by} | {'/'.join(map(str, one['identical']))} |"
+        yield f"| {name} | {one['aqm']} | {said} | {by} |"
     real = [one for one in results["comparisons"] if one["has_effect"]]
     none = [one for one in results["comparisons"] if not one["has_effect"]]
     yield ""
@@ -56,3 +58,9 @@ def alarms(results: Mapping[str, Any]) -> Iterator[str]:
 
 _PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
     "power": ("changes", changes), "false-alarms": ("alarms", alarms)}
+
+
+if __name__ == "__main__":
+    for each in _PARTS:
+        kept = max((Path(__file__).parent / "results").glob(f"gate-{each}-*.json"))
+        write_part(each, json.loads(kept.read_text()))
