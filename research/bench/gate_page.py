@@ -27,16 +27,14 @@ def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None
 
 def changes(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a table: a line for each change, those without effect last."""
-    yield "| change | queue | verdict | by |"
-    yield "|---|---|---|---|"
+    yield "| change | queue | seen by |"
+    yield "|---|---|---|"
     for one in results["comparisons"]:
-        said = "different" if one["seen"] else (
-            "can't tell" if "can't tell" in one["said"].lower() else "the same")
+        nothing = "can't tell" if "can't tell" in one["said"].lower() else "the same"
         names = [f"`{name}`" for name in one["seen"]]
-        by = "".join(names[:1]) + (f" +{len(names) - 1}" if len(names) > 1 else "")
+        by = "".join(names[:1]) + (f" +{len(names) - 1}" if len(names) > 1 else "") or nothing
         name = one["name"] if one["has_effect"] else f"{one['name']} (no effect)"
-        said = said if one["right"] else f"**{said}**"
-        yield f"| {name} | {one['aqm']} | {said} | {by} |"
+        yield f"| {name} | {one['aqm']} | {by if one['right'] else f'**{by}**'} |"
     real = [one for one in results["comparisons"] if one["has_effect"]]
     none = [one for one in results["comparisons"] if not one["has_effect"]]
     yield ""
