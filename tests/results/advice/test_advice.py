@@ -85,7 +85,7 @@ def test_queues_that_do_as_well_as_each_other_are_all_named() -> None:
     """None of them is better, but one that adds more isn't one of them."""
     good = [Tried(name, [run(added, added)]) for name, added in (
         ("sfq", 0.11), ("fq_codel", 0.12), ("codel", 5))]
-    assert "Use sfq or fq_codel: here they then added 0.11 ms." in said(
+    assert "Use sfq or fq_codel: here they then added 0.11 ms." in output(
         Tried("no_aqm", [run(95, 95)]), *good)
 
 
