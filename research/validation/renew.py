@@ -86,6 +86,10 @@ RECIPES: Mapping[str, Recipe] = {
         "scorecard --all --seeds 11 " + _only(*(
             f"{line}-{queue}-seed" for line in ("50mbit-40ms", "10mbit-40ms") for queue in QUEUES)),
         "scorecard ndt7 cloudflare --worst latency --runs 40"), "scorecard table"),
+    # As root, on a machine that does nothing else.
+    "scorecard_real": Recipe("scorecard.md", (
+        "scorecard --all --cells ten", "scorecard --all --cells ten --testbed netns"),
+        "scorecard real_time"),
     "real_time": Recipe("results/speed-tests.md", ("speedtests -b real",),
                         "speedtests real_time"),
 }

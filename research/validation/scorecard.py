@@ -5,8 +5,9 @@
     .venv/bin/python -m research.validation.scorecard real_time results/renew/scorecard_real
 
 table: all tests, from a folder whose 1 has the core, 2 other seeds, and 3 searches for worst lines;
-real_time: whether the order of tests in the lab, 1, is that between namespaces, 2. Prints the text
-and, with -o, writes it between its marks on the page in that folder, with the figure.
+real_time: of namespaces, 2, and whether the order of tests is that in the lab, 1, if it is there.
+Prints the text and, with -o, writes it between its marks on the page in that folder, with the
+figure.
 """
 
 from __future__ import annotations
@@ -79,9 +80,17 @@ def table(results: Path, docs: Path | None) -> str:
 
 
 def real_time(results: Path, docs: Path | None) -> str:
-    """Return how the order holds between namespaces. Raises AqmError."""
+    """Return which tests tell queues apart between namespaces, and, where the lab has the same
+    lines, how their order holds. Raises AqmError."""
     del docs
-    return "\n".join(_held(compare(_cards(results / "1"), _cards(results / "2"), "real time")))
+    known = _cards(results / "2")
+    column = next(one for one in IN_SHORT if one.kind == "tells_apart")
+    told = [f"{markdown.cell(card.label)} {column.value(score)}" for card in ordered(known)
+            if (score := card.scores.get(column.kind))]
+    lines = [f"{headline(known)}; {column.heading}: {', '.join(told)}."]
+    if (results / "1").is_dir():
+        lines += ["", *_held(compare(_cards(results / "1"), known, "real time"))]
+    return "\n".join(lines)
 
 
 def _cards(folder: Path) -> Sequence[Card]:
@@ -104,7 +113,7 @@ def _draw(known: Sequence[Card], path: Path) -> None:
 
 
 _PARTS: dict[str, tuple[str, Callable[[Path, Path | None], str]]] = {
-    "table": ("scorecard", table), "real_time": ("order in real time", real_time)}
+    "table": ("scorecard", table), "real_time": ("real time", real_time)}
 
 if __name__ == "__main__":
     sys.exit(main())

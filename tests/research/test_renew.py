@@ -26,7 +26,7 @@ OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figur
           ("results/kernels.md", "kernels")}
 # Names of recipes whose parts are called otherwise.
 PARTS = {"l4s": "scenario 6", "l4s_links": "links", "bbr": "cases", "cake_mq": "two shares",
-         "wifi": "three stations", "study": "findings"}
+         "wifi": "three stations", "study": "findings", "scorecard_real": "real time"}
 
 
 def test_each_part_of_each_page_has_one_command() -> None:

@@ -45,10 +45,24 @@ def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.
     assert (docs / "img" / "scorecard.png").stat().st_size
 
 
+def test_real_time_says_which_tests_tell_queues_apart(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """And whether the order is the lab's, where that has the same lines."""
+    for test, shown_ms in (("blind", 20.0), ("right", 250.0)):
+        cards.write(card(test, shown_ms, 1), tmp_path / "2" / test)
+    monkeypatch.setattr(sys, "argv", ["scorecard", "real_time", str(tmp_path)])
+    assert scorecard.main() == 0
+    assert "order" not in capsys.readouterr().out
+    shutil.copytree(tmp_path / "2", tmp_path / "1")
+    assert scorecard.main() == 0
+    assert "have the same order" in capsys.readouterr().out
+
+
 def test_folder_without_cards_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                        capsys: pytest.CaptureFixture[str]) -> None:
     """In one line."""
     monkeypatch.setattr(sys, "argv", ["scorecard", "real_time", str(tmp_path)])
     assert scorecard.main() == 1
     assert capsys.readouterr().err == (
-        f"scorecard: {tmp_path}/1: no card of a test; make them with flent-aqm scorecard\n")
+        f"scorecard: {tmp_path}/2: no card of a test; make them with flent-aqm scorecard\n")
