@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import counted
 from flent_aqm.results.metrics.compare import interval_tells, level_for
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import LOST, Unavailable, ranked
@@ -53,7 +54,7 @@ class AqmCompareMetricPlotter(ChartPlotter):
         if numpy.isinf(together).any():
             self.note(f"{LOST}: that percentile is a lost probe, slower than any")
         if reasons:
-            self.note(f"{len(reasons)} runs without: {reasons[0]}")
+            self.note(f"{counted(len(reasons), 'run')} without: {reasons[0]}")
         self.note(about(runs))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import setting
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import LOST, Metric, Unavailable, middle, ranked
@@ -60,7 +61,7 @@ class AqmHeatPlotter(ChartPlotter):
         if numpy.isinf(table).any():
             self.note(f"{LOST}: that percentile is a lost probe, slower than any")
         if reasons:
-            self.note(f"{len(reasons)} runs without: {reasons[0]}")
+            self.note(f"{counted(len(reasons), 'run')} without: {reasons[0]}")
         self.note(about(runs))
         self._cells = table.shape
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_sorted, samples_beyond
 from flent_aqm.results.metrics.probes import Probe
@@ -62,7 +63,7 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
                     self.handles += points
             lost = int(probe.lost.sum())
             if lost:
-                self.note(f"{line.label}: {lost} probes lost")
+                self.note(f"{line.label}: {counted(lost, 'probe')} lost")
                 axis.plot(probe.sent_s[probe.lost] - begin_s, numpy.full(lost, 0.99), "x",
                           color=line.look.colour, markersize=4, label=f"{line.label}, lost",
                           transform=axis.get_xaxis_transform())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import line_key
@@ -71,7 +72,7 @@ class AqmOverlayPlotter(ChartPlotter):
                              if len(added) < len(drawn) else ""))
         self.note(about(drawn))
         if reasons:
-            self.note(f"{len(reasons)} runs without: {reasons[0]}")
+            self.note(f"{counted(len(reasons), 'run')} without: {reasons[0]}")
 
 
 def slowest(run: Run) -> tuple[Numbers, Numbers]:

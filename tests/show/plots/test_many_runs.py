@@ -358,3 +358,15 @@ def test_tcp_info_has_a_row_for_all_that_the_tool_tells(
     plotter = draw("tcp_info", [RUNS / f"{test}.flent.gz"])
     assert [axis.get_ylabel().splitlines()[0] for axis in plotter.figure.axes] == rows
     assert ("not told by the tool: window" in output(plotter)) == (test == "ndt7")
+
+
+@pytest.mark.parametrize("plot", ["heat_map", "compare_metric"])
+def test_one_run_without_the_metric_is_one_run(plot: str, draw: Draw, variant: Variant) -> None:
+    """Of two, the other has no number: a percentile that its few probes don't carry."""
+    def few(data: dict[str, Any]) -> None:
+        probes = data["raw_values"]["Ping (ms) UDP irtt"]
+        data["raw_values"]["Ping (ms) UDP irtt"] = probes[::10]
+
+    plotter = draw(plot, [variant("a", aqm="codel"), variant("b", aqm="no_aqm", change=few)],
+                   "--metric", "latency_loaded_p90_ms")
+    assert "1 run without: " in output(plotter)
