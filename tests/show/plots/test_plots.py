@@ -23,6 +23,7 @@ from .conftest import environment
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "tests" / "golden" / "runs"
 SPEEDTESTS = RUNS.parent / "speedtests"
+OF_A_METRIC = {"heat_map", "compare_metric", "compare_metric_box"}
 # No run of own_test can be kept: it is what a user's file says.
 TESTS = sorted({path.stem for path in (ROOT / "tests_defs").glob("*.conf")} - {own.NAME})
 
@@ -233,13 +234,13 @@ def curves(picture: Path) -> int:
 def test_every_plot_of_one_file_draws(test: str, of_one_file: OfOneFile) -> None:
     """Each plot has curves, and neither Flent nor matplotlib complains."""
     figures, folder = of_one_file(test)
-    # A heat map of one run may be refused, or be one colour.
-    assert {name for name, figure in figures.items() if figure.refused} - {"heat_map"} == set(
+    # A metric of one run may be refused, and a heat map of it be one colour.
+    assert {name for name, figure in figures.items() if figure.refused} - OF_A_METRIC == set(
         REFUSED.get(test, ["qdisc_over_time", *_NO_MODEL] if golden(test).parent == RUNS
                     else _NO_MODEL))
     # Where there was no glitch there is no bar.
     assert ({name for name, figure in figures.items() if not figure.curves and not figure.refused}
-            - {"glitches_per_minute", "heat_map"}) == STOCK_AND_EMPTY.get(test, set())
+            - {"glitches_per_minute", *OF_A_METRIC}) == STOCK_AND_EMPTY.get(test, set())
     if test in SAVED:
         assert {name: curves(folder / f"{name}.svg") for name in figures} == {
             name: figure.curves for name, figure in figures.items()}
@@ -253,7 +254,7 @@ def test_every_plot_of_two_files_draws(
     one, _ = of_one_file(test)
     two = draw_all([run, run], tmp_path, False)
     assert [name for name, figure in two.items() if not figure.curves and not figure.refused
-            and name not in ("glitches_per_minute", "heat_map")] == []
+            and name not in ("glitches_per_minute", *OF_A_METRIC)] == []
     grown = {name for name in one if two[name].curves > one[name].curves}
     assert {"totals", "throughput", "ping", "box_totals", "tcp_rtt", "all"} <= grown
 
