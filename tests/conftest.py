@@ -44,7 +44,8 @@ SLOW = {*LONGEST, *(HERE / name for name in (
     "measure/ndt7/test_upload.py", "measure/runners/test_supervision.py",
     "parts/speedtests/test_webrtc.py", "show/plots/test_axes.py", "show/plots/test_gui.py",
     "show/plots/test_latency_plots.py", "show/plots/test_many_runs.py",
-    "show/report/test_commands.py"))}
+    "show/report/test_commands.py", "show/report/test_log_axes.py", "measure/ndt7/test_browser.py",
+    "parts/speedtests/test_cloudflare_browser.py", "parts/speedtests/test_librespeed_browser.py"))}
 
 
 PARTS = HERE / "parts"
