@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -23,6 +24,7 @@ from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.setup.progress import Progress
 
 _STAGING = "staging-"
+_FULL = (errno.ENOSPC, errno.EDQUOT)  # a write that fails tells no name
 
 
 @contextmanager
@@ -49,7 +51,7 @@ def locked(cache: Path) -> Iterator[None]:
         yield
     except OSError as error:
         # A file where a folder belongs, a full disk: nothing that is wrong with this program.
-        if cache in Path(os.fsdecode(error.filename or "")).parents:
+        if error.errno in _FULL or cache in Path(os.fsdecode(error.filename or "")).parents:
             raise _unwritable(error, cache) from None
         raise
     finally:

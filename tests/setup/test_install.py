@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -78,6 +79,8 @@ def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> No
     with (pytest.raises(SetupError, match=r"apt/lists: Not a directory; remove .*XDG_CACHE_HOME"),
           install.locked(tmp_path)):
         (tmp_path / "apt" / "lists").mkdir()
+    with pytest.raises(SetupError, match="No space left"), install.locked(tmp_path):
+        raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(FileNotFoundError), install.locked(tmp_path):
         Path("/nonexistent/file").touch()
     (tmp_path / "lock").unlink()
