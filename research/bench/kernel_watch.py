@@ -37,7 +37,7 @@ from research.validation import marked
 from research.validation.stamp import made_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "kernels.md"
-QUEUES = ("fq_codel", "cake", "codel", "pie", "red", "sfq", "no_aqm")
+QUEUES = ("fq_codel", "cake", "codel", "pie")
 _MOST = 2
 
 
