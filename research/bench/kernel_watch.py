@@ -27,7 +27,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
     JudgedMetric,
     judge,
 )
-from flent_aqm.parts.kernels.verdict.pairs import Comparison, pair
+from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import Run, as_run
@@ -47,7 +47,6 @@ class Watched:
 
     version: str
     aqm: str
-    comparison: Comparison
     judged: Sequence[JudgedMetric]
 
 
@@ -72,20 +71,18 @@ def main() -> None:
                                check=True)
                 sweep(batch, folder, [f"aqm={aqm}", f"kernel={name}"])
             comparison = pair(scored(find_files([base])), scored(find_files([folder])))
-            found.append(Watched(find_named(name).version, aqm, comparison,
-                                 judge(comparison, USUAL)))
+            found.append(Watched(find_named(name).version, aqm, judge(comparison, USUAL)))
             stock += [as_run(read_data_file(file)) for file in find_files([base])]
     marked.replace(PAGE, "kernels", "\n".join(table(found)), made_of(stock))
 
 
 def table(found: Sequence[Watched]) -> Iterator[str]:
-    """Yield a line for each kernel and queue: what differs most, and how many pairs don't."""
-    yield "| Linux | queue | worse than set-up's | better | identical pairs |"
-    yield "|---|---|---|---|---|"
+    """Yield a line for each kernel and queue: what differs most."""
+    yield "| Linux | queue | worse than set-up's | better |"
+    yield "|---|---|---|---|"
     for one in found:
         yield (f"| {one.version} | {one.aqm} | {_most(one.judged, WORSE)} | "
-               f"{_most(one.judged, BETTER)} | {one.comparison.identical}/"
-               f"{one.comparison.pairs} |")
+               f"{_most(one.judged, BETTER)} |")
 
 
 def _most(judged: Sequence[JudgedMetric], verdict: str) -> str:
