@@ -21,6 +21,8 @@ from flent_aqm.parts.kernels.verdict.command import scored
 from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
     MIXED,
+    SAME,
+    UNTOLD,
     USUAL,
     WORSE,
     Effect,
@@ -78,11 +80,12 @@ def main() -> None:
 
 def table(found: Sequence[Watched]) -> Iterator[str]:
     """Yield a line for each kernel and queue: what differs most."""
-    yield "| Linux | queue | worse than set-up's | better |"
-    yield "|---|---|---|---|"
+    yield "| Linux | queue | worse than set-up's | better | the same/can't tell |"
+    yield "|---|---|---|---|---|"
     for one in found:
         yield (f"| {one.version} | {one.aqm} | {_most(one.judged, WORSE)} | "
-               f"{_most(one.judged, BETTER)} |")
+               f"{_most(one.judged, BETTER)} | {_count(one.judged, SAME)}/"
+               f"{_count(one.judged, UNTOLD)} |")
 
 
 def _most(judged: Sequence[JudgedMetric], verdict: str) -> str:
@@ -93,6 +96,10 @@ def _most(judged: Sequence[JudgedMetric], verdict: str) -> str:
     shown = [f"`{name}` {_share(effect):+.0%} ({effect.cell})" for name, effect in effects[:_MOST]]
     more = len({name for name, _ in effects}) - len({name for name, _ in effects[:_MOST]})
     return ", ".join(shown) + (f" and {more} metrics more" if more > 0 else "")
+
+
+def _count(judged: Sequence[JudgedMetric], verdict: str) -> int:
+    return sum(one.verdict == verdict for one in judged)
 
 
 def _share(effect: Effect) -> float:
