@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import ssl
 import struct
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from websockets.sync.client import ClientConnection, connect
@@ -17,6 +19,37 @@ from websockets.typing import Subprotocol
 from tests.measure import serving
 
 SUBPROTOCOL = Subprotocol("net.measurementlab.ndt.v7")
+
+
+class _OneCallAtATime(ssl.SSLSocket):
+    """A TLS socket for two threads. Before 3.13, Python lets one read while another writes, which
+    OpenSSL forbids: now and then it answers "internal error"."""
+
+    calls: threading.Lock
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        self = super().__new__(cls, *args, **kwargs)
+        self.calls = threading.Lock()
+        return self
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        """Wait outside the lock, as the other thread may have to write first."""
+        while True:
+            if not self.pending() and not select.select([self], [], [], self.gettimeout())[0]:
+                raise TimeoutError
+            with self.calls:
+                timeout_s = self.gettimeout()
+                self.settimeout(0)
+                try:
+                    return super().recv(buflen, flags)
+                except ssl.SSLWantReadError:
+                    pass  # part of a record, or one without data
+                finally:
+                    self.settimeout(timeout_s)
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        with self.calls:
+            super().sendall(data, flags)
 
 
 class RunningServer(serving.RunningServer):
@@ -32,6 +65,7 @@ class RunningServer(serving.RunningServer):
         """A WebSocket client of the websockets library, upgraded to this test."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.sslsocket_class = _OneCallAtATime
         name = f"[{host}]" if ":" in host else host
         return connect(
             f"{'wss' if tls else 'ws'}://{name}:{self.tls_port if tls else self.port}"
