@@ -30,7 +30,8 @@ class Load:
     """Where a capture has a flow, of a tool that ran from from_s to until_s. client_ports: of its
     connections, where the tool tells. own_clock: times of the tool's
     samples count from an unknown moment, which it takes from the capture; zero_s: where its
-    samples without a throughput have that moment."""
+    samples without a throughput have that moment. warms_up: its connections have data before the
+    load begins, so that its times stay those of the tool."""
 
     server_port: int
     direction: str
@@ -39,6 +40,7 @@ class Load:
     client_ports: tuple[int, ...] = ()
     own_clock: bool = False
     zero_s: float = 0.0
+    warms_up: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as metadata."""
@@ -63,13 +65,14 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
             continue
         load = Load(**given)
         if own := _of(load, about[END], transfers):
-            start_s, end_s = (min(one.first_s for one in own), max(one.last_s for one in own))
-            moved_s = 0.0
-            if load.own_clock:
-                moved_s = _move(measurements[name], raw_values[name], start_s, load.zero_s)
-            if ends_s < load.until_s:
-                end_s = max(end_s, about[END] + moved_s)
-            about |= {START: start_s, END: end_s, SOURCE: "capture"}
+            if not load.warms_up:
+                start_s, end_s = (min(one.first_s for one in own), max(one.last_s for one in own))
+                moved_s = 0.0
+                if load.own_clock:
+                    moved_s = _move(measurements[name], raw_values[name], start_s, load.zero_s)
+                if ends_s < load.until_s:
+                    end_s = max(end_s, about[END] + moved_s)
+                about |= {START: start_s, END: end_s, SOURCE: "capture"}
             if trips := together([(one.round_trips, one.round_trips_ms) for one in own]):
                 about[ROUND_TRIPS] = trips
 

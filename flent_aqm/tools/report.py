@@ -13,8 +13,8 @@ from typing import Any
 from flent_aqm.base.errors import ParseError
 from flent_aqm.tools.tool import Tool
 
-# Of the metadata, until the runner takes it out; None where no capture tells when the load was.
-OWN_CLOCK = "OWN_CLOCK"
+# Of the metadata, until the runner takes it out: fields of its Load.
+CLOCK = "CLOCK"
 # What Flent keeps of a direction: series, raw samples, metadata.
 Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 
@@ -120,7 +120,7 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                 sorted(samples, key=lambda one: one["t"]), {
                     "MEAN_VALUE": float(way["mbps"]), "LOAD_START": float(way["start_s"]),
                     "LOAD_END": float(way["end_s"]),
-                    OWN_CLOCK: None if way.get("warms_up") else bool(way.get("own_clock")),
+                    CLOCK: {one: bool(way.get(one)) for one in ("own_clock", "warms_up")},
                     "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         raise ParseError(f"{tool.name}: its report can't be read ({fault!r}); it starts with "

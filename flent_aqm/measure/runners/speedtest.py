@@ -13,7 +13,7 @@ from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_ho
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import OWN_CLOCK, read_report
+from flent_aqm.tools.report import CLOCK, read_report
 from flent_aqm.tools.table import SPEED_TESTS
 from flent_aqm.tools.tool import Program
 
@@ -73,8 +73,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
         if self.direction not in parsed:
             raise BadResult(f"{self.client.name} gave no {self.direction}")
         for way, (_, _, metadata) in parsed.items():
-            if (own_clock := metadata.pop(OWN_CLOCK)) is not None:
-                metadata |= self.load(self.port + self.client.data_port, way, own_clock=own_clock,
-                                      zero_s=metadata["LOAD_START"])
+            metadata |= self.load(self.port + self.client.data_port, way,
+                                  zero_s=metadata["LOAD_START"], **metadata.pop(CLOCK))
         first = parsed.pop(self.direction)
         return first[0], first[1], {**first[2], PARTS: parsed}

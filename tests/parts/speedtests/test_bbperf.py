@@ -12,9 +12,11 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.measure.load_window import SOURCE
 from flent_aqm.parts.speedtests import bbperf
 from flent_aqm.results.data_file import read_data_file
-from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.flow_rtt import flow_rtt_ms
+from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.figures.speedtests import TELLS, row_of
 from flent_aqm.tools.report import Report
@@ -62,11 +64,13 @@ test_name = bbperf
 aqm = no_aqm
 rate_mbps = 10
 base_delay_ms = 20
+test_parameters = round_trips=yes
 """)
     done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=300)
     assert done.returncode == 0, done.stdout + done.stderr
     file, = tmp_path.glob("results/*.flent.gz")
-    run = load_run(file)
+    data = read_data_file(file)
+    run = as_run(data)
     for way in ("download", "upload"):
         mbps, unloaded_ms, loaded_ms = (METRICS[f"bbperf_{name}"].of(run) for name in (
             f"{way}_mbps", f"unloaded_rtt_{way}_ms", f"loaded_rtt_{way}_ms"))
@@ -76,7 +80,10 @@ base_delay_ms = 20
         probed_ms = run.loaded(way).rtt_ms
         assert isinstance(loaded_ms, float)
         assert 200 < numpy.median(probed_ms) <= loaded_ms <= max(probed_ms)
-    row = row_of(read_data_file(file))
+        # So have its own packets, which the capture has besides those of its warm-up.
+        assert 200 < flow_rtt_ms(run, way, "median") <= max(probed_ms)
+        assert SOURCE not in data.series_meta[f"TCP {way}"]
+    row = row_of(data)
     assert row is not None
     assert re.fullmatch(r"RTT down \d+ ms\nup \d+ ms", row.verdict)
     assert row.judged == TELLS
