@@ -7,6 +7,7 @@ Commands are lists, never strings for a shell. Flent's own runners and the lab
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import shutil
@@ -61,6 +62,11 @@ def run(
     except PermissionError as error:
         # such as a program with capabilities that a container doesn't grant
         raise ToolMissing(f"{words[0]} can't be run here: {error.strerror}") from None
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        raise ToolMissing(f"{words[0]} is damaged, or of another machine: {error.strerror}; see "
+                          "flent-aqm doctor") from None
     with process:
         try:
             out, err = _exchange(process, stdin.encode(), timeout_s, until_s)

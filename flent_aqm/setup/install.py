@@ -15,7 +15,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -93,9 +93,14 @@ def staging(cache: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(finished: Path, target: Path) -> None:
-    """Move a finished folder into its place; a target that is there already stays."""
+def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.path.isdir) -> None:
+    """Move a finished folder into its place; a target that is there already stays, if it is fit.
+
+    Only inside staging(), which removes one that isn't.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_dir() and not is_fit(target):
+        target.rename(finished.with_name(f"unfit-{target.name}"))
     try:
         finished.rename(target)
     except OSError:
@@ -120,10 +125,10 @@ def require_space(folder: Path, bytes_needed: int, what: str) -> None:
                          f"{free / 1e9:.1f} GB are free; make room or set XDG_CACHE_HOME")
 
 
-def find_tool_link(name: str) -> Iterator[Path]:
-    """Yield what CACHE/bin/NAME points to, for each of the caches, where it exists."""
+def find_tool_link(name: str) -> Path | None:
+    """Return what CACHE/bin/NAME points to, in the first of the caches that has it."""
     for cache in caches():
         for folder in program_dirs(cache):
-            target = os.path.realpath(folder / name)
-            if os.path.isfile(target):
-                yield Path(target)
+            if os.path.exists(folder / name):
+                return Path(os.path.realpath(folder / name))
+    return None

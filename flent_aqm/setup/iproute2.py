@@ -16,6 +16,7 @@ from flent_aqm.setup import debs, install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.versions import version_of
+from flent_aqm.setup.whole_program import is_whole
 
 OLDEST = (6, 18)
 # tc and the libraries that it is linked with.
@@ -56,21 +57,28 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
             raise SetupError(f"tc of {packages[0].version} doesn't run here or is older than "
                              "iproute2 6.18")
         target = cache / "tools" / f"iproute2-{packages[0].version}"
-        install.publish(result, target)
+        install.publish(result, target, lambda folder: _is_whole(folder / "tc"))
     install.link(target / "tc", cache / "new-tc" / "tc")
     progress.finish(f"version {packages[0].version}, fetched")
 
 
 def new_tc_is_there() -> bool:
-    """Return whether there is one in a cache, or a fit one on the system."""
+    """Return whether the one that runs take is fit."""
     return find_new_tc() is not None
 
 
 def find_new_tc() -> Path | None:
-    """Return the tc that runs with DualPI2 take: of a cache, or else the system's if it is fit."""
+    """Return the tc that runs with DualPI2 take, of a cache or else the system's; None if it
+    isn't fit."""
+    cached = find_cached("new-tc", "tc")
+    if cached is not None:
+        return cached if _is_whole(cached.resolve()) else None
     system = find_program("tc")
-    return find_cached("new-tc", "tc") or (
-        system if system is not None and tc_version(system) >= OLDEST else None)
+    return system if system is not None and tc_version(system) >= OLDEST else None
+
+
+def _is_whole(wrapper: Path) -> bool:
+    return is_whole(wrapper) and is_whole(wrapper.parent / "lib" / "tc")
 
 
 def tc_version(program: Path) -> tuple[int, int]:

@@ -34,21 +34,24 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
         (work / "x" / "usr" / "bin" / "irtt").rename(result / "irtt")
         # proves that it runs here, before anything uses it
         go = go_version(result / "irtt")
-        if go < OLDEST_GO:
+        if not is_fit(result / "irtt"):
             raise SetupError(f"irtt {package.version} doesn't run here or was built with Go "
                              f"{go[0]}.{go[1]}; 1.22 is the oldest that fits")
         target = cache / "tools" / f"irtt-{package.version}"
-        install.publish(result, target)
+        install.publish(result, target, lambda folder: is_fit(folder / "irtt"))
     install.link(target / "irtt", cache / "bin" / "irtt")
     progress.finish(f"version {package.version}, Go {go[0]}.{go[1]}, fetched")
 
 
 def irtt_is_there() -> bool:
-    """Return whether there is one in a cache, or a fit one on the system."""
-    if any(install.find_tool_link("irtt")):
-        return True
-    system = find_program("irtt")
-    return system is not None and go_version(system) >= OLDEST_GO
+    """Return whether the one that runs take, of a cache or else of the system, is fit."""
+    found = install.find_tool_link("irtt") or find_program("irtt")
+    return found is not None and is_fit(found)
+
+
+def is_fit(program: Path) -> bool:
+    """Return whether it starts, and runs with it can be repeated."""
+    return go_version(program) >= OLDEST_GO
 
 
 def go_version(program: Path) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from flent_aqm.setup import install
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
 from flent_aqm.setup.versions import version_of
+from flent_aqm.setup.whole_program import is_whole
 
 VERSION = "0.3.1"
 FOLDER = f"ndt7-client-{VERSION}"
@@ -50,14 +51,16 @@ def set_up_ndt7_client(cache: Path) -> None:
             raise SetupError(f"ndt7-client did not compile: {(wrong or ['see the log'])[0]}; "
                              f"all of it is in {log}") from None
         target = cache / "tools" / FOLDER
-        install.publish(work / "root" / "bin", target)
+        install.publish(work / "root" / "bin", target,
+                        lambda folder: is_whole(folder / "ndt7-client"))
     install.link(target / "ndt7-client", cache / "bin" / "ndt7-client")
     progress.finish(f"version {VERSION} built")
 
 
 def ndt7_client_is_there() -> bool:
-    """Return whether a cache has the pinned version."""
-    return any(path.parent.name == FOLDER for path in install.find_tool_link("ndt7-client"))
+    """Return whether the one of the caches that runs take has the pinned version, and is whole."""
+    found = install.find_tool_link("ndt7-client")
+    return found is not None and found.parent.name == FOLDER and is_whole(found)
 
 
 def find_cargo() -> Path:

@@ -14,12 +14,13 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError, ToolMissing
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup.iproute2 import find_new_tc
-from flent_aqm.setup.irtt import OLDEST_GO, go_version
+from flent_aqm.setup.irtt import is_fit as irtt_is_fit
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.optional import find, folder_of, is_python
 from flent_aqm.setup.package_list import SystemPackage, read_packages
 from flent_aqm.setup.tools import find_tool
+from flent_aqm.setup.whole_program import is_whole
 from flent_aqm.tools.table import OPTIONAL
 
 # How a program is asked for its version, where --version isn't it.
@@ -44,6 +45,8 @@ GROUPS = {
 GET_SYSTEM = "make packages"
 GET_PYTHON = "make setup"
 GET_BUILT = "flent-aqm setup"
+# In place of a version
+DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
@@ -96,20 +99,23 @@ def _kernel() -> Part:
         return Part("lab kernel", "run", False, "", "", GET_BUILT)
     without = [name.removesuffix(".patch") for name in kernel.left_out]
     version = ", without ".join([kernel.version, *without])
+    if not is_whole(kernel.path):
+        return Part("lab kernel", "run", False, DAMAGED, str(kernel.path), GET_BUILT)
     return Part("lab kernel", "run", True, version, str(kernel.path), GET_BUILT)
 
 
 def _named_kernels() -> Iterator[Part]:
     for kernel in all_named():
         path = kernel.program
+        found = path is not None and is_whole(path)
         version = ", with ".join([kernel.version, *kernel.made_of])
-        yield Part(f"kernel {kernel.name}", "kernel", path is not None, version,
-                   str(path or ""), kernel.command)
+        yield Part(f"kernel {kernel.name}", "kernel", found,
+                   version if found or path is None else DAMAGED, str(path or ""), kernel.command)
 
 
 def _irtt() -> Part:
     part = _program("irtt", "run", GET_BUILT)
-    if part.found and go_version(Path(part.where)) < OLDEST_GO:
+    if part.found and not irtt_is_fit(Path(part.where)):
         # It works, but no run could be repeated with it.
         return Part("irtt", "run", False, f"{part.version}, by an old Go", part.where, GET_BUILT)
     return part
@@ -139,6 +145,8 @@ def _program(name: str, group: str, how_to_get: str) -> Part:
     path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
     if path is None:
         return Part(name, group, False, "", "", how_to_get)
+    if how_to_get == GET_BUILT and not is_whole(path):
+        return Part(name, group, False, DAMAGED, str(path), how_to_get)
     version = _version(path, name) or _version_of_folder(path.resolve().parent, name)
     return Part(name, group, True, version, str(path), how_to_get)
 

@@ -19,6 +19,7 @@ from flent_aqm.setup import install
 from flent_aqm.setup.optional import find, folder_of
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
+from flent_aqm.setup.whole_program import is_whole
 from flent_aqm.tools.table import OPTIONAL
 from flent_aqm.tools.tool import DEBIAN, GO, NPM, PYPI, Program
 
@@ -69,7 +70,7 @@ def _go(program: Program, cache: Path, progress: Progress) -> None:
             raise SetupError(f"{program.package} brought {len(built)} programs; expected one")
         built[0].rename(work / "bin" / program.name)
         target = cache / "tools" / folder_of(program)
-        install.publish(work / "bin", target)
+        install.publish(work / "bin", target, lambda folder: is_whole(folder / program.name))
     install.link(target / program.name, cache / "bin" / program.name)
 
 

@@ -109,9 +109,8 @@ def parts(fetched: Path) -> Iterator[tuple[str, Path]]:
         yield f"kernels/{kernel.hash}/{name}", kernel.path.with_name(name)
     irtt = (fetched / "bin" / "irtt").resolve()
     yield f"tools/{irtt.parent.name}/irtt", irtt
-    client = next((path for path in find_tool_link("ndt7-client")
-                   if path.parent.name == ndt7_client.FOLDER), None)
-    if client is None:
+    client = find_tool_link("ndt7-client")
+    if client is None or not ndt7_client.ndt7_client_is_there():
         raise SetupError("ndt7-client is not built; run: flent-aqm setup")
     yield f"tools/{ndt7_client.FOLDER}/ndt7-client", client
     wrapper = (fetched / "new-tc" / "tc").resolve()

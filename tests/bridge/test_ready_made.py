@@ -28,7 +28,8 @@ INFO = "flent_aqm_lab-0.dist-info"
 
 def lab_of_this_machine(folder: Path) -> Path:
     """A wheel with the programs of this machine's cache, without their papers."""
-    irtt, *_ = find_tool_link("irtt")
+    irtt = find_tool_link("irtt")
+    assert irtt is not None
     files, executable = {}, set()
     for name, path in lab_wheel.parts(irtt.parents[2]):
         files[f"{paths.READY_MADE}/{name}"] = path.read_bytes()
@@ -126,7 +127,8 @@ def test_kernel_of_our_version_is_found_beside_the_package(other_version: Path) 
     """By the same hash that set-up names its own by."""
     fitting = other_version / "kernels" / recipe.current_recipe(SOURCE).hash / "linux"
     fitting.parent.mkdir()
-    fitting.touch()
+    fitting.write_text("#!/bin/sh\n")
+    fitting.chmod(0o755)
     assert locate.find_kernel().path == fitting
     assert build.kernel_is_there()
 

@@ -105,6 +105,18 @@ def test_publish_when_the_part_is_there_already_keeps_it(tmp_path: Path) -> None
     assert (tmp_path / "part" / "program").read_text() == "part"
 
 
+def test_publish_when_the_part_is_damaged_replaces_it(tmp_path: Path) -> None:
+    """And leaves nothing of it."""
+    (tmp_path / "part").mkdir()
+    with install.staging(tmp_path) as work:
+        (work / "fresh").mkdir()
+        (work / "fresh" / "program").write_text("fresh")
+        install.publish(work / "fresh", tmp_path / "part",
+                        lambda folder: (folder / "program").exists())
+    assert [path.name for path in tmp_path.iterdir()] == ["part"]
+    assert (tmp_path / "part" / "program").read_text() == "fresh"
+
+
 def test_link_when_there_is_an_older_one_points_to_the_new_target(tmp_path: Path) -> None:
     """An update of a tool moves its name over."""
     for version in ("1", "2"):

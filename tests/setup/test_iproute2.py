@@ -33,7 +33,7 @@ class Archive:
     def __init__(self, folder: Path, version: str) -> None:
         self._folder = folder
         self._files = {
-            "iproute2": {"usr/sbin/tc": f"echo tc utility, iproute2-{version}\n"},
+            "iproute2": {"usr/sbin/tc": f"#!/bin/sh\necho tc utility, iproute2-{version}\n"},
             "libc6": {f"{LIBRARIES}/ld-linux-x86-64.so.2": LOADER},
             "libmnl0": {f"{LIBRARIES}/libmnl.so.0": ""},
         }
@@ -79,6 +79,18 @@ def test_new_tc_when_fetched_runs_and_is_found(cache: Path, tmp_path: Path) -> N
     found = iproute2.find_new_tc()
     assert found == cache / "new-tc" / "tc"
     assert iproute2.tc_version(found) == (6, 18)
+    assert [path.name for path in (cache / "tools").iterdir()] == ["iproute2-7.2.0-1"]
+
+
+@needs_dpkg
+def test_new_tc_when_damaged_is_fetched_again(cache: Path, tmp_path: Path) -> None:
+    """Into its place."""
+    iproute2.set_up_new_tc(cache, Archive(tmp_path / "debs", "6.18.0"))  # type: ignore[arg-type]
+    program = cache / "tools" / "iproute2-7.2.0-1" / "lib" / "tc"
+    program.write_text("")
+    assert not iproute2.new_tc_is_there()
+    iproute2.set_up_new_tc(cache, Archive(tmp_path / "again", "6.18.0"))  # type: ignore[arg-type]
+    assert iproute2.new_tc_is_there()
     assert [path.name for path in (cache / "tools").iterdir()] == ["iproute2-7.2.0-1"]
 
 

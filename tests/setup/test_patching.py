@@ -135,6 +135,6 @@ def test_where_no_source_takes_them_all_are_named(built: list[str], tmp_path: Pa
 
 def test_doctor_says_what_the_kernel_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside its version."""
-    kernel = Kernel(Path("/linux"), "9.9.1", "0" * 16, (OPTIONAL,))
+    kernel = Kernel(Path("/bin/true"), "9.9.1", "0" * 16, (OPTIONAL,))
     monkeypatch.setattr(parts, "find_kernel", lambda: kernel)
     assert next(parts.all_parts()).version == f"9.9.1, without {OPTIONAL.removesuffix('.patch')}"

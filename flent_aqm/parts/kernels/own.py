@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
-from flent_aqm.base.paths import find_cached
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.kernel import named, recipe
 from flent_aqm.setup.kernel.additions import Addition, read_bytes
-from flent_aqm.setup.kernel.build import build_kernel, tree_name
+from flent_aqm.setup.kernel.build import build_kernel, is_built, tree_name
 from flent_aqm.setup.kernel.config_check import parse_config
 from flent_aqm.setup.kernel.locate import built_kernel
 from flent_aqm.setup.kernel.named import NamedKernel
@@ -68,7 +67,7 @@ def build_named(cache: Path, name: str, wishes: KernelRequest, command: str
     wanted = replace(recipe.current_recipe(origin.source, origin.series),
                      own_patches=wishes.patches, own_options=wishes.options,
                      additions=tuple(wishes.additions))
-    fresh = find_cached("kernels", wanted.hash, "linux") is None
+    fresh = not is_built(wanted)
     if fresh:
         progress.finish(build_kernel(cache, origin, wanted, progress, name))
     found = built_kernel(wanted.hash)

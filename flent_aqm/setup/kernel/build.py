@@ -24,6 +24,7 @@ from flent_aqm.setup.kernel.recipe import Graft, Recipe, Source
 from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, cached_archive
 from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
 from flent_aqm.setup.progress import Progress
+from flent_aqm.setup.whole_program import is_whole
 
 SOURCE_PATTERN = r"linux-source-\d+\.\d+"
 
@@ -41,7 +42,7 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
     cache's lock. Raises SetupError, CommandFailed, ToolMissing.
     """
     choices = [] if update else recipe.read_choices()
-    if any(_is_built(recipe.current_recipe(source)) for source in choices):
+    if any(is_built(recipe.current_recipe(source)) for source in choices):
         return
     if choices and (unfit := locate.unfit_ready_made()):
         Progress("lab kernel").step(f"{unfit}; compiling one")
@@ -83,7 +84,7 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
     for package in archive.versions(SOURCE_PATTERN):
         source = Source(package.name, package.version)
         wanted = recipe.current_recipe(source)
-        if _is_built(wanted):
+        if is_built(wanted):
             return source
         try:
             _build(cache, archive, wanted)
@@ -97,11 +98,13 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
 
 def kernel_is_there() -> bool:
     """Return whether the kernel of the current recipe is built."""
-    return any(_is_built(recipe.current_recipe(source)) for source in recipe.read_choices())
+    return any(is_built(recipe.current_recipe(source)) for source in recipe.read_choices())
 
 
-def _is_built(wanted: Recipe) -> bool:
-    return find_cached("kernels", wanted.hash, "linux") is not None
+def is_built(wanted: Recipe) -> bool:
+    """Return whether a cache has the kernel of a recipe, whole."""
+    found = find_cached("kernels", wanted.hash, "linux")
+    return found is not None and is_whole(found)
 
 
 def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
@@ -143,7 +146,8 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
             "gcc": run(["gcc", "--version"]).splitlines()[0],
             "patches": [name for name, _content in applied], "left_out": without,
         }, indent=1) + "\n", encoding="utf-8")
-        install.publish(result, cache / "kernels" / wanted.hash)
+        install.publish(result, cache / "kernels" / wanted.hash,
+                        lambda folder: is_whole(folder / "linux"))
     cost = patching.cost_of(without)
     return f"version {version} built{', ' if cost else ''}{cost}"
 
