@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from functools import partial
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.setup.apt import DebianArchive
+from flent_aqm.setup.beside import beside
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.iproute2 import find_new_tc, new_tc_is_there, set_up_new_tc
 from flent_aqm.setup.irtt import irtt_is_there, set_up_irtt
@@ -52,11 +54,11 @@ def main(args: argparse.Namespace) -> int:
     archive = DebianArchive(cache)
     progress = Progress("set-up")
     with locked(cache):
-        set_up_irtt(cache, archive, update=args.update)
-        set_up_new_tc(cache, archive, update=args.update)
-        _fetch_tc_headers(cache)
-        set_up_kernel(cache, archive, update=args.update)
-        set_up_ndt7_client(cache)
+        with beside(partial(set_up_ndt7_client, cache)):
+            set_up_irtt(cache, archive, update=args.update)
+            set_up_new_tc(cache, archive, update=args.update)
+            _fetch_tc_headers(cache)
+            set_up_kernel(cache, archive, update=args.update)
         without = set_up_speedtests(args.speedtests, cache) if args.speedtests is not None else []
     progress.finish("complete" if not without else f"complete, except {', '.join(without)}")
     # Of all that there are, some can't be had everywhere; what was named is wanted.

@@ -22,14 +22,12 @@ class Progress:
         self.part = part
         self._stream = stream or sys.stderr
         self._moving = self._stream.isatty()
-        self._open_line = False
         self._last_log_s = 0.0
         self._begun_s = time.monotonic()
 
     def step(self, text: str) -> None:
         """A new step begins."""
-        self._end_line()
-        self._write(f"{self.part}: {text}", end="\n")
+        self._write_line(f"{self.part}: {text}")
         self._last_log_s = time.monotonic()
 
     def count(self, text: str, done: int, expected: int) -> None:
@@ -39,20 +37,17 @@ class Progress:
         now_s = time.monotonic()
         if self._moving:
             self._write(f"\r{line}\x1b[K", end="")
-            self._open_line = True
         elif now_s - self._last_log_s >= LOG_INTERVAL_S:
             self._last_log_s = now_s
             self._write(line, end="\n")
 
     def finish(self, text: str) -> None:
         """The part is there; adds how long it took."""
-        self._end_line()
-        self._write(f"{self.part}: {text} ({time.monotonic() - self._begun_s:.0f} s)", end="\n")
+        self._write_line(f"{self.part}: {text} ({time.monotonic() - self._begun_s:.0f} s)")
 
-    def _end_line(self) -> None:
-        if self._open_line:
-            self._write("", end="\n")
-            self._open_line = False
+    def _write_line(self, text: str) -> None:
+        # in the place of a moving line, which may be that of a part made beside (beside.py)
+        self._write(f"\r{text}\x1b[K" if self._moving else text, end="\n")
 
     def _write(self, text: str, end: str) -> None:
         print(text, end=end, file=self._stream, flush=True)

@@ -17,15 +17,15 @@ class Terminal(io.StringIO):
 
 
 def test_progress_when_on_a_terminal_moves_one_line() -> None:
-    """Counting overwrites the line; a new step begins below it."""
+    """Counting overwrites the line, and so does a new step, of another part even."""
     screen = Terminal()
     progress = Progress("kernel", screen)
     progress.count("compiling", 50, 200)
     progress.count("compiling", 100, 200)
-    progress.step("linking")
+    Progress("client", screen).step("linking")
     assert screen.getvalue() == (
         "\rkernel: compiling  25 % (50 of about 200)\x1b[K"
-        "\rkernel: compiling  50 % (100 of about 200)\x1b[K\nkernel: linking\n")
+        "\rkernel: compiling  50 % (100 of about 200)\x1b[K\rclient: linking\x1b[K\n")
 
 
 def test_progress_when_in_a_log_does_not_fill_it() -> None:
