@@ -68,7 +68,7 @@ def test_back_arrow_when_inside_a_function_is_found() -> None:
 def test_layers_stand_in_contributing_in_the_same_order() -> None:
     """The drawing that a newcomer reads first."""
     text = (ROOT / "docs" / "CONTRIBUTING.md").read_text()
-    places = [text.index(f"| `flent_aqm/{layer}/`") for layer in LAYERS if layer != "cli"]
+    places = [text.index(f"- `flent_aqm/{layer}/`:") for layer in LAYERS if layer != "cli"]
     assert places == sorted(places)
 
 

@@ -22,4 +22,5 @@ PART = Part(tools=tuple(f"{__name__}.{place}" for place in (
     "responsiveness:TOOL",
     "webrtc_call:TOOL",
     "bbperf:TOOL",
+    "obudpst:TOOL",
 )))

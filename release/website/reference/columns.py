@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from flent_aqm.results.export import runs, samples
 from flent_aqm.results.export.columns import METRIC_COLUMNS, RUN_COLUMNS, Column
 from flent_aqm.results.grouping import collect
-from release.website.reference.rows import table
+from release.website.reference.rows import listed, table
 
 _REQUESTED = "AQM.requested.*"
 
@@ -25,10 +25,10 @@ def run_columns() -> Iterator[str]:
 
 
 def sample_columns() -> Iterator[str]:
-    """Yield a row for each unit, with the fields that have it."""
+    """Yield a line for each unit, with the fields that have it."""
     groups = collect(samples.COLUMNS, lambda one: one.unit or one.kind)
-    yield from table(("unit", "fields"), (
-        (unit, ", ".join(f"`{one.name}`" for one in group)) for unit, group in groups.items()))
+    yield from listed(
+        (unit, ", ".join(f"`{one.name}`" for one in group)) for unit, group in groups.items())
 
 
 def _names(place: str, group: Sequence[Column]) -> str:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flent_aqm.commands.table import COMMANDS
-from release.website.reference.rows import table
+from release.website.reference.rows import listed
 
 
 def commands() -> Iterator[str]:
-    """Yield a row for each command: an example, which begins with its name, and what it does."""
-    yield from table(("example", "what it does"), (
-        (f"`{command.example}`", command.summary) for _, command in sorted(COMMANDS.items())))
+    """Yield a line for each command: an example, which begins with its name, and what it does."""
+    yield from listed(
+        (f"`{command.example}`", command.summary) for _, command in sorted(COMMANDS.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of Markdown."""
+"""Tables and lists of Markdown."""
 
 from __future__ import annotations
 
@@ -12,3 +12,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield "|" + "---|" * len(head)
     for row in rows:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def listed(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a line for each name and what it is, in fewer words than a table."""
+    for name, what in rows:
+        yield f"- {name}: {what}"

@@ -11,15 +11,15 @@ from flent_aqm.results.grouping import collect
 from flent_aqm.show.looks import DASH
 from flent_aqm.tools.table import OPTIONAL, SERVERS, SPEED_TESTS
 from flent_aqm.tools.tool import WAYS, Number, Server
-from release.website.reference.rows import table
+from release.website.reference.rows import listed, table
 
 
 def tests() -> Iterator[str]:
-    """Yield a row for each test whose client has no paragraph of its own."""
-    yield from table(("test", "what runs"), (
+    """Yield a line for each test whose client has no paragraph of its own."""
+    yield from listed(
         (f"`{path.stem}`", _description(path.read_text(encoding="utf-8")))
         for path in sorted(resource_dir("tests_defs").glob("*.conf"))
-        if path.stem not in SPEED_TESTS))
+        if path.stem not in SPEED_TESTS)
 
 
 def methods() -> Iterator[str]:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""OB-UDPST, by those who wrote RFC 9946: UDP at a rate that rises until packets are lost or late.
+
+A call of it tests one direction. Its data goes between ports that neither side chooses, so that no
+capture has it; the times in what it prints are the client's.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from datetime import datetime
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.tools.client import Call, lines_of, main
+from flent_aqm.tools.report import Report
+from flent_aqm.tools.tool import Program, Server, Shown, Tool, both
+
+PORT = 24601
+
+
+def measure(call: Call, report: Report) -> None:
+    """Run it for each direction, and fill the report. Raises BadResult."""
+    for direction, flag in (("download", "-d"), ("upload", "-u")):
+        lines: list[str] = []
+        try:
+            lines.extend(line.text for line in lines_of("udpst", [
+                call.program, flag, "-f", "json", "-p", str(call.port), call.host]))
+        except BadResult:
+            # It ends with the number of a warning or an error, and prints what that is.
+            if not lines:
+                raise
+        read("".join(lines), direction, report)
+
+
+def read(text: str, direction: str, report: Report) -> None:
+    """Read what it has just printed of a direction. Raises BadResult."""
+    epoch_s = time.time() - time.monotonic()
+
+    def at_s(moment: str) -> float:
+        return datetime.fromisoformat(moment).timestamp() - epoch_s
+
+    try:
+        told = json.loads(text)
+        if "Output" not in told:
+            raise BadResult(f"udpst reported no {direction}: "
+                            f"{told.get('ErrorMessage2') or told['ErrorMessage']}")
+        output, way = told["Output"], report.way(direction)
+        way.begin(at_s(output["BOMTime"]))
+        for one in output["IncrementalResult"]:
+            way.show(at_s(one["TimeOfSubInterval"]), float(one["IPLayerCapacity"]))
+        summary = output["Summary"]
+        way.mbps = float(output["AtMax"]["MaxIPLayerCapacity"])
+        least_s = float(summary["MinRTTSummary"])
+        report.numbers |= {
+            f"{direction}_mbps": way.mbps,
+            f"min_rtt_{direction}_ms": 1000 * least_s,
+            f"rtt_{direction}_ms": 1000 * (least_s + float(summary["RTTAvg"])),
+            f"loss_{direction}_percent": 100 * float(summary["LossRatioSummary"])}
+    except (ValueError, LookupError, TypeError, AttributeError) as fault:
+        raise BadResult(f"udpst's output can't be read ({fault!r}); it starts with {text[:60]!r}"
+                        ) from None
+
+
+SERVER = Server("udpst", {"OBUDPST_PORT": (PORT,)}, f"udpst -p {PORT}", protocol="udp",
+                program="udpst", parameter="obudpst_port", behind_ssh=False)
+TOOL = Tool(
+    "obudpst", SERVER,
+    module=__name__,
+    method=("UDP for 10 s each way, at a rate that follows loss and delay. Shows the best second, "
+            "with IP's headers, the least round trip, and the mean rise above it, here added."),
+    source="BroadbandForum/obudpst 9.0.0, RFC 9946",
+    longest_s=40,
+    numbers=(
+        *both("{}_mbps", "Mbit/s", "its {} in the best second, with IP's headers"),
+        *both("rtt_{}_ms", "ms", "its mean round trip under {}"),
+        *both("min_rtt_{}_ms", "ms", "its least round trip under {}"),
+        *both("loss_{}_percent", "%", "its packets that were lost under {}"),
+    ),
+    programs=(Program("udpst"),),
+    shown=Shown("OB-UDPST", ("rtt_download_ms", "rtt_upload_ms"),
+                (("rtt_download_ms", "RTT down {:.0f} ms"), ("rtt_upload_ms", "up {:.0f} ms"))),
+)
+
+if __name__ == "__main__":
+    sys.exit(main("obudpst", measure))
