@@ -36,11 +36,14 @@ BURST_CEIL_FACTOR = 1.6
 BURST_BYTES = 15 * 1024
 CBURST_BYTES = 30 * 1024
 
-# TBF's burst: this much time at the rate, and no less than two full frames. And three tiers
+# TBF's burst: this much time at the rate where nothing else is given, and no less than two full
+# frames; a second of it is as much as ISPs' policers let through at once (Flach et al., "An
+# Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016). And three tiers
 # of HTB: the most that EF gets, and what background gets when all want the rate, in percent;
 # DSCPs as bytes of the IP header with the ECN bits zero: EF, CS6, AF42 as in sqm-scripts; CS1
 # and LE (RFC 8622).
 TBF_BURST_US, TBF_MIN_BURST_BYTES = 1000, 3028
+MAX_TBF_BURST_MS = 1000.0
 EF_PERCENT, BACKGROUND_PERCENT = 33, 20
 EF_DSCPS, BACKGROUND_DSCPS = (0xB8, 0xC0, 0x90), (0x20, 0x04)
 
@@ -63,8 +66,10 @@ MODEM_BUFFER_MS = 500.0
 # Servers that the lab can run, see lab/guest/server.sh.
 SERVERS = ("iperf3", "iperf3-flows", "irtt", "netserver", "ndt7")
 
-# The NDT7 server of a run: this package's, or M-Lab's ndt-server.
+# The NDT7 server of a run: this package's, or M-Lab's ndt-server; and how ours sends. M-Lab's uses
+# BBR; before NDT7 it used Cubic, and Reno before that.
 NDT7_SERVERS = ("own", "mlab")
+NDT7_CCS = ("bbr", "cubic", "reno")
 # M-Lab's NDT7 client has the same name as the Rust crate's. Under this one set-up keeps it
 # beside that one, and the lab has it.
 MLAB_NDT7_CLIENT = "ndt7-client-mlab"

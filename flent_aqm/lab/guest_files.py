@@ -109,6 +109,7 @@ def write(
         # M-Lab's, wherever the user has it
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
            if any(name.startswith("ndt-server") for name in servers) else {}),
+        "NDT7_CC": scenario.hosts.ndt7_cc,
         "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
         **_more_of_network(folder, scenario),
         **_path_models(folder, scenario),

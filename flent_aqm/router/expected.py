@@ -157,7 +157,7 @@ def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[Expected
         return [ExpectedQdisc("hfsc", ROOT_HANDLE, "root",
                               {"default": frozenset[Scalar]({default, default[2:]})})]
     if scenario.router.shaper == "tbf":
-        rate, burst = rate_bit_s_ // 8, tbf_burst_bytes(rate_bit_s_)
+        rate, burst = rate_bit_s_ // 8, tbf_burst_bytes(scenario, rate_bit_s_)
         # tc sends TBF's burst in bytes, too, and then the kernel reckons the ticks, rounded
         # down (sch_tbf.c: tbf_change). Versions of tc show them in whole microseconds.
         by_kernel = int(_kernel_ns(burst, rate) / 1000 * clock.ticks_per_us)

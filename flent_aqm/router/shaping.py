@@ -45,9 +45,12 @@ def subscribers_of(scenario: Scenario) -> int:
     return parse_topology("topology", scenario.path.topology).subscribers
 
 
-def tbf_burst_bytes(rate: int) -> int:
-    """Return what passes in a millisecond, but at least two full frames."""
-    return max(rate // 1000 * defaults.TBF_BURST_US // 8000, defaults.TBF_MIN_BURST_BYTES)
+def tbf_burst_bytes(scenario: Scenario, rate: int) -> int:
+    """Return what passes in the time of TBF's burst, but at least two full frames. rate: in bit/s.
+    """
+    burst_ms = scenario.router.tbf_burst_ms
+    burst_us = defaults.TBF_BURST_US if burst_ms is None else round(burst_ms * 1000)
+    return max(rate // 1000 * burst_us // 8000, defaults.TBF_MIN_BURST_BYTES)
 
 
 def leaves(scenario: Scenario) -> dict[str, str]:

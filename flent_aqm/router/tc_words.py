@@ -90,7 +90,7 @@ def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
             yield from _drr(queue, device, handle, dict(requested))
 
     if scenario.router.shaper == "tbf":
-        burst = tbf_burst_bytes(rate)
+        burst = tbf_burst_bytes(scenario, rate)
         yield (f"qdisc replace dev {device} root handle 1: tbf rate {rate}bit burst {burst} "
                f"limit {burst}")
     classes = htb_classes(scenario, role)

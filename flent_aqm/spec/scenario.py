@@ -130,7 +130,8 @@ class Scenario:
 
     def _refuse_odd_pairs(self) -> None:
         """Settings that are right alone and can't be had together."""
-        self.router.refuse_odd_pairs(self)
+        for record in self._records():
+            record.refuse_odd_pairs(self)
         path = self.path
         if (path.modem_down_mbps is None) != (path.modem_up_mbps is None) \
                 and not self.replaces_modem:
@@ -141,8 +142,6 @@ class Scenario:
             from flent_aqm.spec.topology.pairs import refuse_odd_pairs
 
             refuse_odd_pairs(self)
-        for record in self.of_parts:
-            record.refuse_odd_pairs(self)
 
 
 RECORDS: Mapping[str, type[Record]] = {

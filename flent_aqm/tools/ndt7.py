@@ -9,10 +9,14 @@ from flent_aqm.tools.tool import FLAG, GO, NPM, Form, Program, Server, Shown, To
 
 _PORTS = {"NDT7_PORT": (NDT7_PORT,)}
 _BOTH = {**_PORTS, "NDT7_TLS_PORT": (NDT7_TLS_PORT,)}
-CLEARTEXT = Server("ndt7-cleartext", _PORTS, f"serve ndt7 --no-tls --ndt7-port {NDT7_PORT}",
+# Where the lab or namespaces start it: NDT7_CC by the key ndt7_cc.
+_CC = "--congestion-control ${NDT7_CC:-bbr}"
+CLEARTEXT = Server("ndt7-cleartext", _PORTS,
+                   f"serve ndt7 --no-tls --ndt7-port {NDT7_PORT} {_CC}",
                    parameter="ndt7_port", in_lab=False)
 TLS = Server(
     "ndt7", _BOTH, (f"serve ndt7 --ndt7-port {NDT7_PORT} --ndt7-tls-port {NDT7_TLS_PORT} "
+                    f"{_CC} "
                     "--own-key ${TLS_KEY:-p256}"),
     parameter="ndt7_port", tls=True)
 # M-Lab's writes its records to -datadir, and makes no certificate.

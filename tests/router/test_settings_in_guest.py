@@ -88,6 +88,11 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
 
 
 @pytest.mark.parametrize(("settings", "told"), [
+    ({"tbf_burst_ms": 5}, "tbf_burst_ms: needs shaper = tbf, not htb"),
+    ({"shaper": "tbf", "tbf_burst_ms": 0}, "tbf_burst_ms: 0 ms is out of range"),
+    ({"ndt7_cc": "bbr2"}, "ndt7_cc: unknown value 'bbr2'; known: bbr, cubic, reno"),
+    ({"ndt7_cc": "reno", "ndt7_server": "mlab"}, "ndt7_cc: reno is for ndt7_server = own"),
+    ({"ndt7_cc": "reno", "testbed": "ssh://r"}, "start the server by hand with --congestion-con"),
     ({"aqm": "codel", "aqm_taget": "5ms"}, "aqm_taget: codel has no such parameter; known: limit"),
     ({"aqm": "codel", "aqm_target": "5"}, "expected a time with its unit"),
     ({"aqm": "no_aqm", "aqm_limit": "-3"}, "whole number"),

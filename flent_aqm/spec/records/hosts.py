@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
@@ -38,3 +39,17 @@ class Hosts(Record):
                               "hosts ask for ECN, or for accurate ECN (RFC 9768)", _tcp_ecn)
     ndt7_server: str = key("own", "`own`, `mlab`", "whose NDT7 server",
                            partial(one_of, known=defaults.NDT7_SERVERS))
+    ndt7_cc: str = key("bbr", "`bbr`, `cubic`, `reno`", "congestion control of the own NDT7 server",
+                       partial(one_of, known=defaults.NDT7_CCS))
+
+    def refuse_odd_pairs(self, scenario: Any) -> None:
+        """Raise ConfigError where the NDT7 server is started by others."""
+        if self.ndt7_cc == self.__class__.ndt7_cc:
+            return
+        if self.ndt7_server != "own":
+            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} is for ndt7_server = own; M-Lab's uses BBR",
+                              "ndt7_cc")
+        if scenario.behind_ssh:
+            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} can't be had behind ssh; start the server "
+                              f"by hand with --congestion-control {self.ndt7_cc}, and leave the "
+                              "key out", "ndt7_cc")

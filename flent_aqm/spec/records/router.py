@@ -83,6 +83,14 @@ def _read_rate(key: str, given: Settings) -> float:
     return rate(name, round(rate(modem, whole_mbps) * share_pct / 100, 6))
 
 
+def _burst(key: str, value: object) -> float:
+    found = number(key, value, "ms")
+    if not 0 < found <= defaults.MAX_TBF_BURST_MS:
+        raise ConfigError(f"{key}: {value} ms is out of range; expected more than 0, and "
+                          f"{defaults.MAX_TBF_BURST_MS:g} at most")
+    return found
+
+
 _each_rate: Any = partial(
     key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "the shaper's rate",
     reader=_read_rate, both="rate_mbps", unit="Mbit/s")
@@ -111,6 +119,9 @@ class Router(Record):
     rate_up_mbps: float = _each_rate()
     shaper: str = key("htb", "`htb`, `hfsc`, `tbf`, `cake`, `none`", "what limits the rate",
                       partial(one_of, known=defaults.SHAPERS))
+    tbf_burst_ms: float | None = key(
+        None, "up to 1000", "TBF's burst, as time at the rate; above a `bfifo` of 3028 bytes "
+        "it is a policer", _burst, unit="ms", usual="1")
     tiers: int = key(1, "1, 3", "with 3, HTB or HFSC has three classes by DSCP",
                      lambda name, value: int(one_of(name, str(value), ("1", "3"))))
     ingress: str = key("lan", "`lan`, `ifb`", "shape the download as it leaves, or as it arrives",
@@ -164,6 +175,9 @@ class Router(Record):
         if self.burst_shaping and self.shaper != "htb":
             raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}",
                               "burst_shaping")
+        if self.tbf_burst_ms is not None and self.shaper != "tbf":
+            raise ConfigError(f"tbf_burst_ms: needs shaper = tbf, not {self.shaper}",
+                              "tbf_burst_ms")
         if self.tiers != 1 and self.shaper not in ("htb", "hfsc"):
             raise ConfigError(f"tiers: needs shaper = htb or hfsc, not {self.shaper}", "tiers")
         if self.burst_shaping and self.tiers != 1:
