@@ -83,7 +83,7 @@ def _build_client(target: Path, crates: Path) -> Path:
     done = subprocess.run(
         [str(cargo), "build", "--release", "--locked",
          "--manifest-path", str(crates / "client" / "Cargo.toml"), "--target-dir", str(target),
-         *_vendored(crates)],
+         *ndt7_client.profile(), *_vendored(crates)],
         env={**ndt7_client.environment(cargo), "CARGO_HOME": str(target / "home"),
              # A path of the machine that builds is of no use to anybody.
              "RUSTFLAGS": f"--remap-path-prefix={Path.cwd()}=/build"}, check=False)
