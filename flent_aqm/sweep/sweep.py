@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -46,10 +46,12 @@ class Sweep:
     """Made by the bridge for each Flent process; does nothing unless runs are planned.
 
     plan() every run, then start(), submit() them in any order, drain(), and report() at
-    the end. As a context manager it ends what still runs.
+    the end. As a context manager it ends what still runs. resumes: the command makes what isn't
+    there when it is run again, without --batch-resume.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, resumes: bool = False) -> None:
+        self._resumes = resumes
         self.planned: dict[Path, Cell] = {}
         self.failed: list[tuple[Cell, str]] = []
         self._done: list[FinishedRun] = []
@@ -187,8 +189,7 @@ class Sweep:
         if self._was_interrupted and left:
             self._say_interrupted()
             raise KeyboardInterrupt
-        again = ("run them again with the same command and --batch-resume "
-                 f"{min(str(cell.folder) for cell in left)}" if left else "")
+        again = f"run them again with {self._command(left)}" if left else ""
         if self._storage_fault:
             raise StorageError(f"{self._storage_fault}; {len(left)} of "
                                f"{counted(len(self.planned), 'run')} left: make room, then {again}")
@@ -255,8 +256,12 @@ class Sweep:
 
     def _say_interrupted(self) -> None:
         assert self._progress is not None
-        folder = next(iter(self.planned.values())).folder
         left = len(self.planned) - len(self._done)
         self._progress.console.print(
-            f"Interrupted: {counted(len(self._done), 'run')} done, {left} left; go on with the "
-            f"same command and --batch-resume {folder}", soft_wrap=True, markup=False)
+            f"Interrupted: {counted(len(self._done), 'run')} done, {left} left; go on with "
+            f"{self._command(self.planned.values())}", soft_wrap=True, markup=False)
+
+    def _command(self, left: Iterable[Cell]) -> str:
+        """Return what makes the runs that are left."""
+        return "the same command" if self._resumes else (
+            f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")

@@ -40,7 +40,7 @@ def make(cells: Iterable[Cell], keys: Mapping[str, object]) -> None:
     """Make the runs whose data files aren't there. keys: of the sweep, such as jobs. A run that
     fails keeps no other from being made. Raises AqmError for what is found before the first one,
     KeyboardInterrupt."""
-    sweep = Sweep()
+    sweep = Sweep(resumes=True)
     for cell in cells:
         if not cell.data_file.exists():
             sweep.plan(cell, keys)

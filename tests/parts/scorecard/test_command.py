@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +54,23 @@ def test_ndt7_shows_less_latency_than_there_is(run: Run, tmp_path: Path) -> None
                tmp_path)[0] == 0
     assert {path: path.stat().st_mtime_ns for path in files} == files
     assert (tmp_path / "scorecard.md").read_text() == page
+
+
+@pytest.mark.lab
+def test_stopped_one_says_how_to_go_on(tmp_path: Path) -> None:
+    """By SIGTERM: a shell's background has SIGINT ignored. What runs ends before it does."""
+    with subprocess.Popen(
+            [sys.executable, "-P", "-m", "flent_aqm.cli", "scorecard", "ndt7", "--cells", "small",
+             "--only", "codel", "--jobs", "1", "-o", tmp_path],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline()[:11] for _ in range(2)] == ["2 runs in t", "ok     1/2 "]
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert rest == ("Interrupted: 1 run done, 1 left; go on with the same command\n"
+                    "flent-aqm: interrupted\n")
+    assert not list(tmp_path.glob("ndt7/.*"))
 
 
 @pytest.mark.lab

@@ -33,7 +33,7 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
         _refuse_another_kernel(model)
     took_s = sum(a_number(model.data["metadata"]["AQM"].get("wall_s")) or 0 for model, _ in models)
     rounds = int((until_s - time.monotonic()) * len(os.sched_getaffinity(0)) // max(took_s, 1))
-    sweep = Sweep()
+    sweep = Sweep(resumes=True)
     for model, pairs in models:
         wanted = min(most - len(pairs.pairs), rounds)
         for seed in _fresh(pairs, wanted):
