@@ -17,7 +17,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.copy_out import copy_out
 from flent_aqm.lab.follow import Follower
 from flent_aqm.lab.guest_files import APPLY_IN_GUEST, FULL_SECOND
-from flent_aqm.lab.virtual import WITHOUT_RDRAND, Lab
+from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
 from flent_aqm.spec.keys import SCENARIO_KEYS, refuse_unknown_scenario_keys
@@ -104,7 +104,7 @@ def main(args: argparse.Namespace) -> int:
         servers=_servers(command, args.mlab_server or scenario.hosts.ndt7_server == "mlab"),
         prelude=[[".", APPLY_IN_GUEST], FULL_SECOND],
         programs=optional_there(),
-        env={**WITHOUT_RDRAND, **({"PS1": r"client:\w\$ "} if interactive else {})},
+        env={"PS1": r"client:\w\$ "} if interactive else {},
         interactive=interactive,
         writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
         wall_limit_s=args.wall_limit if not interactive else None,

@@ -33,7 +33,7 @@ class FlentRun:
     batch: the text of a batch file with one batch of one run; batch_name: that batch's;
     options: further words for Flent's command line; servers: those that the test needs
     (names of guest/serving.sh); length_s: how long the test lasts; programs: tools to be on
-    PATH inside, by name; encrypted: TLS is in use; browser: by one.
+    PATH inside, by name; browser: one of them is.
     """
 
     batch: str
@@ -42,7 +42,6 @@ class FlentRun:
     servers: Sequence[str]
     length_s: float
     programs: Mapping[str, Path] = field(default_factory=dict)
-    encrypted: bool = False
     browser: bool = False
 
     def argv(self, folder: str, results: str) -> list[str]:

@@ -33,8 +33,7 @@ from flent_aqm.spec.topology.topology import parse_topology
 MEMORY_FOLDER = Path("/dev/shm")
 # The processor's random numbers can't be made to repeat, as the instruction can't be made to
 # trap. Programs with OpenSSL's code, AWS-LC's or BoringSSL's, do without RDRAND and RDSEED if
-# told that the processor lacks them: man 3 OPENSSL_ia32cap. Runs without such programs do
-# without the variable, as another environment would change their data.
+# told that the processor lacks them: man 3 OPENSSL_ia32cap.
 WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 # What servers' own certificates are made with, where no browser has to take them: then every
 # handshake is as long as any other. OpenSSL puts addresses of its memory into its random numbers,
@@ -56,7 +55,8 @@ class Lab(RunEnvironment):
         self._kernel = kernel or kernel_called(scenario.lab.kernel)
         _check_has(scenario)
         self._hangs_in = ""
-        super().__init__(scenario, argv, env={environment.IN_LAB: "1", **(env or {})}, **options)
+        super().__init__(scenario, argv, env={
+            environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})}, **options)
         (self.folder / "uml").mkdir()
 
     def wait(self) -> Outcome:
@@ -232,8 +232,7 @@ class VirtualTestbed:
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """Return a guest that runs Flent on its client."""
-        env = {**CELL_ENVIRONMENT, **(WITHOUT_RDRAND if run.encrypted else {}),
-               **(ONE_LENGTH if run.encrypted and not run.browser else {})}
+        env = {**CELL_ENVIRONMENT, **({} if run.browser else ONE_LENGTH)}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                   programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
                   kernel=self.kernel(scenario.lab.kernel))

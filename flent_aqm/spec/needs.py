@@ -19,12 +19,10 @@ from flent_aqm.tools.tool import Program
 @dataclass(frozen=True)
 class Needs:
     """tools: programs of client and server; servers: those to start, of tools/table.py. A server
-    that isn't started costs no time. encrypted: TLS is in use, whose random numbers have to repeat.
-    """
+    that isn't started costs no time."""
 
     tools: tuple[str, ...]
     servers: tuple[str, ...]
-    encrypted: bool = False
 
 
 # Tests of several tools, and Flent's.
@@ -48,7 +46,6 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
     if kind := kind_of(scenario.hosts.cross_traffic):
         needs = replace(
             needs, servers=tuple(dict.fromkeys((*needs.servers, kind.server.name))),
-            encrypted=needs.encrypted or kind.encrypted,
             tools=(*needs.tools, *map(_name, kind.programs)))
     return needs
 
@@ -71,7 +68,7 @@ def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) ->
     tls = bool(switch(parameters.get("ndt7_tls", "no")))
     client = defaults.MLAB_NDT7_CLIENT if parameters.get("ndt7_client") == "mlab" else "ndt7-client"
     return replace(
-        needs, encrypted=tls or defaults.NDT7_JS in needs.tools,
+        needs,
         tools=(*(client if one == "ndt7-client" else one for one in needs.tools),
                *(("ndt-server",) if scenario.hosts.ndt7_server == "mlab" else ())),
         servers=("irtt", ndt7.SERVERS[scenario.hosts.ndt7_server, tls].name))
@@ -84,7 +81,7 @@ def needs_of(test_name: str, parameters: Mapping[str, object]) -> Needs:
         # A module that its server isn't without is the client's, too.
         tools = dict.fromkeys((*map(_name, tool.programs),
                                *((server.module,) if server.module else ())))
-        return Needs(tuple(tools), ("irtt", server.name), tool.encrypted or server.tls)
+        return Needs(tuple(tools), ("irtt", server.name))
     for beginning, needs in NEEDS.items():
         if test_name.startswith(beginning):
             return needs

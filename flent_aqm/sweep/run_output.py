@@ -41,8 +41,7 @@ def make(cell: Cell, testbed: Testbed) -> RunOutput:
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
     with testbed.place(cell.scenario, FlentRun(
             as_batch_file(cell), BATCH_NAME, as_words(cell.settings), needs.servers, cell.length_s,
-            programs=optional_of(needs.tools), encrypted=needs.encrypted,
-            browser="chromium" in needs.tools)) as place:
+            programs=optional_of(needs.tools), browser="chromium" in needs.tools)) as place:
         try:
             outcome = place.run()
             data = _only(place, "*.flent.gz")

@@ -11,5 +11,5 @@ SERVER = Server("quic", {"QUIC_PORT": (PORT,)},
                 f'"$PYTHON" -P -m flent_aqm.measure.cross.quic {PORT}', protocol="udp",
                 module="aioquic", parameter="quic_port", behind_ssh=False,
                 words=("quic", str(PORT)))
-TOOL = Tool("quic", SERVER, "flent_aqm.measure.cross.quic", programs=(AIOQUIC,), encrypted=True,
+TOOL = Tool("quic", SERVER, "flent_aqm.measure.cross.quic", programs=(AIOQUIC,),
             cross=Cross("quic", ("download",)))

@@ -170,8 +170,7 @@ class Tool:
     programs: of client and server, the client's first,
     by name alone those that every set-up has; sometimes: what some runs need besides; server: its
     usual one; servers: its others; choose: gives that of a run with these test parameters;
-    parameters: its own, by name, besides the port; together: says why some of them can't be;
-    encrypted: its random numbers have to repeat.
+    parameters: its own, by name, besides the port; together: says why some of them can't be.
     """
 
     name: str
@@ -190,7 +189,6 @@ class Tool:
     choose: Callable[[Mapping[str, object]], Server] | None = None
     parameters: Mapping[str, Form] = field(default_factory=dict)
     together: Callable[[Mapping[str, object]], str] | None = None
-    encrypted: bool = False
     has_test: bool = True
     cross: Cross | None = None
     shown: Shown | None = None

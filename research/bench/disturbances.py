@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -26,6 +27,31 @@ MORE_IMPORTS = ("flent_aqm/measure/runners/all_runners.py", "from __future__ imp
                 "import colorsys, decimal, fractions, statistics, xmlrpc.client\n")
 MORE_PROGRAMS = ("router_hooks/on_router.sh", "\nset -u\n",
                  '[ "$1" != apply ] || { env true; env true; env true; }\n')
+# What libraries are told so that they do without what newer processors have, by the bits of CPUID's
+# leaves 1 (ECX) and 7 (EBX, ECX), among them what the lab itself hides. Not without AES: Go's
+# hash tables would have another order, and so irtt. Processors have it since 2010.
+WITHOUT_1 = {"RDRAND": 30, "AVX": 28, "MOVBE": 22, "FMA": 12, "SSSE3": 9, "PCLMUL": 1}
+WITHOUT_7 = {"RDSEED": 18, "BMI1": 3, "AVX2": 5, "BMI2": 8, "AVX512F": 16, "AVX512DQ": 17,
+             "ADX": 19, "SHA": 29, "AVX512BW": 30, "AVX512VL": 31, "VAES": 41, "VPCLMUL": 42}
+OLDER_PROCESSOR = {
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in (
+        "AVX", "AVX2", "FMA", "FMA4", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL", "ERMS",
+        "FSRM", "BMI1", "BMI2", "LZCNT", "MOVBE", "POPCNT", "SSSE3", "SSE4_1", "SSE4_2", "XSAVEC",
+        "AVX_Fast_Unaligned_Load")),
+    "OPENSSL_ia32cap": (f"~{sum(1 << 32 + bit for bit in WITHOUT_1.values()):#x}"
+                        f":~{sum(1 << bit for bit in WITHOUT_7.values()):#x}"),
+    "GODEBUG": ",".join(f"cpu.{name}=off" for name in (
+        "adx", "avx", "avx2", "bmi1", "bmi2", "erms", "fma", "pclmulqdq", "popcnt")),
+}
+OLDER_IN_GUEST = (
+    "flent_aqm/lab/virtual.py",
+    'WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}\n',
+    f"WITHOUT_RDRAND |= {OLDER_PROCESSOR!r}\n")
+# Servers of `flent-aqm lab` start by some nanoseconds otherwise where the guest has more variables,
+# which only a change of this package brings about.
+IN_LAB_NOTHING = ("older_processor",)
+FLAGS = "flags\t\t: fpu tsc msr cx8 cmov mmx fxsr sse sse2 syscall nx lm constant_tsc cx16"
+PATH_LENGTHS = (1, 9, 17, 25, 33, 49, 65, 97, 130, 200)
 BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10**5))"]
 
 
@@ -134,11 +160,32 @@ def more_programs() -> Iterator[Around]:
 
 @contextmanager
 def paths() -> Iterator[Around]:
-    """A working folder with a path of 200 characters, and as much in a variable."""
+    """A working folder whose name has one of PATH_LENGTHS, the next each time, and as much in a
+    variable."""
+    length = next(_lengths)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-") as name:
-        folder = Path(name) / ("x" * 200)
+        folder = Path(name) / ("x" * length)
         folder.mkdir()
-        yield Around(cwd=folder, env={**os.environ, "LONG": "x" * 200})
+        yield Around(cwd=folder, env={**os.environ, "LONG": "x" * length})
+
+
+_lengths = cycle(PATH_LENGTHS)
+
+
+@contextmanager
+def older_processor() -> Iterator[Around]:
+    """A processor's newer flags hidden from what asks libraries or /proc/cpuinfo, on the host and
+    in the guest. Needs root. The instruction CPUID itself can't be told anything on most
+    machines."""
+    with (_checkout(Path("/var/tmp"), "flent-aqm", OLDER_IN_GUEST) as around,
+          tempfile.NamedTemporaryFile("w", prefix="cpuinfo-") as file):
+        file.write("".join(f"{FLAGS if line.startswith('flags') else line}\n"
+                           for line in Path("/proc/cpuinfo").read_text().splitlines()))
+        file.flush()
+        yield replace(
+            around, env={**os.environ, **OLDER_PROCESSOR},
+            before=["unshare", "--mount", "sh", "-c",
+                    'mount --bind "$0" /proc/cpuinfo && exec "$@"', file.name])
 
 
 @contextmanager
@@ -169,8 +216,9 @@ ALL: Mapping[str, Callable[[], AbstractContextManager[Around]]] = {
     "more_imports": more_imports,
     "more_programs": more_programs,
     "paths": paths,
+    "older_processor": older_processor,
 }
-NEEDS_ROOT = ("other_user", "other_host_name")
+NEEDS_ROOT = ("other_user", "other_host_name", "older_processor")
 
 
 def possible() -> list[str]:
@@ -215,7 +263,9 @@ def _checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> Iterator
                             ignore=shutil.ignore_patterns("__pycache__"))
         for part, line, more in changes:
             changed = folder / part
-            changed.write_text(changed.read_text().replace(line, line + more, 1))
+            before, found, behind = changed.read_text().partition(line)
+            assert found, f"{part} has no line {line!r}"
+            changed.write_text(before + line + more + behind)
         old = Path(sys.prefix)
         new = folder / ".venv"
         (new / "bin").mkdir(parents=True)

@@ -42,7 +42,6 @@ BROWSER = replace(
         defaults.CLOUDFLARE_JS, NPM, "@cloudflare/speedtest", "1.14.1", "Cloudflare", "MIT",
         "cloudflare-speedtest", "node_modules/@cloudflare/speedtest/dist/speedtest.js",
         "cloudflare_browser needs npm's @cloudflare/speedtest")),
-    encrypted=True,
     shown=Shown("Cloudflare\n(in Chromium)",
                 ("loaded_latency_download_ms", "loaded_latency_upload_ms"),
                 (("loaded_latency_download_ms", "latency down {:.0f} ms"),

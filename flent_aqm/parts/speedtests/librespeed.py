@@ -36,4 +36,4 @@ BROWSER = replace(
         defaults.LIBRESPEED_WORKER, variable=environment.LIBRESPEED,
         why=(f"librespeed_browser needs {defaults.LIBRESPEED_WORKER} of librespeed/speedtest, "
              f"whose folder {environment.LIBRESPEED} names"))),
-    encrypted=True, shown=None)
+    shown=None)

@@ -34,7 +34,6 @@ TOOL = Tool(
         why="the test webrtc_call needs the Python package aiortc"),),
     parameters={"call_length_s": Form("[1-9][0-9]|1[01][0-9]|120",
                                       "a whole number of seconds, 10 to 120")},
-    encrypted=True,
     shown=Shown("WebRTC call", ("rtt_download_ms", "rtt_upload_ms"),
                 (("late_frames_download_percent", "late {:.0f} % down"),
                  ("late_frames_upload_percent", "late {:.0f} % up")), ()),

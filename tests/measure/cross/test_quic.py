@@ -45,7 +45,6 @@ def test_run_without_the_package_is_refused_before_it_starts(
 ) -> None:
     """With the command that gets it."""
     needs = needs_of_run("ndt7", Scenario.from_settings({"cross_traffic": "quic"}), {})
-    assert needs.encrypted
     assert "quic" in needs.servers
     monkeypatch.setattr(optional, "find_spec", lambda name: None)
     with pytest.raises(ToolMissing, match=r"cross_traffic=quic, http_version=3\) needs the Python "

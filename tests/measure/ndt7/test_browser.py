@@ -55,8 +55,7 @@ def test_page_tells_what_the_other_clients_tell(
 
 
 def test_run_by_a_browser_needs_it_and_no_client() -> None:
-    """And no random numbers of the processor's."""
+    """Of the servers one alone beside irtt's."""
     needs = needs_of_run("ndt7_browser", Scenario(), {})
     assert needs.tools == ("chromium", "ndt7-js")
     assert needs.servers == ("irtt", "ndt7-cleartext")
-    assert needs.encrypted

@@ -104,7 +104,6 @@ def test_run_needs_what_its_key_and_parameters_choose(
     """Nothing else is started or looked for."""
     needs = needs_of_run("ndt7", Scenario.from_settings({"ndt7_server": server}), parameters)
     assert (needs.tools, needs.servers) == (tools, servers)
-    assert needs.encrypted == ("ndt7_tls" in parameters)
 
 
 def test_chosen_tool_is_found_or_named_before_the_first_run(

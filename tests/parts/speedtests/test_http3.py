@@ -179,7 +179,6 @@ def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:
     needs = needs_of_run("responsiveness", Scenario(), {"http_version": "3"})
     assert needs.servers == ("irtt", "speedtest-http3")
     assert needs.tools == ("aioquic",)
-    assert needs.encrypted
     assert needs_of_run("responsiveness", Scenario(), {"http_version": "2"}).tools == ()
     refused: list[str] = []
     TOOL.options({"http_version": "3", "unsent": "draft"}, refused.append)
