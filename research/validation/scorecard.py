@@ -3,9 +3,11 @@
 
     .venv/bin/python -m research.validation.scorecard table results/renew/scorecard [-o docs]
     .venv/bin/python -m research.validation.scorecard real_time results/renew/scorecard_real
+    .venv/bin/python -m research.validation.scorecard others results/scorecard-others
 
 table: all tests, from a folder whose 1 has the core, 2 other seeds, and 3 searches for worst lines;
-real_time: of namespaces, 2, and whether the order of tests is that in the lab, 1, if it is there.
+real_time: of namespaces, 2, and whether the order of tests is that in the lab, 1, if it is there;
+others: tests that were run on fewer lines, in a line each.
 Prints the text and, with -o, writes it between its marks on the page in that folder, with the
 figure.
 """
@@ -67,8 +69,7 @@ def table(results: Path, docs: Path | None) -> str:
     lines = ["| test | when a line stalls, it says | " + " | ".join(
         column.heading for column in IN_SHORT) + " |", "|---|---|" + "---|" * len(IN_SHORT)]
     for card in ordered(known):
-        stalled = " of ".join(typical(found)) if (found := stalls(card)) else NONE
-        lines.append(f"| {markdown.cell(card.label)} | {stalled} | " + " | ".join(
+        lines.append(f"| {markdown.cell(card.label)} | {_stalled(card)} | " + " | ".join(
             column.value(card.scores.get(column.kind)) for column in IN_SHORT) + " |")
     lines += ["", f"{headline(known)}."]
     if (results / "2").is_dir():
@@ -93,6 +94,22 @@ def real_time(results: Path, docs: Path | None) -> str:
     return "\n".join(lines)
 
 
+def others(results: Path, docs: Path | None) -> str:
+    """Return what tests on fewer lines show, without intervals, which would be wide. Raises
+    AqmError."""
+    del docs
+    known = _cards(results)
+    return "\n".join([f"{headline(known)}:", "", *(
+        f"- {markdown.cell(card.label)}: says {_stalled(card)}, " + ", ".join(
+            f"{column.heading} {column.value(score)}" for column in IN_SHORT
+            if (score := card.scores.get(column.kind))) for card in ordered(known))])
+
+
+def _stalled(card: Card) -> str:
+    found = stalls(card)
+    return " of ".join(typical(found)) if found else NONE
+
+
 def _cards(folder: Path) -> Sequence[Card]:
     known = [*cards.read_all(folder)]
     if not known:
@@ -113,7 +130,8 @@ def _draw(known: Sequence[Card], path: Path) -> None:
 
 
 _PARTS: dict[str, tuple[str, Callable[[Path, Path | None], str]]] = {
-    "table": ("scorecard", table), "real_time": ("real time", real_time)}
+    "table": ("scorecard", table), "real_time": ("real time", real_time),
+    "others": ("others", others)}
 
 if __name__ == "__main__":
     sys.exit(main())

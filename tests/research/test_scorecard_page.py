@@ -59,6 +59,18 @@ def test_real_time_says_which_tests_tell_queues_apart(
     assert "have the same order" in capsys.readouterr().out
 
 
+def test_tests_on_fewer_lines_have_a_line_each(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """With the same scores, but for those that they don't have."""
+    cards.write(card("blind", 20.0, 11), tmp_path / "blind")
+    monkeypatch.setattr(sys, "argv", ["scorecard", "others", str(tmp_path)])
+    assert scorecard.main() == 0
+    assert capsys.readouterr().out == (
+        "1 test, 8 runs, in virtual time:\n\n- BLIND: says 20 ms of 300 ms, throughput 0.90, "
+        "latency ÷ median 0.080, ÷ p95 0.067, BEAD passes 100 %\n")
+
+
 def test_folder_without_cards_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                        capsys: pytest.CaptureFixture[str]) -> None:
     """In one line."""
