@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
 # Defaults of the router hooks, read before all others; settings replace them. The words for tc
-# are flent_aqm/router/tc_words.py's.
+# are flent_aqm/router/tc/words.py's.
 
 # Devices by role: `down` faces the client and shapes the download, `up` faces the
 # server and shapes the upload. These are the lab's names; real routers differ.

@@ -4,7 +4,7 @@
 # reads it after defaults.sh and read_back.sh (see on_router.sh):
 #
 #   apply SETTING… -- LINE…   tries the queues out, then has one tc do the lines; restores the
-#                             default queues if it fails. flent_aqm/router/tc_words.py makes them
+#                             default queues if it fails. flent_aqm/router/tc/words.py makes them
 #   read-back SETTING…        prints what the kernel reports; see read_back for the form
 #   undo                      restores the default queue of both devices
 #

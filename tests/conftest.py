@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 # others have nothing left.
 LONGEST = tuple(HERE / name for name in (
     "show/plots/test_plots.py", "parts/ssh/test_sweep.py", "measure/runners/test_runs.py",
-    "measure/windows/test_load_windows.py",
+    "measure/load_windows/test_load_windows.py",
     "docs/test_typed.py", "hostile/test_commands.py", "results/recompute/test_recompute.py",
     "lab/test_netns.py", "results/share/test_share.py", "bridge/test_packaging.py",
     "sweep/test_killed.py", "parts/kernels/test_own_kernel.py", "parts/cluster/test_cluster.py",

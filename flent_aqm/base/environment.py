@@ -55,7 +55,7 @@ class Variable:
 VARIABLES: dict[str, Variable] = {
     CELL: Variable(
         ("flent_aqm/lab/protocol.py",),
-        ("flent_aqm/bridge/batch.py", "flent_aqm/bridge/tests.py")),
+        ("flent_aqm/bridge/batch.py", "flent_aqm/bridge/definitions.py")),
     IN_LAB: Variable(
         ("flent_aqm/lab/virtual.py",),
         ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/spec/jitter.py",
@@ -70,7 +70,7 @@ VARIABLES: dict[str, Variable] = {
         ("flent_aqm/setup/tools.py", "router_hooks/on_router.sh")),
     APPLY: Variable(("flent_aqm/lab/guest_files.py",), ("flent_aqm/spec/cell.py",)),
     WITHOUT_PLOTS: Variable(
-        ("flent_aqm/lab/protocol.py", "flent_aqm/sweep/speedtest/measure.py"),
+        ("flent_aqm/lab/protocol.py", "flent_aqm/sweep/home_line/measure.py"),
         ("flent_aqm/bridge/hook.py", "flent_aqm/tools/client.py")),
     SSH_CONTROL: Variable(
         ("flent_aqm/parts/ssh/connection.py",), ("router_hooks/on_router.sh",)),
@@ -87,11 +87,11 @@ VARIABLES: dict[str, Variable] = {
     LARGE_FILES: Variable((USER,), ("flent_aqm/results/reading/limits.py",)),
     DISABLE: Variable(
         (USER, "flent_aqm/results/share/check.py"),
-        ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/speedtest/measure.py")),
+        ("flent_aqm/bridge/hook.py", "flent_aqm/sweep/home_line/measure.py")),
     KERNEL: Variable((USER,), ("flent_aqm/setup/kernel/locate.py",)),
     DEBIAN_URI: Variable((USER,), ("flent_aqm/setup/apt.py",)),
     LIBRESPEED: Variable(
         (USER,), ("flent_aqm/parts/speedtests/librespeed.py",)),
     NETPERF_PASSPHRASE: Variable(
-        ("flent_aqm/sweep/speedtest/measure.py",), ("flent_aqm/measure/runners/netperf.py",)),
+        ("flent_aqm/sweep/home_line/measure.py",), ("flent_aqm/measure/runners/netperf.py",)),
 }

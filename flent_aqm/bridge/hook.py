@@ -48,11 +48,11 @@ REPLACED = (
     ("flent.runners", "get", "names:get_runner"),
     # Tests by name: as a word of the command line, in lists, with plots of latency and of files
     # whose test is missing, and where their definitions are. Overrides with = in their values.
-    ("flent.settings", "Settings.load_test_or_host", "tests:load_test_or_host"),
-    ("flent.settings", "ListTests.get_tests", "tests:get_tests"),
-    ("flent.settings", "Settings.load_test", "tests:load_test"),
+    ("flent.settings", "Settings.load_test_or_host", "definitions:load_test_or_host"),
+    ("flent.settings", "ListTests.get_tests", "definitions:get_tests"),
+    ("flent.settings", "Settings.load_test", "definitions:load_test"),
     ("flent.settings", "parser", "batch:with_values_as_typed"),
-    ("flent.testenv", "TestEnvironment.execute", "tests:execute"),
+    ("flent.testenv", "TestEnvironment.execute", "definitions:execute"),
 )
 _MODULES = frozenset(module for module, _, _ in REPLACED)
 

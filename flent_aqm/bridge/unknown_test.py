@@ -14,7 +14,7 @@ from typing import Any
 
 from flent_aqm.base.words import for_plot, plain
 from flent_aqm.show.plots.catalogue import plots_for
-from flent_aqm.spec.test_files import SUFFIX, our_tests
+from flent_aqm.spec.definitions import SUFFIX, our_tests
 
 # More are no picture.
 MOST_SERIES = 40

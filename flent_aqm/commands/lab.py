@@ -20,9 +20,9 @@ from flent_aqm.lab.guest_files import APPLY_IN_GUEST, FULL_SECOND
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.keys import SCENARIO_KEYS, refuse_unknown_scenario_keys
 from flent_aqm.spec.queues.table import QUEUES
-from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import KEYS, Scenario
 from flent_aqm.spec.topology.topology import parse_topology
 from flent_aqm.tools.table import SERVERS

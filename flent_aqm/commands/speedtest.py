@@ -15,10 +15,10 @@ from pathlib import Path
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.data_file import DataFile
-from flent_aqm.sweep.speedtest import preflight
-from flent_aqm.sweep.speedtest.advice import advice
-from flent_aqm.sweep.speedtest.measure import SpeedtestRequest, measure
-from flent_aqm.sweep.speedtest.report import report
+from flent_aqm.sweep.home_line import preflight
+from flent_aqm.sweep.home_line.advice import advice
+from flent_aqm.sweep.home_line.measure import SpeedtestRequest, measure
+from flent_aqm.sweep.home_line.report import report
 
 # The original's.
 HOST, PING_HOST = "netperf.bufferbloat.net", "gstatic.com"

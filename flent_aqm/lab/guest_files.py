@@ -22,13 +22,13 @@ from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.topology_files import addresses as addresses_of
 from flent_aqm.lab.topology_files import write_topology
 from flent_aqm.router.hook import ON_ROUTER, apply_words
-from flent_aqm.router.tc_words import IN_LAB, Devices
+from flent_aqm.router.tc.words import IN_LAB, Devices
 from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.tc_plugin import find_tc
 from flent_aqm.setup.tools import SYSTEM_PATH, tool_dirs
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.external import queue_of
-from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import parse_topology
 from flent_aqm.tools import own

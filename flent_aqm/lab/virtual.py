@@ -22,11 +22,11 @@ from flent_aqm.lab.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 from flent_aqm.setup.kernel.locate import Kernel, kernel_called
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.queues.table import QUEUES
-from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import parse_topology
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from flent_aqm.base import paths
 from flent_aqm.router.shaping import subscribers_of
-from flent_aqm.router.tc_words import IN_LAB, Devices, leaf_words, tc_lines
+from flent_aqm.router.tc.words import IN_LAB, Devices, leaf_words, tc_lines
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.queues.external import queue_of
-from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 
 # The script in router_hooks/ that runs in the guest.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flent_aqm.base import defaults
-from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 
 # The device to which the router's shell sends what arrives.

@@ -23,7 +23,7 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.graph import SERVER
 from flent_aqm.spec.topology.topology import parse_topology

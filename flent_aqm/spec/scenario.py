@@ -16,11 +16,11 @@ from typing import Any
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.part import parts
+from flent_aqm.spec.batch_keys.hosts import Hosts
+from flent_aqm.spec.batch_keys.lab import Lab
+from flent_aqm.spec.batch_keys.path import DUMBBELL, Path
+from flent_aqm.spec.batch_keys.router import Router
 from flent_aqm.spec.key import Key, Record
-from flent_aqm.spec.records.hosts import Hosts
-from flent_aqm.spec.records.lab import Lab
-from flent_aqm.spec.records.path import DUMBBELL, Path
-from flent_aqm.spec.records.router import Router
 
 # Those of parts, by name.
 _OF_PARTS: Mapping[str, type[Record]] = {

@@ -8,7 +8,7 @@ from flent_aqm.tools.tool import Cross, Server, Tool
 
 SERVER = Server("fetch", {"FETCH_PORT": (PORT,)}, f"serve http --no-tls --http-port {PORT}",
                 words=("video", "web", str(PORT)))
-VIDEO = Tool("video", SERVER, "flent_aqm.measure.cross.video", has_test=False,
+VIDEO = Tool("video", SERVER, "flent_aqm.measure.cross_traffic.video", has_test=False,
              cross=Cross("video", ("download",)))
-WEB = Tool("web", SERVER, "flent_aqm.measure.cross.web", has_test=False,
+WEB = Tool("web", SERVER, "flent_aqm.measure.cross_traffic.web", has_test=False,
            cross=Cross("web", ("download",)))

@@ -8,8 +8,8 @@ from flent_aqm.tools.shared import AIOQUIC
 from flent_aqm.tools.tool import Cross, Server, Tool
 
 SERVER = Server("quic", {"QUIC_PORT": (PORT,)},
-                f'"$PYTHON" -P -m flent_aqm.measure.cross.quic {PORT}', protocol="udp",
+                f'"$PYTHON" -P -m flent_aqm.measure.cross_traffic.quic {PORT}', protocol="udp",
                 module="aioquic", parameter="quic_port", behind_ssh=False,
                 words=("quic", str(PORT)))
-TOOL = Tool("quic", SERVER, "flent_aqm.measure.cross.quic", programs=(AIOQUIC,),
+TOOL = Tool("quic", SERVER, "flent_aqm.measure.cross_traffic.quic", programs=(AIOQUIC,),
             cross=Cross("quic", ("download",)))

@@ -32,7 +32,7 @@ from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cross_traffic import BULK, KINDS
-from flent_aqm.spec.test_files import our_tests
+from flent_aqm.spec.definitions import our_tests
 from flent_aqm.tools.table import SPEED_TESTS
 from flent_aqm.tools.tool import Program
 from research.bench import disturbances

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.router.hook import apply_words
-from flent_aqm.router.tc_words import IN_LAB, Devices, tc_lines
+from flent_aqm.router.tc.words import IN_LAB, Devices, tc_lines
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import Scenario
 

@@ -124,7 +124,7 @@ def test_a_folder_of_another_source_takes_this_ones_place_and_goes_again(
     for _again in range(2):
         tree.take_back()
         assert content() == before
-        tree.graft("arch/um", donor)
+        tree.backport("arch/um", donor)
         assert content() == {"both.c": "new", "sub/more.S": "new", "Kconfig": "new", "a.o": "1"}
         tree.settle()
     tree.take_back()

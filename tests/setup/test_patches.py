@@ -13,7 +13,7 @@ import pytest
 from flent_aqm.setup.kernel import patching, recipe
 
 SOURCE = Path(__file__).resolve().parents[2]
-PATCHES = [*sorted(recipe.PATCHES.iterdir()), *sorted(recipe.GRAFTS.iterdir())]
+PATCHES = [*sorted(recipe.PATCHES.iterdir()), *sorted(recipe.BACKPORTS.iterdir())]
 COLUMNS = 75
 _FIELD = re.compile(r"^([A-Z][A-Za-z-]+): (.*(?:\n .*)*)$", re.MULTILINE)
 

@@ -13,12 +13,12 @@ from flent_aqm.base import paths
 from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.setup.kernel.recipe import Graft, Recipe, Source
+from flent_aqm.setup.kernel.recipe import Backport, Recipe, Source
 
 SOURCE = Source("linux-source-7.3", "7.3.4-1")
 PATCHES = (("0001-a.patch", b"one"), ("0002-b.patch", b"two"))
 BASE = Recipe(SOURCE, "CONFIG_A=y\n", PATCHES)
-GRAFT = Graft(SOURCE, ("6.12.patch", b"one"))
+GRAFT = Backport(SOURCE, ("6.12.patch", b"one"))
 
 
 @pytest.mark.parametrize("other", [
@@ -29,9 +29,9 @@ GRAFT = Graft(SOURCE, ("6.12.patch", b"one"))
     replace(BASE, patches=(("0001-a.patch", b"onetwo"),)),
     replace(BASE, patches=PATCHES[::-1]),
     replace(BASE, patches=(("0001-a.patch", b"one\n"), PATCHES[1])),
-    replace(BASE, graft=GRAFT),
+    replace(BASE, backport=GRAFT),
 ], ids=["package", "version", "options", "patch", "patch borders", "patch order", "no diff",
-        "graft"])
+        "backport"])
 def test_hash_when_an_input_changes_is_another(other: Recipe) -> None:
     """Each input of the build is part of the kernel's name."""
     assert other.hash != BASE.hash
@@ -112,14 +112,14 @@ def test_current_recipe_reads_fragment_and_patches_of_the_package() -> None:
     replace(GRAFT, donor=Source("linux-source-7.4", SOURCE.version)),
     replace(GRAFT, patch=("6.12.patch", b"two")),
 ], ids=["newer donor", "other donor", "patch"])
-def test_hash_when_a_graft_changes_is_another(other: Graft) -> None:
+def test_hash_when_a_backport_changes_is_another(other: Backport) -> None:
     """An old kernel is made of both."""
-    assert replace(BASE, graft=other).hash != replace(BASE, graft=GRAFT).hash
+    assert replace(BASE, backport=other).hash != replace(BASE, backport=GRAFT).hash
 
 
 def test_lab_hash_when_the_donor_is_newer_is_the_same() -> None:
     """So that a newer kernel of set-up's leaves those of the user's in use."""
-    old, newer, fitted = (replace(BASE, graft=graft).lab_hash for graft in (
+    old, newer, fitted = (replace(BASE, backport=backport).lab_hash for backport in (
         GRAFT, replace(GRAFT, donor=Source("", "")), replace(GRAFT, patch=("", b"two"))))
     assert old == newer
     assert len({old, fitted, BASE.lab_hash}) == 3
@@ -164,11 +164,11 @@ def test_current_recipe_of_an_old_kernel_has_set_ups_as_the_donor(cache: Path) -
     with pytest.raises(ToolMissing, match=r"Linux 6\.12 takes .* run: flent-aqm setup"):
         recipe.current_recipe(old, "6.12")
     _choose(cache)
-    graft = recipe.current_recipe(old, "6.12").graft
-    assert graft is not None
-    assert (graft.donor, graft.patch[0]) == (SOURCE, "6.12.patch")
+    backport = recipe.current_recipe(old, "6.12").backport
+    assert backport is not None
+    assert (backport.donor, backport.patch[0]) == (SOURCE, "6.12.patch")
     for series in ("6.16", "7.3", "10.0", "", "unknown"):
-        assert recipe.current_recipe(old, series).graft is None
+        assert recipe.current_recipe(old, series).backport is None
 
 
 @pytest.mark.parametrize("series", ["6.15", "6.6", "5.10"])

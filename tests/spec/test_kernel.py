@@ -7,7 +7,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.real_time import refuse_virtual_settings
-from flent_aqm.router.tc_words import leaf_words
+from flent_aqm.router.tc.words import leaf_words
 from flent_aqm.spec.cell import derive_seed
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.external import queue_of

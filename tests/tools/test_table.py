@@ -8,10 +8,10 @@ from importlib.util import find_spec
 import pytest
 
 from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.spec.definitions import our_tests
 from flent_aqm.spec.flent_settings import TEST_PARAMETERS
 from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.spec.test_files import our_tests
 from flent_aqm.tools.table import SERVERS, SPEED_TESTS, TOOLS, start_script, tool_of
 from flent_aqm.tools.tool import Tool
 

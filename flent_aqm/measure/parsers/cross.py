@@ -31,7 +31,7 @@ class CrossTraffic:
 
 
 def parse_lines(text: str) -> CrossTraffic:
-    """Output of measure/cross/video.py or web.py. Raises ParseError."""
+    """Output of measure/cross_traffic/video.py or web.py. Raises ParseError."""
     try:
         lines = [json.loads(line) for line in text.splitlines()]
         start_s, step_s = float(lines[0]["start"]), float(lines[0]["step_s"])

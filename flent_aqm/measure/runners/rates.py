@@ -14,7 +14,7 @@ from flent_aqm.measure.runners.qdisc import DEVICES
 from flent_aqm.spec.flow_groups import ONLY_IN_NAMESPACES
 from flent_aqm.spec.queues.table import FRAME_BYTES
 
-# As router/tc_words.py makes the class; what isn't given, tc computes from the rate.
+# As router/tc/words.py makes the class; what isn't given, tc computes from the rate.
 _CLASS = ("class change dev {device} parent 1: classid 1:1 "
           f"htb rate {{bit_s}}bit ceil {{bit_s}}bit quantum {FRAME_BYTES}\n")
 

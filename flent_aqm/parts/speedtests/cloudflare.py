@@ -25,7 +25,7 @@ TOOL = Tool(
         *both("loaded_latency_{}_ms", "ms", "its latency under {}: median of the last 20"),
         *both("loaded_jitter_{}_ms", "ms", "its jitter under {}"),
     ),
-    module="flent_aqm.parts.speedtests.clients.cloudflare",
+    module="flent_aqm.parts.speedtests.own_clients.cloudflare",
     servers=(HTTPS,),
     choose=http_server,
     parameters={**HTTP_PARAMETERS, "http_version": Form("[12]", "1 or 2"), "unsent": UNSENT},
@@ -35,7 +35,8 @@ TOOL = Tool(
                  ("aim_rtc", "calls {}"))),
 )
 BROWSER = replace(
-    TOOL, name="cloudflare_browser", module="flent_aqm.parts.speedtests.clients.cloudflare_browser",
+    TOOL, name="cloudflare_browser",
+    module="flent_aqm.parts.speedtests.own_clients.cloudflare_browser",
     method="Cloudflare's own engine in headless Chromium, without packet loss.",
     source="npm's @cloudflare/speedtest, which runs", parameters=HTTP_PARAMETERS,
     programs=(CHROMIUM, Program(

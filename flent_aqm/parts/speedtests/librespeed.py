@@ -21,7 +21,7 @@ TOOL = Tool(
         Number("ping_ms", "ms", "its ping: the shortest on the idle line"),
         Number("jitter_ms", "ms", "its jitter: of the idle line, smoothed"),
     ),
-    module="flent_aqm.parts.speedtests.clients.librespeed",
+    module="flent_aqm.parts.speedtests.own_clients.librespeed",
     servers=(HTTPS,),
     choose=http_server,
     parameters=HTTP_PARAMETERS,
@@ -29,7 +29,8 @@ TOOL = Tool(
                 (("ping_ms", "ping {:.0f} ms"), ("jitter_ms", "jitter {:.1f} ms"))),
 )
 BROWSER = replace(
-    TOOL, name="librespeed_browser", module="flent_aqm.parts.speedtests.clients.librespeed_browser",
+    TOOL, name="librespeed_browser",
+    module="flent_aqm.parts.speedtests.own_clients.librespeed_browser",
     method="LibreSpeed's own script, of your copy, in headless Chromium.",
     source="librespeed/speedtest, speedtest_worker.js, which runs", longest_s=60,
     programs=(CHROMIUM, Program(

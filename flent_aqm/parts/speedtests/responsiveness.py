@@ -57,7 +57,7 @@ TOOL = Tool(
         *both("connections_{}", "", "connections that loaded the {} at the end"),
         Number("idle_ms", "ms", "its shortest request before the load"),
     ),
-    module="flent_aqm.parts.speedtests.clients.responsiveness",
+    module="flent_aqm.parts.speedtests.own_clients.responsiveness",
     servers=(HTTPS, HTTP3),
     choose=_server,
     sometimes=(AIOQUIC,),

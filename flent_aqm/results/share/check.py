@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flent_aqm.base import environment
-from flent_aqm.spec.test_files import SUFFIX
+from flent_aqm.spec.definitions import SUFFIX
 
 # Loading it, and a plot of a large file, on a slow machine.
 START_S, FILE_S = 60, 30

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.spec.test_files import our_tests
+from flent_aqm.spec.definitions import our_tests
 
 # In metadata: {name, stored_as, and where they apply series: {stored: own}, parameters: [name]}.
 SHARED_TEST = "AQM_TEST"

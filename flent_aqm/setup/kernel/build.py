@@ -20,7 +20,7 @@ from flent_aqm.setup.kernel import locate, patching, published, recipe
 from flent_aqm.setup.kernel.compile import compile_tree, configure, make
 from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
-from flent_aqm.setup.kernel.recipe import Graft, Recipe, Source
+from flent_aqm.setup.kernel.recipe import Backport, Recipe, Source
 from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, cached_archive
 from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
 from flent_aqm.setup.progress import Progress
@@ -188,16 +188,17 @@ def _first_kept(folders: Iterable[Path]) -> Path | None:
     return next((folder for folder in folders if (folder / NOTES).is_dir()), None)
 
 
-def _graft(cache: Path, tree: Tree, graft: Graft, work: Path, progress: Progress) -> None:
+def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progress: Progress
+                  ) -> None:
     """Give an old kernel the architecture of a newer one, from whose kept tree it is taken."""
-    origin = DebianOrigin(cache, DebianArchive(cache), graft.donor)
+    origin = DebianOrigin(cache, DebianArchive(cache), backport.donor)
     # Only read: it may be the machine's.
     kept = _first_kept(base / "trees" / origin.folder for base in (cache, SYSTEM_CACHE))
     donor = Tree(kept) if kept is not None else _kept_tree(
-        cache, origin, recipe.current_recipe(graft.donor), work, progress)
+        cache, origin, recipe.current_recipe(backport.donor), work, progress)
     for folder in ARCHITECTURE:
-        tree.graft(folder, donor)
-    name, content = graft.patch
+        tree.backport(folder, donor)
+    name, content = backport.patch
     patching.apply_own(tree.path, name, content, keep=tree.keep)
 
 
@@ -216,8 +217,8 @@ def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work:
     tree.take_back()
     origin.fill(tree.path, work, progress)
     progress.step("applying patches")
-    if wanted.graft is not None:
-        _graft(cache, tree, wanted.graft, work, progress)
+    if wanted.backport is not None:
+        _add_backport(cache, tree, wanted.backport, work, progress)
     applied = patching.apply_all(tree.path, wanted.patches, optional=optional, keep=tree.keep)
     for name, content in wanted.own_patches:
         if absent := published.apply(tree.path, name, content, keep=tree.keep):

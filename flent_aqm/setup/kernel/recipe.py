@@ -20,7 +20,7 @@ FRAGMENT = HERE / "lab.config"
 PATCHES = HERE / "patches"
 # SERIES.patch, of kernels from before User-Mode Linux had the seccomp mode, on which the lab is
 # built: by it the architecture um of set-up's kernel fits them.
-GRAFTS = HERE / "grafts"
+BACKPORTS = HERE / "backports"
 SECCOMP_MODE_SINCE = (6, 16)
 
 # Which source version is in use: chosen once, so that results stay comparable and a
@@ -43,7 +43,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Graft:
+class Backport:
     """The architecture `um` of a newer source, for a kernel that is too old for the lab.
 
     donor: the newer source; patch: (file name, content), by which it fits the older one.
@@ -58,8 +58,8 @@ class Recipe:
     """All inputs of a build, read at one moment: files may change during the minutes it takes.
 
     patches: (file name, content), in the order of application. Of a user's own kernel besides:
-    own_options, a fragment whose lines hold in place of the lab's; own_patches; additions; graft,
-    where the source is too old.
+    own_options, a fragment whose lines hold in place of the lab's; own_patches; additions;
+    backport, where the source is too old.
     """
 
     source: Source
@@ -68,7 +68,7 @@ class Recipe:
     own_options: str = ""
     own_patches: tuple[tuple[str, bytes], ...] = ()
     additions: tuple[Addition, ...] = ()
-    graft: Graft | None = None
+    backport: Backport | None = None
 
     @property
     def is_users(self) -> bool:
@@ -87,17 +87,17 @@ class Recipe:
                         for part in (f"file {each.path}".encode(), each.content,
                                      *(text for header in each.headers
                                        for text in (f"header {header[0]}".encode(), header[1]))))]
-        if self.graft is not None:
-            donor = self.graft.donor
-            parts += [b"graft", donor.package.encode(), donor.version.encode(),
-                      *_changes([self.graft.patch])]
+        if self.backport is not None:
+            donor = self.backport.donor
+            parts += [b"backport", donor.package.encode(), donor.version.encode(),
+                      *_changes([self.backport.patch])]
         return _digest(parts)
 
     @property
     def lab_hash(self) -> str:
         """What changes with the lab's own part alone: options and patches."""
-        grafting = [self.graft.patch] if self.graft else []
-        return _digest([self.fragment.encode(), *_changes(self.patches), *_changes(grafting)])
+        changes = [self.backport.patch] if self.backport else []
+        return _digest([self.fragment.encode(), *_changes(self.patches), *_changes(changes)])
 
     @property
     def options_hash(self) -> str:
@@ -136,21 +136,22 @@ def _digest(parts: Sequence[bytes]) -> str:
 def current_recipe(source: Source, series: str = "") -> Recipe:
     """Return this source with our options and patches as they are now.
 
-    series: of the source, such as 6.12; with it, an old one gets its graft. Raise SetupError for
-    one that is too old and has none, ToolMissing where a graft has no donor, as set-up never ran.
+    series: of the source, such as 6.12; with it, an old one gets its backport. Raise SetupError
+    for one that is too old and has none, ToolMissing where a backport has no donor, as set-up
+    never ran.
     """
     patches = sorted(PATCHES.glob("*.patch"))
     return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),
                   tuple((path.name, path.read_bytes()) for path in patches),
-                  graft=_graft_for(series))
+                  backport=_backport_for(series))
 
 
-def _graft_for(series: str) -> Graft | None:
-    path = GRAFTS / f"{series}.patch"
+def _backport_for(series: str) -> Backport | None:
+    path = BACKPORTS / f"{series}.patch"
     if not path.is_file():
         numbers = re.fullmatch(r"(\d+)\.(\d+)", series)
         if numbers and tuple(map(int, numbers.groups())) < SECCOMP_MODE_SINCE:
-            known = ", ".join(sorted(each.stem for each in GRAFTS.glob("*.patch")))
+            known = ", ".join(sorted(each.stem for each in BACKPORTS.glob("*.patch")))
             raise SetupError(f"Linux {series} is too old for the lab, which needs User-Mode "
                              "Linux's seccomp mode; expected "
                              f"{'.'.join(map(str, SECCOMP_MODE_SINCE))} or newer, or {known}, to "
@@ -160,7 +161,7 @@ def _graft_for(series: str) -> Graft | None:
     if donor is None:
         raise ToolMissing(f"Linux {series} takes its architecture um from set-up's kernel, which "
                           "is not built; run: flent-aqm setup")
-    return Graft(donor, (path.name, path.read_bytes()))
+    return Backport(donor, (path.name, path.read_bytes()))
 
 
 def series_of(version: str) -> str:

@@ -80,7 +80,7 @@ class Tree:
         self.keep([name])
         (self.path / name).write_bytes(content)
 
-    def graft(self, folder: str, donor: Tree) -> None:
+    def backport(self, folder: str, donor: Tree) -> None:
         """Put another source's folder in the place of this one's. What a build has left in
         either is no source, and stays where it is."""
         theirs = {name: content for name in donor.sources_below(folder)

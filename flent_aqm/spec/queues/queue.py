@@ -96,7 +96,7 @@ class Queue:
     kind: the qdisc; parameters: by name; look: in plots; requires: of kernel and tc, for people;
     complete: from the asked parameters, the rate at its place and whether it shapes itself to
     all that tc gets, by name; adapt: changes the report by place and asked
-    values; classes: packets are held by classes, which tc_words.py makes; shows_classes: it
+    values; classes: packets are held by classes, which router/tc/words.py makes; shows_classes: it
     shows classes that come and go with it; parts: what else of the kernel it needs, as
     router_hooks/probe.sh names them; switches: words of tc's text that stand for a
     parameter's value, with tc's JSON name and value; old_text: a pattern of a further line

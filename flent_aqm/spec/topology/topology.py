@@ -20,7 +20,7 @@ from functools import cached_property
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
-from flent_aqm.spec.records.path import DUMBBELL
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.topology.graph import CLIENT, Fault, Graph, parse_links, read_links
 
 SUFFIX = ".topology"

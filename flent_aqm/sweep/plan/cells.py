@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError, about
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.cell import (
     ROUTER_COMMAND,
     ROUTER_HOOK,
@@ -17,13 +18,12 @@ from flent_aqm.spec.cell import (
     derive_seed,
     refuse_unexpanded,
 )
+from flent_aqm.spec.definitions import our_tests
 from flent_aqm.spec.flent_settings import LAB_HOSTS, SECOND_SERVER, SETTINGS
 from flent_aqm.spec.flow_groups import rates_from, refuse_unknown_hosts
 from flent_aqm.spec.keys import refuse_unknown_parameters
 from flent_aqm.spec.readers import flag
-from flent_aqm.spec.records.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.spec.test_files import our_tests
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")

@@ -17,10 +17,10 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import SUFFIX as DATA_SUFFIX
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.definitions import SUFFIX, our_tests
 from flent_aqm.spec.flent_settings import check_from_data
 from flent_aqm.spec.keys import refuse_unknown_scenario_keys
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.spec.test_files import SUFFIX, our_tests
 from flent_aqm.sweep.finish import SCHEMA_VERSION
 from flent_aqm.sweep.replay.files import without_paths
 

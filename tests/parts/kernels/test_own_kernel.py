@@ -250,14 +250,14 @@ def test_queue_that_an_older_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyP
     Lab(Scenario.from_settings({**requested, "aqm": "fq_codel"}), ["true"], kernel=stock).close()
 
 
-@pytest.mark.parametrize("graft", sorted(recipe.GRAFTS.iterdir()), ids=lambda path: path.stem)
-def test_graft_fits_the_architecture_of_set_ups_kernel(
-        graft: Path, kept: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backport", sorted(recipe.BACKPORTS.iterdir()), ids=lambda path: path.stem)
+def test_backport_fits_the_architecture_of_set_ups_kernel(
+        backport: Path, kept: Path, tmp_path: Path) -> None:
     """Of its patch, what changes arch/; the rest needs the older source."""
     tree = Tree(tmp_path)
     for folder in ARCHITECTURE:
-        tree.graft(folder, Tree(kept))
-    files = re.split(rb"(?m)^(?=--- a/)", graft.read_bytes())
+        tree.backport(folder, Tree(kept))
+    files = re.split(rb"(?m)^(?=--- a/)", backport.read_bytes())
     of_arch = b"".join(one for one in files if one.startswith(b"--- a/arch/"))
     assert of_arch.count(b"--- a/") > 10
-    patching.apply_own(tmp_path, graft.name, of_arch, keep=tree.keep)
+    patching.apply_own(tmp_path, backport.name, of_arch, keep=tree.keep)

@@ -12,9 +12,9 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.http.quic import PIECE_BYTES
-from flent_aqm.parts.speedtests.clients import http3
-from flent_aqm.parts.speedtests.clients.connection import Server, find_server
-from flent_aqm.parts.speedtests.clients.http3 import Http3Connection
+from flent_aqm.parts.speedtests.own_clients import http3
+from flent_aqm.parts.speedtests.own_clients.connection import Server, find_server
+from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 from flent_aqm.parts.speedtests.responsiveness import TOOL
 from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario

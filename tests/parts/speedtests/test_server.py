@@ -15,10 +15,10 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.http.bulk import Inbound
-from flent_aqm.parts.speedtests.clients import responsiveness
-from flent_aqm.parts.speedtests.clients.connection import Connection, Reply, Server, find_server
-from flent_aqm.parts.speedtests.clients.http1 import Http1Connection
-from flent_aqm.parts.speedtests.clients.http2 import Http2Connection
+from flent_aqm.parts.speedtests.own_clients import responsiveness
+from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply, Server, find_server
+from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
+from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
 from flent_aqm.tools.report import Way
 from flent_aqm.tools.table import TOOLS
 

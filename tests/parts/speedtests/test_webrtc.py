@@ -33,7 +33,7 @@ from flent_aqm.measure.http.webrtc import (
     from_json,
 )
 from flent_aqm.measure.http.webrtc_certificate import CIPHERS, RsaCertificate
-from flent_aqm.parts.speedtests.clients.webrtc_call import fill
+from flent_aqm.parts.speedtests.own_clients.webrtc_call import fill
 
 
 @pytest.fixture(scope="module")

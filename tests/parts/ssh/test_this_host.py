@@ -12,7 +12,7 @@ from flent_aqm.base.paths import resource_dir
 from flent_aqm.lab.protocol import FlentRun
 from flent_aqm.parts.ssh.testbed import ThisHost
 from flent_aqm.router.hook import apply_words
-from flent_aqm.router.tc_words import Devices
+from flent_aqm.router.tc.words import Devices
 from flent_aqm.spec.scenario import Scenario
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.cli import main
-from flent_aqm.spec.test_files import our_tests
+from flent_aqm.spec.definitions import our_tests
 from flent_aqm.tools import own
 from flent_aqm.tools.table import SPEED_TESTS
 

@@ -16,7 +16,7 @@ from flent_aqm.setup import optional
 from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario
 
-MODULE = [sys.executable, "-m", "flent_aqm.measure.cross.quic"]
+MODULE = [sys.executable, "-m", "flent_aqm.measure.cross_traffic.quic"]
 
 
 def test_download_goes_on_until_it_is_stopped() -> None:

@@ -22,9 +22,9 @@ from flent_aqm.measure.http.webrtc import (
     Told,
     from_json,
 )
-from flent_aqm.parts.speedtests.clients.connection import Server
-from flent_aqm.parts.speedtests.clients.own_client import run
-from flent_aqm.parts.speedtests.clients.statistics import percentile
+from flent_aqm.parts.speedtests.own_clients.connection import Server
+from flent_aqm.parts.speedtests.own_clients.own_client import run
+from flent_aqm.parts.speedtests.own_clients.statistics import percentile
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report, Way
 

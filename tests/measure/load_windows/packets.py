@@ -3,7 +3,7 @@
 
 Shares no code with flent_aqm, and takes packets apart by other means: tcpdump's own text.
 
-    python tests/measure/windows/packets.py FILE.pcap PORT
+    python tests/measure/load_windows/packets.py FILE.pcap PORT
 """
 
 from __future__ import annotations

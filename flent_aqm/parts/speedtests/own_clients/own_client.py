@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
-from flent_aqm.parts.speedtests.clients.connection import Server, find_server
+from flent_aqm.parts.speedtests.own_clients.connection import Server, find_server
 from flent_aqm.tools.client import Call, main
 from flent_aqm.tools.report import Report, Way
 

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.parts.speedtests.clients.connection import Connection, Server
-from flent_aqm.parts.speedtests.clients.own_client import Metered, run
-from flent_aqm.parts.speedtests.clients.statistics import deviation, mean, without
+from flent_aqm.parts.speedtests.own_clients.connection import Connection, Server
+from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
+from flent_aqm.parts.speedtests.own_clients.statistics import deviation, mean, without
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report, Way
 
@@ -103,10 +103,10 @@ class _Test:
 def kind_of(http_version: int) -> type[Connection]:
     """Of the connections. Imported here, as each needs a library of its own."""
     if http_version == 3:
-        from flent_aqm.parts.speedtests.clients.http3 import Http3Connection
+        from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 
         return Http3Connection
-    from flent_aqm.parts.speedtests.clients.http2 import Http2Connection
+    from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
 
     return Http2Connection
 

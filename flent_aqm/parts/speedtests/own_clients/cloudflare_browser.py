@@ -19,7 +19,7 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.chromium import show
-from flent_aqm.parts.speedtests.clients.cloudflare import LATENCY, SEQUENCE, UNSENT
+from flent_aqm.parts.speedtests.own_clients.cloudflare import LATENCY, SEQUENCE, UNSENT
 from flent_aqm.tools.client import Call, main
 from flent_aqm.tools.report import Report
 

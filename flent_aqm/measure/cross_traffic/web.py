@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A reader of web pages: bursts of short flows, with a pause to read after each.
 
-    python -m flent_aqm.measure.cross.web HOST PORT
+    python -m flent_aqm.measure.cross_traffic.web HOST PORT
 
 A page is the median one of the HTTP Archive (Web Almanac 2024, desktop): 2652 kB in 71
 requests, of which the first brings the HTML, 18 kB; the others are of one size here. It comes
@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from flent_aqm.measure.cross.client import Connection, Line, run
+from flent_aqm.measure.cross_traffic.client import Connection, Line, run
 
 HTML_BYTES = 18_000
 OBJECTS = 70

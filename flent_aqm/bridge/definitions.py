@@ -12,7 +12,7 @@ from typing import Any
 
 from flent_aqm.base import environment
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.spec.test_files import is_only_ours, locate, our_tests, refuse_path
+from flent_aqm.spec.definitions import is_only_ours, locate, our_tests, refuse_path
 
 Function = Callable[..., Any]
 

@@ -2,8 +2,8 @@
 """A bulk transfer over QUIC: objects one behind the other, several asked for ahead, so that the
 server always has something to send. Needs aioquic.
 
-    python -m flent_aqm.measure.cross.quic HOST PORT        downloads
-    python -m flent_aqm.measure.cross.quic [PORT]           serves
+    python -m flent_aqm.measure.cross_traffic.quic HOST PORT        downloads
+    python -m flent_aqm.measure.cross_traffic.quic [PORT]           serves
 
 Its server's congestion control is aioquic's Cubic.
 """
@@ -21,7 +21,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import QuicEvent, StreamDataReceived
 
 from flent_aqm.base.defaults import ED25519, QUIC_PORT
-from flent_aqm.measure.cross.client import Line, run
+from flent_aqm.measure.cross_traffic.client import Line, run
 from flent_aqm.measure.serve.certificate import self_signed_pem
 
 ALPN = ["flent-aqm-bulk"]

@@ -2,7 +2,7 @@
 """A player of adaptive video: it fetches a segment, and then nothing until its buffer has room
 for another one (on and off); how good a picture it asks for follows from its throughput.
 
-    python -m flent_aqm.measure.cross.video HOST PORT
+    python -m flent_aqm.measure.cross_traffic.video HOST PORT
 
 The ladder of bit rates is that of Apple's HLS Authoring Specification for H.264. The choice is the
 best picture that fits into 0.9 of the mean rate of the last three segments: dash.js 5, Settings.js,
@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from flent_aqm.measure.cross.client import Connection, Line, run
+from flent_aqm.measure.cross_traffic.client import Connection, Line, run
 
 LADDER_MBPS = (0.145, 0.365, 0.73, 1.1, 2.0, 3.0, 4.5, 6.0, 7.8)
 FIRST_MBPS = 1.1

@@ -11,7 +11,7 @@ import h11
 from flent_aqm.measure.http.content_length import length_of
 from flent_aqm.measure.http.filler import FILLER
 from flent_aqm.measure.http.wake import WakeAt
-from flent_aqm.parts.speedtests.clients.connection import (
+from flent_aqm.parts.speedtests.own_clients.connection import (
     Connection,
     Count,
     PendingRequest,

@@ -14,7 +14,7 @@ import h2.exceptions
 from flent_aqm.measure.http.bulk import Inbound, frame_of_filler, settings_for_bulk
 from flent_aqm.measure.http.filler import FILLER
 from flent_aqm.measure.http.wake import WakeAt
-from flent_aqm.parts.speedtests.clients.connection import (
+from flent_aqm.parts.speedtests.own_clients.connection import (
     Connection,
     Count,
     PendingRequest,

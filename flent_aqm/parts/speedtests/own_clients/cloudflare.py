@@ -13,11 +13,11 @@ import asyncio
 import sys
 from dataclasses import dataclass, field
 
-from flent_aqm.parts.speedtests.clients.connection import Connection, Reply, Server
-from flent_aqm.parts.speedtests.clients.http1 import Http1Connection
-from flent_aqm.parts.speedtests.clients.http2 import Http2Connection
-from flent_aqm.parts.speedtests.clients.own_client import Metered, run
-from flent_aqm.parts.speedtests.clients.statistics import mean_difference, percentile
+from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply, Server
+from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
+from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
+from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
+from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report
 

@@ -14,7 +14,7 @@ from flent_aqm.results.advice.measured import (
 )
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.metrics.run import as_run
-from flent_aqm.sweep.speedtest.numbers import pings
+from flent_aqm.sweep.home_line.numbers import pings
 
 NO_IDLE = ("To be told what to do, measure the idle line, too: flent-aqm speedtest -i -s")
 TOO_SHORT = (f"No advice: it takes {FEWEST_PROBES} pings of the idle line and of each direction; "

@@ -15,7 +15,7 @@ from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamReset
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.http.quic import Bulk, configuration
-from flent_aqm.parts.speedtests.clients.connection import (
+from flent_aqm.parts.speedtests.own_clients.connection import (
     PATIENCE_S,
     Connection,
     Count,

@@ -13,9 +13,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
-from flent_aqm.parts.speedtests.clients.connection import Connection, Server
-from flent_aqm.parts.speedtests.clients.http1 import Http1Connection
-from flent_aqm.parts.speedtests.clients.own_client import Metered, run
+from flent_aqm.parts.speedtests.own_clients.connection import Connection, Server
+from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
+from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report, Way
 

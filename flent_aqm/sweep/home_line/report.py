@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
-from flent_aqm.sweep.speedtest.numbers import Latency, Load, latency, load, pings
+from flent_aqm.sweep.home_line.numbers import Latency, Load, latency, load, pings
 
 IN_LAB = "not measured: in the virtual lab computing takes no time"
 NO_SAMPLE = "not measured: the test was shorter than a sample"

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from flent_aqm.base.errors import ParseError
-from flent_aqm.measure.cross.video import FIRST_MBPS, LADDER_MBPS, Screen, choose
-from flent_aqm.measure.cross.web import HTML_BYTES, OBJECT_BYTES, OBJECTS
+from flent_aqm.measure.cross_traffic.video import FIRST_MBPS, LADDER_MBPS, Screen, choose
+from flent_aqm.measure.cross_traffic.web import HTML_BYTES, OBJECT_BYTES, OBJECTS
 from flent_aqm.measure.parsers.cross import parse_lines
 from tests.measure.serving import RunningServer
 
@@ -30,7 +30,7 @@ def port() -> Iterator[int]:
 def printed(module: str, port: int, until: str, more: int = 0) -> str:
     """What a client prints up to a line with a word in it, so many lines more, and when it is then
     stopped."""
-    with subprocess.Popen([sys.executable, "-m", f"flent_aqm.measure.cross.{module}",
+    with subprocess.Popen([sys.executable, "-m", f"flent_aqm.measure.cross_traffic.{module}",
                            "127.0.0.1", str(port)], stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout is not None
         lines = []
@@ -67,8 +67,9 @@ def test_player_takes_the_best_picture_once_it_knows_the_line(port: int) -> None
 
 def test_client_without_a_server_says_so_in_one_line() -> None:
     """And ends with status 1."""
-    done = subprocess.run([sys.executable, "-m", "flent_aqm.measure.cross.web", "127.0.0.1", "1"],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "flent_aqm.measure.cross_traffic.web", "127.0.0.1", "1"],
+        capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "127.0.0.1 port 1: Connection refused\n")
 
 
@@ -76,7 +77,7 @@ def test_client_of_another_server_says_so_in_one_line() -> None:
     """What answers otherwise is quoted."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         client = subprocess.Popen(
-            [sys.executable, "-m", "flent_aqm.measure.cross.web", "127.0.0.1",
+            [sys.executable, "-m", "flent_aqm.measure.cross_traffic.web", "127.0.0.1",
              str(other.getsockname()[1])], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
             text=True)
         connection, _ = other.accept()

@@ -15,10 +15,10 @@ import asyncio
 import sys
 import time
 
-from flent_aqm.parts.speedtests.clients.connection import Server
-from flent_aqm.parts.speedtests.clients.http1 import Http1Connection
-from flent_aqm.parts.speedtests.clients.own_client import Metered, run
-from flent_aqm.parts.speedtests.clients.statistics import mean, mean_difference, without
+from flent_aqm.parts.speedtests.own_clients.connection import Server
+from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
+from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
+from flent_aqm.parts.speedtests.own_clients.statistics import mean, mean_difference, without
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report, Way
 
