@@ -24,14 +24,12 @@ OLDEST_RUST = (1, 88)
 EXPECTED_CRATES = 134
 
 # What carries a test's bytes is compiled to be fast. All else (arguments, addresses, HTTP by which
-# a server is found) runs once, and would take more of the build than that. Cryptography is written
-# in assembler for the most part.
+# a server is found) runs once, and would take more of the build than that; of TLS, what counts is
+# in assembler.
 _OPT_LEVEL = 2
-_OPT_LEVELS = {
-    '"*"': 0, "aws-lc-rs": 1, "aws-lc-sys": 1, "rustls": 1,
-    **dict.fromkeys(("bytes", "futures-util", "memchr", "mio", "ppv-lite86", "rand", "rand_chacha",
-                     "rand_core", "socket2", "tokio", "tokio-rustls", "tokio-tungstenite",
-                     "tungstenite"), _OPT_LEVEL)}
+_OPT_LEVELS = {'"*"': 0, **dict.fromkeys((
+    "bytes", "futures-util", "memchr", "mio", "ppv-lite86", "rand", "rand_chacha", "rand_core",
+    "socket2", "tokio", "tokio-rustls", "tokio-tungstenite", "tungstenite"), _OPT_LEVEL)}
 
 
 def set_up_ndt7_client(cache: Path) -> None:
