@@ -21,9 +21,10 @@ from functools import cache
 from pathlib import Path
 
 # A line of input has the words of a command, the folder to run it in, and files for what it
-# prints; a line of output has its status.
+# prints; a line of output has its status. What one fork loads late and takes long, the next ones
+# have.
 _SERVER = """\
-import gc, importlib.util, json, os, sys
+import gc, importlib, importlib.util, json, os, sys
 import flent, flent.batch, flent.formatters, flent.plotters
 import matplotlib.pyplot
 if importlib.util.find_spec("flent_aqm"):  # else it is stock Flent
@@ -31,12 +32,22 @@ if importlib.util.find_spec("flent_aqm"):  # else it is stock Flent
     import flent_aqm.commands.lab, flent_aqm.sweep.plan.runner
     from flent_aqm.cli import main
 gc.freeze()
+late = ["pandas", "pyarrow.parquet", "scipy.stats"]
+told, tell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 for line in sys.stdin:
     words, folder, *outputs = json.loads(line)
     child = os.fork()
     if not child:
         break
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    try:
+        loaded = os.read(told, 1000).decode().split()
+    except BlockingIOError:
+        continue
+    for name in loaded:
+        late.remove(name)
+        importlib.import_module(name)
+    gc.freeze()
 else:
     sys.exit()
 os.chdir(folder)
@@ -44,7 +55,11 @@ for number, path in enumerate([os.devnull, *outputs]):
     os.dup2(os.open(path, os.O_RDWR), number)
 sys.stdin = open(0)
 sys.argv = words
-sys.exit((main if words[0].endswith("/flent-aqm") else flent.run_flent)())
+try:
+    sys.exit((main if words[0].endswith("/flent-aqm") else flent.run_flent)())
+finally:
+    if loaded := [name for name in late if name in sys.modules]:
+        os.write(tell, " ".join(loaded).encode())
 """
 
 

@@ -71,7 +71,7 @@ small_router() {
     keys
     bin=/run/small/bin sbin=/run/small/sbin
     mkdir -p $bin $sbin
-    for name in $(busybox --list); do ln -s busybox "$bin/$name"; done
+    busybox --install -s $bin # links to /usr/bin/busybox
     rm $bin/ip $bin/sleep $bin/unshare
     cp "$(command -v busybox)" $bin/busybox
     cp /usr/sbin/ip /usr/sbin/ethtool /usr/sbin/dropbear $sbin
@@ -108,18 +108,22 @@ fake_tc() {
 }
 real_tc_again() { in_router umount /usr/sbin/tc; }
 
-# dump: the router as the kernel shows it, without what counts or is given out.
+# dump: the router as the kernel shows it, without what counts or is given out. By one shell and
+# few programs: starting them is most of what this file costs.
 dump() {
-    for device in $(on_router ls /sys/class/net); do
-        echo "== $device $(on_router cat "/sys/class/net/$device/tx_queue_len")"
-        on_router "$real_tc" qdisc show dev "$device"
-        on_router "$real_tc" -d -r class show dev "$device" | grep -v -e cake -e fq_codel -e sfq # of flows
-        for where in root ingress egress 'parent 1:' 'parent 1:1'; do
-            # shellcheck disable=SC2086 # one word or two
-            on_router "$real_tc" filter show dev "$device" $where 2>/dev/null
-        done
-        on_router ethtool -k "$device"
-    done | sed 's/ refcnt [0-9]*//; s/ direct_packets_stat [0-9]*//; s/index [0-9]* ref/ref/'
+    # shellcheck disable=SC2016 # for that shell
+    on_router sh -c '
+        cd /sys/class/net || exit
+        for device in *; do
+            read -r length <"$device/tx_queue_len"
+            echo "== $device $length"
+            printf "%s show dev $device\n" qdisc class | "$real_tc" -d -r -batch -
+            printf "filter show dev $device %s\n" root ingress egress "parent 1:" "parent 1:1" |
+                "$real_tc" -force -batch - 2>/dev/null
+            ethtool -k "$device"
+        done' |
+        sed 's/ refcnt [0-9]*//; s/ direct_packets_stat [0-9]*//; s/index [0-9]* ref/ref/
+            /^class \(cake\|fq_codel\|sfq\) /d' # of flows
     ls -d /run/flent-aqm 2>/dev/null
 }
 found() { dump >/run/ssh/found; }

@@ -40,6 +40,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.backends.backend_svg, matplotlib.figure, matplotlib.pyplot, matplotlib.textpath
 import flent_aqm.measure.runners.all_runners, flent_aqm.show.plots.all_plotters
+import scipy.stats  # which comparing a metric loads, as long as ten plots
 
 # No fork lives long enough to collect anything, and what is shared stays so.
 gc.freeze()
@@ -78,6 +79,7 @@ def tell_and_save(figure, output, **more):
 
 def tell_and_draw(figure, output, **_):
     tell(figure, output)
+    figure.set_layout_engine("none")
     figure.draw_without_rendering()
 
 def draw_all(folder, pictures, files):
@@ -143,8 +145,8 @@ REFUSED = {
 }
 # Plots that a test has from Flent's, which leaves them without a word where they are empty.
 STOCK_AND_EMPTY = {"rrul_compete": set(_NO_SS)}
-# All are drawn. Of each way to include what tests share, one is also laid out as Flent does it,
-# and saved, which takes twice as long.
+# All are drawn. Of each way to include what tests share, one is also laid out and saved, which
+# takes thrice as long.
 SAVED = ("ndt7", "iperf3_bidirectional", "webrtc_call", "rrul_compete", "ping_exp",
          "speedtest_concurrent")
 
