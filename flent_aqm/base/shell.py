@@ -26,8 +26,8 @@ _PIPE_BYTES = 1 << 16
 
 def find_program(name: str) -> Path | None:
     """Return the path of a program, or None. Looks in sbin too, which PATH often lacks."""
-    found = shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
-    return Path(found) if found else None
+    path = shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
+    return Path(path) if path else None
 
 
 def find_on_path(name: str, *more: str) -> Path | None:
@@ -97,18 +97,18 @@ def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
     assert process.stdout is not None
     assert process.stderr is not None
     output = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
-    told = process.stdin.fileno()
-    os.set_blocking(told, False)
+    stdin = process.stdin.fileno()
+    os.set_blocking(stdin, False)
     with selectors.DefaultSelector() as waiting:
         for descriptor in output:
             waiting.register(descriptor, selectors.EVENT_READ)
-        waiting.register(told, selectors.EVENT_WRITE)
+        waiting.register(stdin, selectors.EVENT_WRITE)
         while waiting.get_map():
             ready = waiting.select(max(0.0, until_s - time.monotonic()))
             for key, _ in ready:
-                if key.fd == told:
+                if key.fd == stdin:
                     with suppress(BrokenPipeError):  # it reads no further
-                        left = left[os.write(told, left[:_PIPE_BYTES]):]
+                        left = left[os.write(stdin, left[:_PIPE_BYTES]):]
                         if left:
                             continue
                     process.stdin.close()

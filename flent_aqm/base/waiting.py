@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 
 _CLEAR = "\r\x1b[K"
 
@@ -30,10 +30,10 @@ def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
         stream.flush()
 
 
-def told(
-    items: Iterable[Thing], of: int, text: str, stream: TextIO | None = None
-) -> Iterator[Thing]:
-    """Give the things one by one, and tell how many there have been while the next is made.
+def with_progress(
+    items: Iterable[Item], of: int, text: str, stream: TextIO | None = None
+) -> Iterator[Item]:
+    """Give the items one by one, and tell how many there have been while the next is made.
 
     of: how many there will be; text: what is done, such as "reading data files". While the
     last one is used there is no line, as its user may write some.
@@ -43,8 +43,8 @@ def told(
     while True:
         try:
             with announced(f"{text}: {done:,} of {of:,}", stream):
-                thing = next(waiting)
+                item = next(waiting)
         except StopIteration:
             return
         done += 1
-        yield thing
+        yield item

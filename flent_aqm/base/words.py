@@ -30,9 +30,9 @@ def for_plot(words: str) -> str:
     return _DOLLAR.sub(r"\\$", words)
 
 
-def counted(number: int, thing: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Return "1 run", "3 runs" and the like."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def for_spreadsheet(words: str) -> str:

@@ -24,12 +24,12 @@ def table(package: str, module: str, name: str) -> dict[str, type]:
     """Return all our classes of a kind by name; empty while the table's module isn't there."""
     path = f"{package}.{module}"
     try:
-        found: dict[str, type] = getattr(import_module(path), name)
+        classes: dict[str, type] = getattr(import_module(path), name)
     except ModuleNotFoundError as error:
         if error.name not in (package, path):
             raise
         return {}
-    return found
+    return classes
 
 
 def get_runner(stock: Lookup) -> Lookup | None:
@@ -57,9 +57,9 @@ def _extended(stock: Lookup, ours: tuple[str, str, str]) -> Lookup | None:
         try:
             return stock(name)
         except RuntimeError:
-            found = table(*ours).get(name)
-            if found is None:
+            own = table(*ours).get(name)
+            if own is None:
                 raise
-            return found
+            return own
 
     return lookup

@@ -90,11 +90,11 @@ def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
     first, *others = routers_of(scenario)
     report = proof.read_back(scenario, first)
     proof.prove(scenario, report, first)
-    output, told = warnings(scenario, report), proof.as_metadata(report)
+    output, read_back = warnings(scenario, report), proof.as_metadata(report)
     further = {}
     for router in others:
         report = proof.read_back(scenario, router)
         proof.prove(scenario, report, router)
         output += [f"{router}: {line}" for line in warnings(scenario, report)]
         further[router] = proof.as_metadata(report)
-    return output, {**told, **({"routers": further} if further else {})}
+    return output, {**read_back, **({"routers": further} if further else {})}

@@ -46,7 +46,7 @@ def define(settings: Any) -> None:
 def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Plots by name: for each unit over time, as distribution, and of many files; then those
     that any test with latencies has."""
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     kinds = list(dict.fromkeys(units.values()))
     slugs: set[str] = set()
     for unit in sorted(kinds, key=lambda unit: unit != "ms"):
@@ -58,12 +58,12 @@ def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         series = [{"data": name, "label": _text(name)} for name in names]
         for kind, what in (("timeseries", "over time"), ("cdf", "distribution"),
                            ("box", "boxes")):
-            found[f"{slug}_{kind}"] = {
+            by_name[f"{slug}_{kind}"] = {
                 "description": f"All series in {unit}: {what}", "type": kind,
                 "axis_labels": [unit], "series": series}
     measured = {name: {"units": unit, "runner": "of the file"} for name, unit in units.items()}
-    return {**found, **{name: plot for name, plot in plots_for(measured).items()
-                        if name not in found}}
+    return {**by_name, **{name: plot for name, plot in plots_for(measured).items()
+                          if name not in by_name}}
 
 
 def _series(settings: Any) -> Any:

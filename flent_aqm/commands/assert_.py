@@ -19,7 +19,7 @@ from rich.table import Table
 
 from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
 from flent_aqm.base.words import plain
-from flent_aqm.results.grouping import check_known, grouped, parse_keys, shown, unpooled
+from flent_aqm.results.grouping import check_keys, grouped, parse_keys, shown, unpooled
 from flent_aqm.results.many_files import each_run, find_files
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
@@ -58,15 +58,15 @@ def main(args: argparse.Namespace) -> int:
         condition = parse(args.expression)
         files = find_files(args.files)
         wanted = leaves(condition)
-        known: list[tuple[Path, Mapping[str, Setting], Known]] = []
+        scored: list[tuple[Path, Mapping[str, Setting], Known]] = []
         failures: list[Failure] = []
         for path, result in each_run(files, partial(ask, wanted)):
             if isinstance(result, BadResult):
                 failures.append(Failure(plain(path.name), str(result)))
             else:
-                known.append((path, *result))
-        subjects = _groups(known, args.median_by, args.pool or "") if args.median_by else [
-            (plain(path.name), numbers) for path, _, numbers in known]
+                scored.append((path, *result))
+        subjects = _groups(scored, args.median_by, args.pool or "") if args.median_by else [
+            (plain(path.name), numbers) for path, _, numbers in scored]
     except ConfigError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return MISTAKE
@@ -82,27 +82,27 @@ def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Known]:
     return dict(run.settings), {leaf: leaf.of(run) for leaf in wanted}
 
 
-def _groups(known: Sequence[tuple[Path, Mapping[str, Setting], Known]],
+def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Known]],
             by: str, pool: str) -> list[tuple[str, Known]]:
-    everything = [settings for _, settings, _ in known]
+    everything = [settings for _, settings, _ in files]
     requested, pooled = parse_keys(by), parse_keys(pool)
-    check_known(everything, [*requested, *(name for name in pooled if name != "all")])
+    check_keys(everything, [*requested, *(name for name in pooled if name != "all")])
     keys, _ = unpooled(everything, requested, pooled)
-    groups = grouped([(settings, numbers) for _, settings, numbers in known], keys)
+    groups = grouped([(settings, numbers) for _, settings, numbers in files], keys)
     return [(", ".join(f"{key} {shown(value)}" for key, value in zip(keys, values, strict=True))
              + f" ({len(members)})", medians(members)) for values, members in groups.items()]
 
 
-def _judge(condition: Node, wanted: Sequence[Leaf], what: str, known: Known) -> Failure | None:
+def _judge(condition: Node, wanted: Sequence[Leaf], what: str, numbers: Known) -> Failure | None:
     try:
-        if truth(condition, known):
+        if truth(condition, numbers):
             return None
     except NotAvailable as error:
         return Failure(what, str(error))
-    return Failure(what, ", ".join(_said(leaf, known[leaf]) for leaf in wanted))
+    return Failure(what, ", ".join(_leaf_text(leaf, numbers[leaf]) for leaf in wanted))
 
 
-def _said(leaf: Leaf, value: float | Unavailable) -> str:
+def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
     if isinstance(value, Unavailable):
         return f"{leaf.text} not available"
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.waiting import told
+from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results.jobs_option import add_jobs
 
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     # Late, as --help needs none of it.
 
-    from flent_aqm.results.grouping import ALIASES, check_known
+    from flent_aqm.results.grouping import ALIASES, check_keys
     from flent_aqm.results.many_files import find_files
     from flent_aqm.show.figures.gather import BASE_DELAY, gather
     from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay
@@ -67,30 +67,30 @@ def main(args: argparse.Namespace) -> int:
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:
         raise ConfigError(f"--figure {unknown[0]}: known are 1 to {len(FIGURES)}")
-    chosen_by = [_pair(text) for text in args.where]
+    filters = [_pair(text) for text in args.where]
     paths = find_files(args.results)
     rows, faults = gather(paths, args.jobs)
     for fault in faults[:MOST_NAMED]:
         print(f"left out: {fault}", file=sys.stderr)
     if len(faults) > MOST_NAMED:
         print(f"left out: {len(faults) - MOST_NAMED} more", file=sys.stderr)
-    chosen_by = [(ALIASES.get(key, key), value) for key, value in chosen_by]
+    filters = [(ALIASES.get(key, key), value) for key, value in filters]
     if rows:
-        check_known([row.settings for row in rows], [key for key, _ in chosen_by])
+        check_keys([row.settings for row in rows], [key for key, _ in filters])
     rows = [row for row in rows if all(_matches(row.settings.get(key), value)
-                                       for key, value in chosen_by)]
+                                       for key, value in filters)]
     if not rows:
         raise ConfigError(f"none of {len(paths)} files has a run to draw; {len(faults)} "
                           f"could not be used{', the others are not chosen' * bool(args.where)}")
     if not any(row.has(test=args.test) for row in rows):
-        known = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
-        raise ConfigError(f"no run of test {args.test!r}; there are: {known}")
-    if not any(key == BASE_DELAY for key, _ in chosen_by):
+        tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
+        raise ConfigError(f"no run of test {args.test!r}; there are: {tests}")
+    if not any(key == BASE_DELAY for key, _ in filters):
         rows = of_least_delay(rows)
     common = grid(rows)
     try:
         args.output.mkdir(parents=True, exist_ok=True)
-        for number in told(wanted, len(wanted), "drawing figures"):
+        for number in with_progress(wanted, len(wanted), "drawing figures"):
             _make(FIGURES[number - 1], rows, common, args, width)
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
@@ -108,11 +108,11 @@ def _speedtests(args: argparse.Namespace) -> int:
     from flent_aqm.show.figures.speedtests import Row, in_order, page_of, row_of
 
     paths = find_files(args.results)
-    chosen_by = [(ALIASES.get(key, key), value) for key, value in map(_pair, args.where)]
+    filters = [(ALIASES.get(key, key), value) for key, value in map(_pair, args.where)]
     pages: dict[tuple[Any, ...], list[Row]] = {}
     for path, row in each_file(paths, row_of, args.jobs):
         if isinstance(row, Row):
-            if all(_matches(row.settings.get(key), value) for key, value in chosen_by):
+            if all(_matches(row.settings.get(key), value) for key, value in filters):
                 pages.setdefault(page_of(row), []).append(row)
         elif row is not None:
             text = str(row)

@@ -129,9 +129,9 @@ def _parameters(words: list[str]) -> dict[str, str]:
 
 def _others(words: list[str]) -> dict[str, str]:
     """Return the settings given with --set. Raises ConfigError for one that isn't known."""
-    given = dict(word.partition("=")[::2] for word in words)
-    refuse_unknown_scenario_keys("--set", given)
-    return given
+    settings = dict(word.partition("=")[::2] for word in words)
+    refuse_unknown_scenario_keys("--set", settings)
+    return settings
 
 
 def _servers(command: Sequence[str], mlab: bool) -> list[str]:

@@ -31,12 +31,12 @@ def next_step(here: Path) -> str:
                 f"  flent -B {shlex.quote(batch)} -b quick")
     name = shlex.quote(str(newest.relative_to(here)))
     done, sweep = status.count_done(newest), status.read(newest)
-    told = f"The newest results are {counted(done, 'run')} in {plain(name)}"
+    summary = f"The newest results are {counted(done, 'run')} in {plain(name)}"
     if sweep is not None and done + len(sweep.failed) < sweep.planned:
-        return (f"{told}, of {sweep.planned:,} planned. Next, follow the sweep; if it was "
+        return (f"{summary}, of {sweep.planned:,} planned. Next, follow the sweep; if it was "
                 f"interrupted, start it again with --batch-resume {plain(name)}:\n"
                 f"  flent-aqm report --follow {plain(name)}")
-    return (f"{told}. Next, write them as a report, or open them in a window:\n"
+    return (f"{summary}. Next, write them as a report, or open them in a window:\n"
             f"  flent-aqm report {plain(name)} -o report.html\n"
             f"  flent-gui {plain(name)}/*.flent.gz")
 

@@ -53,17 +53,17 @@ def main(args: argparse.Namespace) -> int:
                    differences(was.data, now))
 
 
-def _report(versions: list[Difference], found: list[Difference]) -> int:
+def _report(versions: list[Difference], differing: list[Difference]) -> int:
     for one in versions:
         print(f"other version: {plain(one)}")
-    if not found:
+    if not differing:
         print("identical" + (", despite other versions" if versions else ""))
         return IDENTICAL
-    print(f"different: {plain(found[0])}")
-    for one in found[1:SHOWN]:
+    print(f"different: {plain(differing[0])}")
+    for one in differing[1:SHOWN]:
         print(f"      also: {plain(one)}")
-    if len(found) > SHOWN:
-        print(f"      also: {len(found) - SHOWN} more")
+    if len(differing) > SHOWN:
+        print(f"      also: {len(differing) - SHOWN} more")
     return DIFFERENT
 
 

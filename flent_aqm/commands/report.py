@@ -108,8 +108,8 @@ def purpose_of(folders: Sequence[Folder]) -> str:
     """Return what the one batch of some folders is for; empty where that isn't one of ours."""
     from flent_aqm.show.report.commands import purpose
 
-    found = {purpose(one.status.command) if one.status else "" for one in folders}
-    return found.pop() if len(found) == 1 else ""
+    purposes = {purpose(one.status.command) if one.status else "" for one in folders}
+    return purposes.pop() if len(purposes) == 1 else ""
 
 
 def title_of(results: list[Path]) -> str:

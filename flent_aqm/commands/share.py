@@ -42,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
 def _share(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
     """Write copies, and tell what was taken out of them; returns how many can't be shared. named:
     the folder is one that the user knows."""
-    from flent_aqm.base.waiting import told
+    from flent_aqm.base.waiting import with_progress
     from flent_aqm.results.data_file import SUFFIX
 
     faults = 0
@@ -52,7 +52,7 @@ def _share(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
         copies: list[tuple[Path, Path, StrippedFile]] = []
         tried = (_try(file, Path(made, f"{number}{SUFFIX}"))
                  for number, file in enumerate(files))
-        for one in told(tried, len(files), "reading data files"):
+        for one in with_progress(tried, len(files), "reading data files"):
             if isinstance(one, BadResult):
                 faults += 1
                 print(f"flent-aqm: skipped: {one}", file=sys.stderr)

@@ -71,9 +71,9 @@ def leak(held: str) -> str:
 
 def _place_of_fault(lines: Sequence[str], program: Path) -> str:
     """Return function, file and line of the last fault before a panic, "" where none is told."""
-    told = [found for line in lines if (found := _REGISTER.search(line))]
-    start = _addresses(program).get(told[-1][1]) if told else None
-    return "" if start is None else _source_line(start + int(told[-1][2], 16), program)
+    matches = [match for line in lines if (match := _REGISTER.search(line))]
+    start = _addresses(program).get(matches[-1][1]) if matches else None
+    return "" if start is None else _source_line(start + int(matches[-1][2], 16), program)
 
 
 def _place_of(lines: Iterable[str], program: Path) -> str:
@@ -89,9 +89,9 @@ def _place_of(lines: Iterable[str], program: Path) -> str:
     if not named:
         return ""
     starts = _addresses(program)
-    known = [(name, starts[name] + offset - 1) for name, offset in named if name in starts]
-    places = _source_lines([address for _name, address in known], program)
-    first = (places[0] if known and known[0][0] == named[0][0] else "") or f"in {named[0][0]}"
+    located = [(name, starts[name] + offset - 1) for name, offset in named if name in starts]
+    places = _source_lines([address for _name, address in located], program)
+    first = (places[0] if located and located[0][0] == named[0][0] else "") or f"in {named[0][0]}"
     own = next((place for place in places if _CALLED_BY_NAME.search(place)), "")
     if not own or _CALLED_BY_NAME.search(first):
         return first
@@ -124,14 +124,14 @@ def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
                     *map(hex, addresses)])
     except AqmError:
         return [""] * len(addresses)
-    found = []
+    places = []
     # Of each address itself, then function and place, from the innermost on outwards.
     for part in re.split(r"^0x[0-9a-f]+$\n", text, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
         frames = [_as_words(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)]
         own = [frame for frame in frames if _CALLED_BY_NAME.search(frame)]
-        found.append((own or frames or [""])[0])
-    return found
+        places.append((own or frames or [""])[0])
+    return places
 
 
 def _as_words(function: str, place: str) -> str:

@@ -40,9 +40,9 @@ class _Copy:
     since_ns: int | None
     kept: list[tuple[str, str]] = field(default_factory=list)
 
-    def may_replace(self, name: str, found: os.stat_result) -> bool:
+    def may_replace(self, name: str, existing: os.stat_result) -> bool:
         """Return whether the command saw what is there, and so meant to replace it."""
-        return (self.since_ns is not None and found.st_ctime_ns < self.since_ns
+        return (self.since_ns is not None and existing.st_ctime_ns < self.since_ns
                 and not _NAMED_BY_TIME.fullmatch(name))
 
 
@@ -118,13 +118,13 @@ def _copy_folder(copy: _Copy, source: int, target: int, path: str) -> list[tuple
 
 def _make_folder(copy: _Copy, target: int, name: str) -> str:
     """Return the name of a folder that is there now."""
-    found = _stat(name, target)
-    if found is not None and stat.S_ISDIR(found.st_mode):
+    existing = _stat(name, target)
+    if existing is not None and stat.S_ISDIR(existing.st_mode):
         return name
-    if found is not None and copy.may_replace(name, found):
+    if existing is not None and copy.may_replace(name, existing):
         os.unlink(name, dir_fd=target)  # as the command has
-        found = None
-    got = name if found is None else _free_name(name, target)
+        existing = None
+    got = name if existing is None else _free_name(name, target)
     os.mkdir(got, dir_fd=target)
     return got
 
@@ -132,10 +132,10 @@ def _make_folder(copy: _Copy, target: int, name: str) -> str:
 def _copy_file(copy: _Copy, source: int, target: int, name: str) -> str:
     """Return the name under which it is there now. It appears when it is whole."""
     with _opened_at(name, source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as new:
-        found = _stat(name, target)
-        replace = found is not None and copy.may_replace(name, found) \
-            and not stat.S_ISDIR(found.st_mode)
-        if found is not None and not replace and _is_same(new, found, name, target):
+        existing = _stat(name, target)
+        replace = existing is not None and copy.may_replace(name, existing) \
+            and not stat.S_ISDIR(existing.st_mode)
+        if existing is not None and not replace and _is_same(new, existing, name, target):
             return name
         mode = 0o777 if os.fstat(new).st_mode & 0o100 else 0o666
         part = f".{name[:200]}.{secrets.token_hex(4)}.part"
@@ -197,9 +197,9 @@ def _stat(name: str, folder: int) -> os.stat_result | None:
         return None
 
 
-def _is_same(new: int, found: os.stat_result, name: str, target: int) -> bool:
+def _is_same(new: int, existing: os.stat_result, name: str, target: int) -> bool:
     """Return whether what is there is a file of the same content."""
-    if not stat.S_ISREG(found.st_mode) or found.st_size != os.fstat(new).st_size:
+    if not stat.S_ISREG(existing.st_mode) or existing.st_size != os.fstat(new).st_size:
         return False
     with _opened_at(name, target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as old:
         place = 0

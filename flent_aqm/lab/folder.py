@@ -64,10 +64,10 @@ def _lock(path: Path, *, wait: bool) -> int | None:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            found = os.fstat(handle)
+            status = os.fstat(handle)
             # Between making and locking it, or finding and locking it, another may have
             # removed it.
-            if found.st_uid == os.geteuid() and os.path.samestat(found, os.lstat(path)):
+            if status.st_uid == os.geteuid() and os.path.samestat(status, os.lstat(path)):
                 return handle
         except OSError:
             pass

@@ -237,24 +237,24 @@ def _first_lines(python: str) -> str:
 def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
     """Variables for what a run has beside client, router and server, or in their place; none
     without."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     if scenario.path.topology != DUMBBELL:
-        found |= write_topology(folder, parse_topology("topology", scenario.path.topology))
+        variables |= write_topology(folder, parse_topology("topology", scenario.path.topology))
     if scenario.hosts.tcp_ecn:
-        found["TCP_ECN"] = "yes" if scenario.hosts.tcp_ecn is True else scenario.hosts.tcp_ecn
+        variables["TCP_ECN"] = "yes" if scenario.hosts.tcp_ecn is True else scenario.hosts.tcp_ecn
     if (scenario.router.tx_queues or 1) > 1:
-        found["TX_QUEUES"] = str(scenario.router.tx_queues)
+        variables["TX_QUEUES"] = str(scenario.router.tx_queues)
     if scenario.path.dest2_delay_ms is not None:
-        found |= {name: str(getattr(defaults, name)) for name in (
+        variables |= {name: str(getattr(defaults, name)) for name in (
             "SERVER_DEST2_IPV4", "DEST2_IPV4", "SERVER_DEST2_IPV6", "DEST2_IPV6")}
-        found["DEST2_HALF_DELAY_US"] = str(round(scenario.path.dest2_delay_ms * 1000 / 2))
+        variables["DEST2_HALF_DELAY_US"] = str(round(scenario.path.dest2_delay_ms * 1000 / 2))
     for way, mbps, buffer_ms in (
         ("DOWN", scenario.path.modem_down_mbps, scenario.path.modem_down_buffer_ms),
         ("UP", scenario.path.modem_up_mbps, scenario.path.modem_up_buffer_ms),
     ):
         if mbps is not None and not scenario.replaces_modem:
             bit_s = round(mbps * 1_000_000)
-            found |= {
+            variables |= {
                 "MODEM": "modem_tbf.sh",
                 f"MODEM_{way}_BIT_S": str(bit_s),
                 f"MODEM_{way}_BURST_BYTES": str(max(bit_s // 8 * defaults.TBF_BURST_US // 10**6,
@@ -262,19 +262,19 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
                 # Room for one frame, even where the buffer's time is 0.
                 f"MODEM_{way}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
             }
-    return found
+    return variables
 
 
 def _path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
     """Write the files of models of the path, and return their variables."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     named: list[str] = []
     for model in path_models(scenario):
-        found |= model.write(folder, scenario, IN_GUEST)
+        variables |= model.write(folder, scenario, IN_GUEST)
         if model.script:
             shutil.copy(model.script, folder / "guest")
             named.append(f"{model.name}:{model.script.name}")
-    return {**found, "PATH_MODELS": " ".join(named)} if named else found
+    return {**variables, "PATH_MODELS": " ".join(named)} if named else variables
 
 
 def _own_tool() -> dict[str, str]:
@@ -286,8 +286,8 @@ def _own_tool() -> dict[str, str]:
 def _hosts(scenario: Scenario) -> str:
     local = [("127.0.0.1", "localhost"), ("::1", "localhost")]
     if scenario.path.topology != DUMBBELL:
-        found = [*local, *addresses_of(parse_topology("topology", scenario.path.topology))]
-        return "".join(f"{address}\t{name}\n" for address, name in found)
+        pairs = [*local, *addresses_of(parse_topology("topology", scenario.path.topology))]
+        return "".join(f"{address}\t{name}\n" for address, name in pairs)
     addresses = [
         *local,
         (defaults.CLIENT_IPV4, "client"), (defaults.CLIENT_IPV6, "client"),

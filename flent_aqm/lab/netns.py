@@ -75,12 +75,12 @@ class NetnsTestbed:
             kinds.setdefault(_kind(scenario), scenario)
         for scenario in kinds.values():
             _rehearse(scenario)
-        found = _congestion_control()
-        if found == defaults.TCP_CONGESTION_CONTROL:
+        algorithm = _congestion_control()
+        if algorithm == defaults.TCP_CONGESTION_CONTROL:
             return []
         return [" ".join((
-            f"TCP's congestion control is {found} where nothing else asks for one: this machine",
-            f"lets namespaces have {defaults.TCP_CONGESTION_CONTROL} only if it stands in",
+            f"TCP's congestion control is {algorithm} where nothing else asks for one: this",
+            f"machine lets namespaces have {defaults.TCP_CONGESTION_CONTROL} only if it stands in",
             "net.ipv4.tcp_allowed_congestion_control"))]
 
     def prepare(self) -> None:
@@ -161,12 +161,12 @@ def _load_ifb() -> None:
 
 def _children(parent: int) -> list[int]:
     """Return the processes that a process has started and that still are."""
-    found = []
+    children = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, ValueError):
                 # The name, in brackets, may hold anything.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[1]) == parent:
-                    found.append(int(entry.name))
-    return found
+                    children.append(int(entry.name))
+    return children

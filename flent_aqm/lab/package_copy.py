@@ -44,12 +44,12 @@ def package_folder(guest_place: str, spare: Path) -> Path:
     if paths.is_installed():
         return paths.PACKAGE.parent
     name = f"{package_hash()}-{sys.implementation.cache_tag}"
-    found = paths.find_cached(FOLDER, name)
-    if found is None:
-        found = _made(guest_place, name, spare)
+    folder = paths.find_cached(FOLDER, name)
+    if folder is None:
+        folder = _made(guest_place, name, spare)
     with contextlib.suppress(OSError):  # of another user
-        os.utime(found)
-    return found
+        os.utime(folder)
+    return folder
 
 
 @cache

@@ -282,8 +282,8 @@ class RunEnvironment:
         for number, line in enumerate(lines):
             if line.startswith(_OWN_WORDS):
                 # What failed has said why before
-                told = [each for each in lines[:number] if not each.startswith("[")]
-                return "; ".join([line.removeprefix(_OWN_WORDS).strip(), *told[-_LINES_TOLD:]])
+                earlier = [each for each in lines[:number] if not each.startswith("[")]
+                return "; ".join([line.removeprefix(_OWN_WORDS).strip(), *earlier[-_LINES_TOLD:]])
         for line in lines:
             if any(mark in line for mark in ("BUG:", "Oops", "Kernel panic", "WARNING: CPU")):
                 return line

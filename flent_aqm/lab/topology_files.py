@@ -53,15 +53,15 @@ def addresses(topology: Topology) -> list[tuple[str, str]]:
     """Return pairs of address and name, for the hosts' table."""
     graph = topology.graph
     ends = _ends(graph)
-    found = []
+    pairs = []
     for node in graph.nodes:
         end = _first_end(graph, ends, node)
         names = " ".join([node, *(other for other, name in topology.other_names.items()
                                   if name == node)])
-        found += [(end.ipv4, names), (end.ipv6, names)]
+        pairs += [(end.ipv4, names), (end.ipv6, names)]
     for number in range(2, topology.subscribers + 1):
-        found += [(ipv4_of(number), f"sub{number}"), (ipv6_of(number), f"sub{number}")]
-    return found
+        pairs += [(ipv4_of(number), f"sub{number}"), (ipv6_of(number), f"sub{number}")]
+    return pairs
 
 
 def first_ends(topology: Topology) -> Mapping[str, End]:
@@ -74,15 +74,15 @@ def first_ends(topology: Topology) -> Mapping[str, End]:
 def _ends(graph: Graph) -> Mapping[tuple[Link, str], End]:
     """Link and node -> that end of it."""
     devices: dict[str, int] = {}
-    found = {}
+    ends = {}
     for number, link in enumerate(graph.links):
         for end, node in enumerate(link, 1):
             count = devices[node] = devices.get(node, -1) + 1
             device = ("up" if end == 1 else "down") if is_router(node) else f"eth{count}"
-            found[link, node] = End(device, f"198.18.{number}.{end}",
-                                     f"2001:db8:100:{number:x}::{end}",
-                                     f"02:00:00:01:{number:02x}:{end:02x}")
-    return found
+            ends[link, node] = End(device, f"198.18.{number}.{end}",
+                                    f"2001:db8:100:{number:x}::{end}",
+                                    f"02:00:00:01:{number:02x}:{end:02x}")
+    return ends
 
 
 def _links(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:

@@ -90,12 +90,12 @@ class Lab(RunEnvironment):
         measured nothing. Raises LabError."""
         if self._scenario.lab.kernel == STOCK:
             return
-        found = first_complaint(log, self._kernel.path) or leak(held)
-        if self._hangs_in and not found:
-            found = (f"it hangs, {self._hangs_in}: stopped after {self._wall_limit_s:g} s of "
+        fault = first_complaint(log, self._kernel.path) or leak(held)
+        if self._hangs_in and not fault:
+            fault = (f"it hangs, {self._hangs_in}: stopped after {self._wall_limit_s:g} s of "
                      "wall time")
-        if found:
-            raise LabError(f"the kernel {self._scenario.lab.kernel}: {found}") from None
+        if fault:
+            raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
 
     def _before_it_is_stopped(self) -> None:
         """Where a kernel of the user's is, if it is what never ends."""
@@ -218,8 +218,8 @@ class VirtualTestbed:
 
     def facts(self, kernel: str = STOCK) -> Facts:
         """Return the guest's kernel, and the interrupt moderation of its hosts."""
-        found = self.kernel(kernel)
-        return Facts({"version": found.version, "hash": found.hash,
+        built_kernel = self.kernel(kernel)
+        return Facts({"version": built_kernel.version, "hash": built_kernel.hash,
                       **({} if kernel == STOCK else {"name": kernel})},
                      {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
                       "tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})

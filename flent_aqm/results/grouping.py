@@ -124,7 +124,7 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
     return keys, pooled_over(runs, keys)
 
 
-def check_known(runs: Sequence[Settings], names: Sequence[str]) -> None:
+def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
     """Refuse settings that no run has. Raises ConfigError that lists the known ones."""
     known = sorted({name for settings in runs for name in settings})
     for name in names:
@@ -138,7 +138,7 @@ def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
     """Items by their settings' values, in order: numbers by size. A run that lacks a setting
     has "" there. Raises ConfigError for a setting that no run has."""
     everything = list(items)
-    check_known([settings for settings, _ in everything], keys)
+    check_keys([settings for settings, _ in everything], keys)
     groups = collect([(_values(settings, keys), item) for settings, item in everything],
                      lambda pair: pair[0])
     ordered = sorted(groups, key=lambda key: [_order(one) for one in key])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from flent_aqm.base.errors import BadResult, ConfigError, a_defect
-from flent_aqm.base.waiting import told
+from flent_aqm.base.waiting import with_progress
 from flent_aqm.results.data_file import SUFFIX, TOOLS_LOG_SUFFIX, DataFile, read_data_file
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.status import NAME as STATUS
@@ -100,7 +100,7 @@ def each_file(
 def _told(
     files: Sequence[Path], results: Iterable[Result | BadResult]
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    return told(zip(files, results, strict=True), len(files), "reading data files")
+    return with_progress(zip(files, results, strict=True), len(files), "reading data files")
 
 
 def work_module(work: Callable[..., object]) -> str:

@@ -125,9 +125,9 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     quantum = frozenset[int]()
     if queue.classes:
         values = queue.values(requested)
-        flows, asked_bytes = int(values["flows"]), int(values["quantum"])
+        flows, quantum_bytes = int(values["flows"]), int(values["quantum"])
         # any of what old and new kernels make of it
-        quantum = frozenset({asked_bytes, min(max(asked_bytes, 256), 2**20)})
+        quantum = frozenset({quantum_bytes, min(max(quantum_bytes, 256), 2**20)})
         drr = frozenset(f"{handle}{flow:x}" for handle in places for flow in range(1, flows + 1))
         filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")
                     for handle in places]
@@ -135,16 +135,16 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
         qdiscs.append(ExpectedQdisc("ingress", "ffff:", "ffff:fff1", {}))
         filters.append(describe_filter("all", "u32", "00000000/00000000 at 0",
                                        f"egress redirect {IFB_DEVICE}"))
-    found = ExpectedDirection(
+    direction = ExpectedDirection(
         tuple(qdiscs), tuple((_hfsc_class(each) if scenario.router.shaper == "hfsc" else
                               _expected_class(each, clock))
                              for each in htb_classes(scenario, role)),
         drr, quantum, tuple(filters))
     if not subscribers_of(scenario):
-        return found
+        return direction
     from flent_aqm.router.expected_subscribers import with_subscribers
 
-    return with_subscribers(found, role)
+    return with_subscribers(direction, role)
 
 
 def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[ExpectedQdisc]:
@@ -201,14 +201,14 @@ def _hfsc_class(requested: HtbClass) -> ExpectedClass:
 def _tier_filters() -> list[str]:
     """u32 sees the header's first 32 bits: in IPv4 the byte is the second one, in IPv6 it
     begins 4 bits in."""
-    found = []
+    filters = []
     for dscps, target in ((defaults.EF_DSCPS, EF_CLASS),
                           (defaults.BACKGROUND_DSCPS, BACKGROUND_CLASS)):
         for dscp in dscps:
             for protocol, shift in (("ip", 16), ("ipv6", 20)):
                 rule = f"{dscp << shift:08x}/{0xFC << shift:08x} at 0"
-                found.append(describe_filter(protocol, "u32", rule, target))
-    return found
+                filters.append(describe_filter(protocol, "u32", rule, target))
+    return filters
 
 
 def unit_of(kind: str, parameter: str) -> str:

@@ -50,17 +50,17 @@ def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
 
 def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
     """Raise RouterDisagrees, with each setting as asked and as reported, if any differs."""
-    found = differences(scenario, report)
-    if found:
+    mismatches = differences(scenario, report)
+    if mismatches:
         name = "the router" if router == ROUTER else router
         raise RouterDisagrees(f"{name} does not have the requested settings: "
-                              + "; ".join(found))
+                              + "; ".join(mismatches))
 
 
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:
     """Return one line for each setting that differs; empty when the router obeyed. A program on
     the router may have changed rates; all else is as it was asked for."""
-    found = []
+    mismatches = []
     for role, direction in report.directions.items():
         requested = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen,
                                             direction.queues)
@@ -68,8 +68,8 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
             lines = _settings(requested, direction, report.clock,
                               rates=not scenario.router.router_program)
-        found += [f"{role}: {line}" for line in lines]
-    return found
+        mismatches += [f"{role}: {line}" for line in lines]
+    return mismatches
 
 
 def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:

@@ -44,10 +44,10 @@ def _tins(counters: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _added(counters: Iterable[Mapping[str, object]]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for each in counters:
         for name in _COUNTS:
             value = each.get(name)
             if isinstance(value, int | float):
-                found[name] = found.get(name, 0) + value
-    return found
+                sums[name] = sums.get(name, 0) + value
+    return sums

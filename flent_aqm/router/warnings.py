@@ -14,16 +14,16 @@ def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
 
 
 def _of_one(scenario: Scenario, role: str, direction: Direction) -> list[str]:
-    found = []
+    texts = []
     # CAKE splits such packets itself unless told not to.
     aqm, parameters = scenario.router.queue(role)
     splits = aqm == "cake" and dict(parameters).get("split_gso") != "no"
     on = [name for name in ("tso", "gso", "gro") if direction.offloads.get(name)]
     if on and not splits:
-        found.append(f"{', '.join(on)} on {direction.device}: up to 64 KB count as one packet in "
+        texts.append(f"{', '.join(on)} on {direction.device}: up to 64 KB count as one packet in "
                      f"the queue; switch off with ethtool -K {direction.device} "
                      + " ".join(f"{name} off" for name in on))
     if scenario.router.shaper == "none" and direction.hardware and direction.bql_bytes is None:
-        found.append(f"{direction.device} has no byte queue limits: without a shaper, packets "
+        texts.append(f"{direction.device} has no byte queue limits: without a shaper, packets "
                      "wait in its driver, where the AQM doesn't see them")
-    return found
+    return texts

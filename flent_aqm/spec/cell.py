@@ -55,8 +55,8 @@ class Cell:
     @property
     def test_parameters(self) -> Mapping[str, object]:
         """Flent's test parameters of the run."""
-        given = self.settings.get("TEST_PARAMETERS", {})
-        return given if isinstance(given, Mapping) else {}
+        parameters = self.settings.get("TEST_PARAMETERS", {})
+        return parameters if isinstance(parameters, Mapping) else {}
 
     @property
     def runs_router_hook_only(self) -> bool:
@@ -107,9 +107,9 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
     Raises ConfigError that names the place and the variable.
     """
     for key, value in values.items():
-        found = _UNEXPANDED.search(str(value))
-        if found:
-            raise ConfigError(f"{where}: {key} contains {found.group()}, which no argument or "
+        match = _UNEXPANDED.search(str(value))
+        if match:
+            raise ConfigError(f"{where}: {key} contains {match.group()}, which no argument or "
                               "setting defines; add it to the batch, or correct its name", key)
 
 

@@ -121,8 +121,8 @@ TEST_PARAMETERS: dict[str, Check] = {
 
 def _test_parameters(value: object) -> bool:
     return isinstance(value, dict) and all(
-        name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(given))
-        for name, given in value.items())
+        name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(parameter))
+        for name, parameter in value.items())
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def check_from_data(settings: Mapping[str, object]) -> None:
             continue
         if key == "TEST_PARAMETERS" and isinstance(value, dict):
             key, value = next(
-                (f"test parameter {name[:40]!r}", given) for name, given in value.items()
-                if name not in TEST_PARAMETERS or not TEST_PARAMETERS[name](str(given)))
+                (f"test parameter {name[:40]!r}", parameter) for name, parameter in value.items()
+                if name not in TEST_PARAMETERS or not TEST_PARAMETERS[name](str(parameter)))
         raise ConfigError(f"{key}: {str(value)[:60]!r}: this value is not accepted from a data "
                           "file")

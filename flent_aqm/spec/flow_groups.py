@@ -88,9 +88,9 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
 
 
 def _group(text: str, load_s: float) -> Group:
-    found = re.fullmatch(_GROUP, text)
-    assert found, text
-    part = found.groupdict()
+    match = re.fullmatch(_GROUP, text)
+    assert match, text
+    part = match.groupdict()
     return Group(text, int(part["count"]), part["tcp"] or "", float(part["udp"] or 0),
                  int(part["burst"] or 0), float(part["start"] or 0), float(part["stop"] or load_s),
                  part["host"] or "", part["source"] or "")
@@ -107,18 +107,18 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
                *(["dest1", SECOND_SERVER] if scenario.path.dest2_delay_ms is not None else [])]
     column = 1
     for part in text.split("+"):
-        found = re.fullmatch(_GROUP, part)
-        assert found, part
+        match = re.fullmatch(_GROUP, part)
+        assert match, part
         try:
-            if found["source"]:
-                topology.source(found["source"])
-            if found["host"] and found["host"] not in servers:
+            if match["source"]:
+                topology.source(match["source"])
+            if match["host"] and match["host"] not in servers:
                 raise ConfigError(
-                    f"no server runs on {found['host']!r} in topology {topology.text}; servers "
+                    f"no server runs on {match['host']!r} in topology {topology.text}; servers "
                     f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
-                        found["host"] == SECOND_SERVER and scenario.path.topology == DUMBBELL))
-            if found["source"] and found["source"] == (found["host"] or SERVER):
-                raise ConfigError(f"{found['source']} would send to itself; expected two hosts")
+                        match["host"] == SECOND_SERVER and scenario.path.topology == DUMBBELL))
+            if match["source"] and match["source"] == (match["host"] or SERVER):
+                raise ConfigError(f"{match['source']} would send to itself; expected two hosts")
         except ConfigError as fault:
             raise ConfigError(f"flows: column {column}: {part!r}: {fault}") from None
         column += len(part) + 1
@@ -128,13 +128,13 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
               scenario: Scenario | None = None) -> dict[str, dict[str, Any]]:
     """Series name -> data set, one a group. Each has an iperf3 server of its own, as one
     serves one test at a time. scenario: of the run, None where it is not ours."""
-    found: dict[str, dict[str, Any]] = {}
+    by_series: dict[str, dict[str, Any]] = {}
     for port, group in zip(defaults.IPERF3_FLOW_PORTS, groups, strict=False):
         kind = "UDP" if group.udp_mbps else "TCP"
         name = f"{kind} {direction} {group.text}"
-        if name in found:
+        if name in by_series:
             name = f"{name} ({port})"
-        found[name] = {
+        by_series[name] = {
             "runner": "aqm_iperf3", "host": group.host or host,
             "port": port,
             "delay": load_start_s + group.start_s, "length": group.stop_s - group.start_s,
@@ -144,9 +144,9 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
             "units": "Mbits/s"}
         if group.source and scenario is not None:
             source = parse_topology("topology", scenario.path.topology).source(group.source)
-            found[name] |= {"from_host": group.source, "start_with": source.command,
-                            "bind_to": source.address}
-    return found
+            by_series[name] |= {"from_host": group.source, "start_with": source.command,
+                                "bind_to": source.address}
+    return by_series
 
 
 def rates_from(text: str, step_s: str, scenario: Scenario | None,

@@ -67,10 +67,10 @@ class Record:
         return {one.name: one.metadata["key"] for one in fields(cls)}
 
     @classmethod
-    def read(cls, given: Settings) -> Self:
+    def read(cls, settings: Settings) -> Self:
         """Check and convert what a batch or command line gives; keys of others are left alone.
         Raises ConfigError that names the key and the value."""
-        return cls(**dict(_values(cls, given)))
+        return cls(**dict(_values(cls, settings)))
 
     @property
     def is_there(self) -> bool:
@@ -116,25 +116,25 @@ class Record:
                 if (value := getattr(self, one.name)) != one.default}
 
 
-def _values(cls: type[Record], given: Settings) -> Iterator[tuple[str, object]]:
+def _values(cls: type[Record], settings: Settings) -> Iterator[tuple[str, object]]:
     for one in fields(cls):
         row: Key = one.metadata["key"]
         with about(one.name):
-            yield one.name, _value(row, one, given)
+            yield one.name, _value(row, one, settings)
 
 
-def _value(row: Key, one: Field[Any], given: Settings) -> object:
+def _value(row: Key, one: Field[Any], settings: Settings) -> object:
     if row.reader:
-        return row.reader(one.name, given)
+        return row.reader(one.name, settings)
     assert row.check, f"{one.name} has neither check nor reader"
-    _, value = given_as(one.name, row.both, given)
+    _, value = named_value(one.name, row.both, settings)
     return one.default if value is None else row.check(one.name, value)
 
 
-def given_as(name: str, both: str, given: Settings) -> tuple[str, object]:
+def named_value(name: str, both: str, settings: Settings) -> tuple[str, object]:
     """Return by which of two names a key is given, its own or that for both directions, and the
     value; None for nothing, or for what a batch leaves empty."""
     for one in (name, both):
-        if given.get(one) not in (None, ""):
-            return one, given[one]
+        if settings.get(one) not in (None, ""):
+            return one, settings[one]
     return name, None

@@ -14,17 +14,17 @@ from flent_aqm.base.errors import ConfigError
 Model = TypeVar("Model")
 
 
-def parse_words(key: str, text: str, known: Mapping[str, Model],
+def parse_words(key: str, text: str, models: Mapping[str, Model],
                 bounds: Mapping[str, tuple[float, float]]) -> Model:
     """Return the model of that name with the parameters given, all of them numbers within
     bounds. Raises ConfigError."""
     name, *changes = text.split("+")
-    if name not in known:
-        raise ConfigError(f"{key}: unknown value {name[:40]!r}; known: {', '.join(known)}")
-    given: dict[str, float] = {}
+    if name not in models:
+        raise ConfigError(f"{key}: unknown value {name[:40]!r}; known: {', '.join(models)}")
+    parameters: dict[str, float] = {}
     for change in changes:
         parameter, _, value = change.partition("=")
-        if parameter not in bounds or parameter in given:
+        if parameter not in bounds or parameter in parameters:
             raise ConfigError(f"{key}: {change[:40]!r} is not a parameter of {name}, or is given "
                               f"twice; expected NAME=VALUE, with a NAME of {', '.join(bounds)}")
         low, high = bounds[parameter]
@@ -35,8 +35,8 @@ def parse_words(key: str, text: str, known: Mapping[str, Model],
         if not low <= number <= high:
             raise ConfigError(f"{key}: {parameter}: {value[:40]!r} is out of range; expected a "
                               f"number from {low:g} to {high:g}")
-        given[parameter] = number
-    return replace(known[name], **given)  # type: ignore[type-var]
+        parameters[parameter] = number
+    return replace(models[name], **parameters)  # type: ignore[type-var]
 
 
 def device_line(device: str, values: Mapping[str, int | str]) -> str:

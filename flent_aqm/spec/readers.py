@@ -19,10 +19,10 @@ _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.
 _MOST_COMMAND = 4096
 
 
-def one_of(key: str, value: object, known: Collection[str]) -> str:
+def one_of(key: str, value: object, choices: Collection[str]) -> str:
     """Return one of the words."""
-    if value not in known:
-        raise ConfigError(f"{key}: unknown value {value!r}; known: {', '.join(known)}")
+    if value not in choices:
+        raise ConfigError(f"{key}: unknown value {value!r}; known: {', '.join(choices)}")
     return str(value)
 
 
@@ -31,30 +31,30 @@ def number(key: str, value: object, unit: str) -> float:
     try:
         if isinstance(value, bool):
             raise ValueError
-        found = float(str(value))
+        parsed = float(str(value))
     except ValueError:
         raise ConfigError(f"{key}: {value!r} is not a number; give it in {unit}") from None
-    if not math.isfinite(found):
+    if not math.isfinite(parsed):
         raise ConfigError(f"{key}: {value!r} is not a finite number; give it in {unit}")
-    return found
+    return parsed
 
 
 def rate(key: str, value: object) -> float:
     """Return Mbit/s."""
-    found = number(key, value, "Mbit/s")
-    if not defaults.MIN_RATE_MBPS <= found <= defaults.MAX_RATE_MBPS:
+    mbps = number(key, value, "Mbit/s")
+    if not defaults.MIN_RATE_MBPS <= mbps <= defaults.MAX_RATE_MBPS:
         raise ConfigError(
             f"{key}: {value} Mbit/s is out of range; "
             f"expected {defaults.MIN_RATE_MBPS:g} to {defaults.MAX_RATE_MBPS:g}")
-    return found
+    return mbps
 
 
 def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> float:
     """Return ms."""
-    found = number(key, value, "ms")
-    if not 0 <= found <= most_ms:
+    delay_ms = number(key, value, "ms")
+    if not 0 <= delay_ms <= most_ms:
         raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to {most_ms:.10g}")
-    return found
+    return delay_ms
 
 
 def whole(key: str, value: object, low: int, high: int) -> int:

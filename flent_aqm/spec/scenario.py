@@ -90,22 +90,22 @@ class Scenario:
     def from_json(cls, text: str) -> Scenario:
         """Return the reverse of as_json, checked like any other input."""
         try:
-            given = json.loads(text)
+            settings = json.loads(text)
         except ValueError:
             raise ConfigError(f"a scenario is expected as JSON, not as {text[:60]!r}") from None
-        if not isinstance(given, dict):
+        if not isinstance(settings, dict):
             raise ConfigError(f"a scenario is expected as a JSON object, not as {text[:60]!r}")
-        return cls.from_settings(given)
+        return cls.from_settings(settings)
 
     @classmethod
-    def from_settings(cls, given: Mapping[str, object]) -> Scenario:
+    def from_settings(cls, settings: Mapping[str, object]) -> Scenario:
         """Check and convert what a batch or command line gives.
 
         Keys are those of the records, `rate_mbps` and the like for both directions, `aqm_NAME` for
         a parameter of the AQM and `router_NAME` for one of the router's model; keys of others are
         left alone. Raises ConfigError that names the key and the value.
         """
-        records: dict[str, Any] = {name: kind.read(given) for name, kind in RECORDS.items()}
+        records: dict[str, Any] = {name: kind.read(settings) for name, kind in RECORDS.items()}
         scenario = cls._of(records)
         scenario._refuse_odd_pairs()
         return scenario

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.base.waiting import told
+from flent_aqm.base.waiting import with_progress
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.reading.limits import OWN
 
@@ -59,7 +59,7 @@ def set_aside_damaged(planned: Iterable[Path]) -> Iterator[str]:
     """Give each planned file that is there and can't be read another name, so that its run is
     repeated; yields a line for each. Raises ConfigError."""
     there = [path for path in planned if path.exists()]
-    for path in told(there, len(there), "reading data files"):
+    for path in with_progress(there, len(there), "reading data files"):
         try:
             read_data_file(path, OWN)
         except BadResult as found:

@@ -66,12 +66,12 @@ class Call:
 def call_of(words: Iterable[str]) -> Call:
     """Return what words() gave these words for."""
     pairs = [word.partition("=")[::2] for word in words]
-    given = dict(pairs)
+    values = dict(pairs)
     own = ("host", "port", "tls", "ip_version", "program")
-    return Call(given["host"], int(given["port"]), "tls" in given,
-                int(given.get("ip_version", 0)),
+    return Call(values["host"], int(values["port"]), "tls" in values,
+                int(values.get("ip_version", 0)),
                 tuple(value for name, value in pairs if name == "program"),
-                {name: value for name, value in given.items() if name not in own})
+                {name: value for name, value in values.items() if name not in own})
 
 
 @dataclass(frozen=True)

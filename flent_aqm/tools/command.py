@@ -56,11 +56,11 @@ def parse_reads(text: str) -> list[Read]:
     if form.strip() != FORM or not rest.split():
         raise ConfigError(f"--reads: {text[:60]!r}; expected 'json: PLACE=NUMBER …', such as "
                           "'json: down.mbps=download_mbps'")
-    found = [_parse(word) for word in rest.split()]
-    if not {f"{way}_mbps" for way in WAYS} & {one.name for one in found}:
+    reads = [_parse(word) for word in rest.split()]
+    if not {f"{way}_mbps" for way in WAYS} & {one.name for one in reads}:
         raise ConfigError(f"--reads: {text[:60]!r} reads no rate; expected download_mbps or "
                           "upload_mbps")
-    return found
+    return reads
 
 
 def _parse(word: str) -> Read:
@@ -103,12 +103,12 @@ def words_of(option: str, text: str) -> list[str]:
         raise ConfigError(f"{option}: {text[:60]!r}: {fault}") from None
     if not words:
         raise ConfigError(f"{option}: it is empty; expected a command")
-    found = shutil.which(words[0])
-    if found is None:
+    program = shutil.which(words[0])
+    if program is None:
         raise ConfigError(f"{option}: there is no program {words[0][:60]!r} that may be "
                           "executed; give its path")
-    return [os.path.abspath(found), *(os.path.abspath(word) if os.path.isfile(word) else word
-                                      for word in words[1:])]
+    return [os.path.abspath(program), *(os.path.abspath(word) if os.path.isfile(word) else word
+                                        for word in words[1:])]
 
 
 def files_of(*commands: str) -> list[str]:
@@ -138,10 +138,10 @@ def read_numbers(name: str, text: str, reads: list[Read]) -> dict[str, float]:
     """Return the numbers in a client's output. Raises BadResult."""
     if not text.strip():
         raise BadResult(f"{name} printed nothing; expected JSON")
-    told = _json(name, text)
-    found: dict[str, float] = {}
+    output = _json(name, text)
+    numbers: dict[str, float] = {}
     for read in reads:
-        place, value = ".".join(read.place), told
+        place, value = ".".join(read.place), output
         for key in read.place:
             value = _inside(value, key)
         if isinstance(value, bool):
@@ -150,18 +150,18 @@ def read_numbers(name: str, text: str, reads: list[Read]) -> dict[str, float]:
             raise BadResult(f"{name}: {place} is {json.dumps(value)[:40]}; expected a number")
         if value < 0:
             raise BadResult(f"{name}: {place} is {value:g}; expected 0 or more")
-        found[read.name] = value * read.factor
-    return found
+        numbers[read.name] = value * read.factor
+    return numbers
 
 
 def _json(name: str, text: str) -> Any:
     for part in (text, *reversed(text.splitlines())):
         try:
-            found = json.loads(part)
+            parsed = json.loads(part)
         except ValueError:
             continue
-        if isinstance(found, (dict, list)):
-            return found
+        if isinstance(parsed, (dict, list)):
+            return parsed
     raise BadResult(f"{name} printed no JSON; its output starts with {text.strip()[:60]!r}")
 
 

@@ -58,27 +58,27 @@ def tool() -> Tool:
     made = module()
     if made is None:
         return UNSET
-    path, given = os.environ[environment.OWN_TOOL], getattr(made, "TOOL", None)
-    if not isinstance(given, Tool):
-        raise ConfigError(f"{path}: its TOOL is {type(given).__name__}; expected {_EXPECTED}")
-    names = {number.name for number in given.numbers}
+    path, declared = os.environ[environment.OWN_TOOL], getattr(made, "TOOL", None)
+    if not isinstance(declared, Tool):
+        raise ConfigError(f"{path}: its TOOL is {type(declared).__name__}; expected {_EXPECTED}")
+    names = {number.name for number in declared.numbers}
     if not {f"{way}_mbps" for way in WAYS} & names:
         raise ConfigError(f"{path}: TOOL has the numbers {', '.join(sorted(names)) or 'none'}; "
                           "expected download_mbps or upload_mbps among them")
-    shown = given.shown or Shown(given.name, tuple(
-        number.name for number in given.numbers
+    shown = declared.shown or Shown(declared.name, tuple(
+        number.name for number in declared.numbers
         if number.unit in ("ms", "RPM") and "jitter" not in number.name))
     return replace(
-        given, name=NAME, prefix=NAME, module=__name__, longest_s=given.longest_s or 60.0,
+        declared, name=NAME, prefix=NAME, module=__name__, longest_s=declared.longest_s or 60.0,
         server=replace(
-            given.server, name=NAME, ports={"OWN_PORT": (given.server.port,)},
+            declared.server, name=NAME, ports={"OWN_PORT": (declared.server.port,)},
             # Each in a shell of its own: one with a ; in it would hold up all others.
             start="\n".join(f"sh -c {shlex.quote(line)}"
-                            for line in given.server.start.splitlines()),
-            after=("" if given.server.protocol != "tcp" else
-                   f"listens_or_exit {given.server.port} {NAME} /run/{NAME}.log"),
+                            for line in declared.server.start.splitlines()),
+            after=("" if declared.server.protocol != "tcp" else
+                   f"listens_or_exit {declared.server.port} {NAME} /run/{NAME}.log"),
             log="", parameter="", behind_ssh=False, in_lab=False),
-        servers=(), choose=None, shown=replace(shown, label=shown.label or given.name, test=""))
+        servers=(), choose=None, shown=replace(shown, label=shown.label or declared.name, test=""))
 
 
 def directions() -> list[str]:

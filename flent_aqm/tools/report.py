@@ -101,12 +101,12 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
     """Return what Flent keeps of a tool's report, by direction. Raises ParseError."""
     try:
         report = json.loads(text)
-        known = {number.name for number in tool.numbers}
+        names = {number.name for number in tool.numbers}
         numbers = {name: float(value) for name, value in report["numbers"].items()
-                   if name in known}
+                   if name in names}
         idle = [{("t" if name == "t" else f"idle_{name}"): float(value)
                  for name, value in one.items()} for one in report["idle"]]
-        found: dict[str, Parsed] = {}
+        by_direction: dict[str, Parsed] = {}
         for direction, way in report["ways"].items():
             if not 0 <= float(way["mbps"]) < math.inf:
                 raise ParseError(f"{tool.name} reports {way['mbps']} Mbit/s of {direction}; "
@@ -114,8 +114,8 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
             samples = [{name: float(value) for name, value in one.items()}
                        for one in (*way["rates"], *way["probes"])]
             # Those of the idle line go with the first direction.
-            samples += [] if found else idle
-            found[direction] = (
+            samples += [] if by_direction else idle
+            by_direction[direction] = (
                 [[one["t"], one["val"]] for one in samples if "val" in one],
                 sorted(samples, key=lambda one: one["t"]), {
                     "MEAN_VALUE": float(way["mbps"]), "LOAD_START": float(way["start_s"]),
@@ -125,4 +125,4 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         raise ParseError(f"{tool.name}: its report can't be read ({fault!r}); it starts with "
                          f"{text[:60]!r}") from None
-    return found
+    return by_direction

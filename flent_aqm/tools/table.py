@@ -41,8 +41,8 @@ OPTIONAL: Mapping[str, Program] = {
 
 def tool_of(test_name: str) -> Tool | None:
     """Return the tool of a test, None where the test is none's."""
-    found = [tool for name, tool in TOOLS.items() if tool.has_test and test_name.startswith(name)]
-    return max(found, key=lambda tool: len(tool.name), default=None)
+    tools = [tool for name, tool in TOOLS.items() if tool.has_test and test_name.startswith(name)]
+    return max(tools, key=lambda tool: len(tool.name), default=None)
 
 
 def port_variables(names: Collection[str]) -> dict[str, str]:

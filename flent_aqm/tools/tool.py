@@ -201,17 +201,17 @@ class Tool:
         """Return the name of the metric of one of its numbers."""
         return f"{self.prefix or self.name}_{name}"
 
-    def options(self, given: Mapping[str, object], refuse: Callable[[str], object]
+    def options(self, parameters: Mapping[str, object], refuse: Callable[[str], object]
                 ) -> dict[str, str]:
         """Return those of a run's test parameters that are the client's options. refuse: Flent's
         test_error, which reports a text and may return."""
-        found: dict[str, str] = {}
+        options: dict[str, str] = {}
         for name, form in self.parameters.items():
-            value = str(given.get(name, ""))
-            if name in given and not re.fullmatch(form.pattern, value):
+            value = str(parameters.get(name, ""))
+            if name in parameters and not re.fullmatch(form.pattern, value):
                 refuse(f"{name}: {value!r} is not known; expected {form.expected}")
-            elif name in given and form.for_client:
-                found[name] = value
-        if self.together and (fault := self.together(given)):
+            elif name in parameters and form.for_client:
+                options[name] = value
+        if self.together and (fault := self.together(parameters)):
             refuse(fault)
-        return found
+        return options

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.waiting import announced, told
+from flent_aqm.base.waiting import announced, with_progress
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +28,7 @@ def test_terminal_tells_what_is_done_and_forgets_it() -> None:
     """Before each thing is made; the line is gone when its user has it, and after a fault."""
     shown = Terminal()
     seen = [(one, shown.getvalue().rsplit("\r")[-1])
-            for one in told(iter("ab"), 2, "reading", shown)]
+            for one in with_progress(iter("ab"), 2, "reading", shown)]
     assert seen == [("a", "\x1b[K"), ("b", "\x1b[K")]
     assert "reading: 0 of 2 ..." in shown.getvalue()
     assert "reading: 1 of 2 ..." in shown.getvalue()
@@ -40,7 +40,7 @@ def test_terminal_tells_what_is_done_and_forgets_it() -> None:
 def test_file_gets_nothing() -> None:
     """Nor does a log."""
     shown = io.StringIO()
-    assert list(told("ab", 2, "reading", shown)) == ["a", "b"]
+    assert list(with_progress("ab", 2, "reading", shown)) == ["a", "b"]
     assert shown.getvalue() == ""
 
 

@@ -86,7 +86,7 @@ class Link(Record):
     link_down_trace: str = _each_trace()
     link_up_trace: str = _each_trace()
     link_trace_end: str = key(ENDS[0], "`repeat`, `hold`", "what follows a trace's end",
-                              partial(one_of, known=ENDS))
+                              partial(one_of, choices=ENDS))
     link_down_access: str = _each_access()
     link_up_access: str = _each_access()
     link_down_loss: str = _each_loss()

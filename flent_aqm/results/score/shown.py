@@ -21,7 +21,7 @@ from flent_aqm.base.words import for_spreadsheet, plain
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import (
     along_with,
-    check_known,
+    check_keys,
     collect,
     factors,
     grouped,
@@ -223,7 +223,7 @@ def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequ
     or is "all". Raises ConfigError for a setting that no run has.
     """
     settings = [one.settings for one in scored]
-    check_known(settings, [*requested, *(one for one in pool if one != "all")])
+    check_keys(settings, [*requested, *(one for one in pool if one != "all")])
     keys, pooled = unpooled(settings, requested, pool)
     return keys, pooled, grouped([(one.settings, one) for one in scored], keys)
 

@@ -117,18 +117,18 @@ def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
 
 
 def _htb(block: str) -> HtbClass:
-    found = _HTB.match(block)
-    if not found:
+    match = _HTB.match(block)
+    if not match:
         raise ParseError(f"tc class: not a line of HTB as tc -s -d -r prints it: "
                          f"{_first_line(block)!r}")
     return HtbClass(
-        handle=found["handle"], parent=found["root"] or found["parent"],
-        leaf=found["leaf"] or "", prio=int(found["prio"] or 0),
-        quantum_bytes=int(found["quantum"] or 0), rate=found["rate"], ceil=found["ceil"],
-        overhead_bytes=int(found["overhead"] or 0), linklayer=found["linklayer"] or "ethernet",
-        level=int(found["level"]), burst_ticks=int(found["buffer"], 16),
-        cburst_ticks=int(found["cbuffer"], 16),
-        counters=_counters(block, found["handle"], _HTB_COUNTERS),
+        handle=match["handle"], parent=match["root"] or match["parent"],
+        leaf=match["leaf"] or "", prio=int(match["prio"] or 0),
+        quantum_bytes=int(match["quantum"] or 0), rate=match["rate"], ceil=match["ceil"],
+        overhead_bytes=int(match["overhead"] or 0), linklayer=match["linklayer"] or "ethernet",
+        level=int(match["level"]), burst_ticks=int(match["buffer"], 16),
+        cburst_ticks=int(match["cbuffer"], 16),
+        counters=_counters(block, match["handle"], _HTB_COUNTERS),
     )
 
 
@@ -136,22 +136,22 @@ def _hfsc(block: str) -> list[HtbClass]:
     """Return none for the class that stands for HFSC as a whole."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
         return []
-    found, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
-    if not found or not level:
+    match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
+    if not match or not level:
         raise ParseError(f"tc class: not a class of HFSC with ls and ul of one slope: "
                          f"{_first_line(block)!r}")
-    parent = "root" if found["parent"].endswith(":") else found["parent"]
-    return [HtbClass(found["handle"], parent, found["leaf"] or "", 0, 0, found["rate"],
-                     found["ceil"], 0, "ethernet", int(level[1]), 0, 0,
-                     _counters(block, found["handle"], _COUNTERS))]
+    parent = "root" if match["parent"].endswith(":") else match["parent"]
+    return [HtbClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
+                     match["ceil"], 0, "ethernet", int(level[1]), 0, 0,
+                     _counters(block, match["handle"], _COUNTERS))]
 
 
 def _drr(block: str) -> DrrClass:
-    found = _DRR.match(block)
-    if not found:
+    match = _DRR.match(block)
+    if not match:
         raise ParseError(f"tc class: not a line of DRR: {_first_line(block)!r}")
-    return DrrClass(found["handle"], int(found["quantum"]) * SIZE_UNIT[found["unit"]],
-                    _counters(block, found["handle"], _COUNTERS))
+    return DrrClass(match["handle"], int(match["quantum"]) * SIZE_UNIT[match["unit"]],
+                    _counters(block, match["handle"], _COUNTERS))
 
 
 def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) -> dict[str, int]:

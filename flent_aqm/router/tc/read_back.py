@@ -129,10 +129,10 @@ def _direction(facts: Mapping[str, str], role: str) -> Direction:
 
 def bit_per_s(rate: str) -> int:
     """Return a rate as tc prints it, "100Mbit", in bit/s."""
-    found = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
-    if not found:
+    match = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
+    if not match:
         raise ParseError(f"tc: {rate!r} is not a rate")
-    return int(found[1]) * _UNIT[found[2]]
+    return int(match[1]) * _UNIT[match[2]]
 
 
 def _number(text: str, place: str) -> int:

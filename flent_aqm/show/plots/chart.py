@@ -17,7 +17,7 @@ import numpy
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import counted
 from flent_aqm.results.combined import description_of
-from flent_aqm.results.grouping import check_known, parse_keys
+from flent_aqm.results.grouping import check_keys, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.result_set import data_file_of, once
@@ -71,7 +71,7 @@ class ChartPlotter(Framed):
         """
         names = list(parse_keys(self.override_group_by or ""))
         try:
-            check_known([run.settings for run in runs], names)
+            check_keys([run.settings for run in runs], names)
         except ConfigError as fault:
             raise ConfigError(f"--override-group-by: {fault}") from None
         return names

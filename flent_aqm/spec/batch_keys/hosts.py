@@ -38,9 +38,9 @@ class Hosts(Record):
     tcp_ecn: bool | str = key(False, "0, 1, `accecn`",
                               "hosts ask for ECN, or for accurate ECN (RFC 9768)", _tcp_ecn)
     ndt7_server: str = key("own", "`own`, `mlab`", "whose NDT7 server",
-                           partial(one_of, known=defaults.NDT7_SERVERS))
+                           partial(one_of, choices=defaults.NDT7_SERVERS))
     ndt7_cc: str = key("bbr", "`bbr`, `cubic`, `reno`", "congestion control of the own NDT7 server",
-                       partial(one_of, known=defaults.NDT7_CCS))
+                       partial(one_of, choices=defaults.NDT7_CCS))
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError where the NDT7 server is started by others."""

@@ -11,8 +11,8 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.kernel import STOCK, parse_kernel
-from flent_aqm.spec.key import Record, Settings, given_as, key
-from flent_aqm.spec.queues.external import is_foreign
+from flent_aqm.spec.key import Record, Settings, key, named_value
+from flent_aqm.spec.queues.external import is_external
 from flent_aqm.spec.queues.parameters import check_parameter
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.readers import command, flag, number, one_of, packets, rate, whole
@@ -23,38 +23,38 @@ _OWN_SHAPER = ("cake", "cake_mq")
 _USUAL_MBPS = 100.0
 
 
-def _aqm(key: str, value: object, given: Settings) -> str:
+def _aqm(key: str, value: object, settings: Settings) -> str:
     """Return a queue of the table; on a kernel of the user's any, which is looked for there."""
-    if parse_kernel("kernel", given.get("kernel") or STOCK) != STOCK and is_foreign(str(value)):
+    if parse_kernel("kernel", settings.get("kernel") or STOCK) != STOCK and is_external(str(value)):
         return str(value)
     return one_of(key, value, tuple(QUEUES))
 
 
-def _read_aqm(key: str, given: Settings) -> str:
-    return _aqm(key, given.get(key) or "no_aqm", given)
+def _read_aqm(key: str, settings: Settings) -> str:
+    return _aqm(key, settings.get(key) or "no_aqm", settings)
 
 
-def _read_up_aqm(key: str, given: Settings) -> str | None:
+def _read_up_aqm(key: str, settings: Settings) -> str | None:
     """Return the AQM of the upload, where it or a parameter of it is given."""
-    if given.get(key):
-        return _aqm(key, given[key], given)
-    own = any(name.startswith("up_aqm_") and value for name, value in given.items())
-    return _read_aqm("aqm", given) if own else None
+    if settings.get(key):
+        return _aqm(key, settings[key], settings)
+    own = any(name.startswith("up_aqm_") and value for name, value in settings.items())
+    return _read_aqm("aqm", settings) if own else None
 
 
-def _read_parameters(key: str, given: Settings) -> Parameters:
+def _read_parameters(key: str, settings: Settings) -> Parameters:
     """From one mapping (as_dict's form) and from keys aqm_NAME, checked and sorted."""
     prefix = key.removesuffix("parameters")
     read = _read_up_aqm if prefix == "up_aqm_" else _read_aqm
-    aqm = read(prefix.removesuffix("_"), given)
+    aqm = read(prefix.removesuffix("_"), settings)
     if aqm is None:
         return ()
-    whole_ = given.get(key) or {}
+    whole_ = settings.get(key) or {}
     if not isinstance(whole_, Mapping):
         raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value", key)
     requested = {str(name): value for name, value in whole_.items()}
     # What a batch leaves empty isn't given.
-    requested |= {name[len(prefix):]: value for name, value in given.items()
+    requested |= {name[len(prefix):]: value for name, value in settings.items()
               if name.startswith(prefix) and name != key and value != ""}
     # Flent makes True and False of words and of 0 and 1.
     texts = {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
@@ -63,9 +63,9 @@ def _read_parameters(key: str, given: Settings) -> Parameters:
                         for name, text in texts.items()))
 
 
-def _read_rate(key: str, given: Settings) -> float:
+def _read_rate(key: str, settings: Settings) -> float:
     """Return a rate that may be given as a share of the modem's, such as 85%."""
-    name, value = given_as(key, "rate_mbps", given)
+    name, value = named_value(key, "rate_mbps", settings)
     if value is None:
         return _USUAL_MBPS
     text = str(value).strip()
@@ -76,7 +76,7 @@ def _read_rate(key: str, given: Settings) -> float:
         raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
                           "rate", name)
     modem = key.replace("rate_", "modem_")
-    _, whole_mbps = given_as(modem, "modem_mbps", given)
+    _, whole_mbps = named_value(modem, "modem_mbps", settings)
     if whole_mbps is None:
         raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
                           f"{modem} or modem_mbps, or give the rate in Mbit/s", name)
@@ -84,11 +84,11 @@ def _read_rate(key: str, given: Settings) -> float:
 
 
 def _burst(key: str, value: object) -> float:
-    found = number(key, value, "ms")
-    if not 0 < found <= defaults.MAX_TBF_BURST_MS:
+    burst_ms = number(key, value, "ms")
+    if not 0 < burst_ms <= defaults.MAX_TBF_BURST_MS:
         raise ConfigError(f"{key}: {value} ms is out of range; expected more than 0, and "
                           f"{defaults.MAX_TBF_BURST_MS:g} at most")
-    return found
+    return burst_ms
 
 
 _each_rate: Any = partial(
@@ -118,14 +118,14 @@ class Router(Record):
     rate_down_mbps: float = _each_rate()
     rate_up_mbps: float = _each_rate()
     shaper: str = key("htb", "`htb`, `hfsc`, `tbf`, `cake`, `none`", "what limits the rate",
-                      partial(one_of, known=defaults.SHAPERS))
+                      partial(one_of, choices=defaults.SHAPERS))
     tbf_burst_ms: float | None = key(
         None, "up to 1000", "TBF's burst, as time at the rate; above a `bfifo` of 3028 bytes "
         "it is a policer", _burst, unit="ms", usual="1")
     tiers: int = key(1, "1, 3", "with 3, HTB or HFSC has three classes by DSCP",
                      lambda name, value: int(one_of(name, str(value), ("1", "3"))))
     ingress: str = key("lan", "`lan`, `ifb`", "shape the download as it leaves, or as it arrives",
-                       partial(one_of, known=defaults.INGRESSES))
+                       partial(one_of, choices=defaults.INGRESSES))
     burst_shaping: bool = key(False, "0, 1", "HTB with ceil 1.6 × rate, burst 15KB, cburst 30KB",
                               flag)
     txqueuelen: int | None = key(None, "packets", "length of the devices' queue", packets,

@@ -24,7 +24,7 @@ LONGEST = 500
 _WORDS = re.compile(r"[A-Za-z0-9_.%:-]+( +[A-Za-z0-9_.%:-]+)*")
 
 
-def is_foreign(name: str) -> bool:
+def is_external(name: str) -> bool:
     """Return whether this may be the name of a queue that is not in the table."""
     return name not in QUEUES and re.fullmatch(REGISTERED, name) is not None
 
@@ -53,12 +53,12 @@ def queue_of(name: str) -> Queue:
 def _report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
     """Return what each option may come back as: tc and the kernel know its unit, and we don't."""
     words = str(requested.get(OPTIONS, "")).split()
-    found: Report = {}
+    possible: Report = {}
     for name, value in zip(words, [*words[1:], ""], strict=False):
         # A name is a word that no number begins; its value the next word.
         if name[:1].isalpha():
-            found[name] = frozenset(_readings(name, value))
-    return found
+            possible[name] = frozenset(_readings(name, value))
+    return possible
 
 
 def _readings(name: str, value: str) -> Iterator[Scalar]:

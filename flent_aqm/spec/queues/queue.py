@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from flent_aqm.spec.queues.units import Clock, Scalar
-from flent_aqm.spec.queues.values import Expected, Reader, as_asked, size_bytes, time_us
+from flent_aqm.spec.queues.values import Expected, Reader, as_requested, size_bytes, time_us
 
 Unit = Literal["", "packets", "packets_per_s", "bytes", "bytes_per_s", "us", "s", "percent"]
 
@@ -32,7 +32,7 @@ class Parameter:
     read: Reader
     unit: Unit = ""
     default: Scalar | None = None
-    kernel: Callable[[Scalar], Expected] = as_asked
+    kernel: Callable[[Scalar], Expected] = as_requested
     reported: str | None = ""
     only_if_set: bool = False
     zero: bool = False
@@ -145,10 +145,10 @@ class Queue:
 
     def report(self, requested: Mapping[str, str], place: Attachment) -> Report:
         """Return what the kernel has to report for the asked parameters, by tc's names."""
-        given = self.values(requested)
+        values = self.values(requested)
         report: Report = {}
-        for name, value in given.items():
+        for name, value in values.items():
             parameter = self.parameters[name]
             if parameter.reported is not None and (value or not parameter.only_if_set):
                 report[parameter.reported or name] = parameter.kernel(value)
-        return self.adapt(report, given, place)
+        return self.adapt(report, values, place)

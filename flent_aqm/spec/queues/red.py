@@ -70,8 +70,8 @@ def _idle_damping(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) ->
     """tc_red_eval_idle_damping(), for tc before and since iproute2 6.16; see expected.ticks."""
     rate = min(rate_bit_s, _BANDWIDTH_TOP_BIT_S) // 8
     time_us = 10**6 * (avpkt_bytes / rate)
-    found = set()
+    dampings = set()
     for ticks in (int(int(time_us) * clock.ticks_per_us), math.ceil(time_us * clock.ticks_per_us)):
         longest = 31 * ticks / -math.log(1 - 1 / (1 << ewma)) if ewma > 0 else 0.0
-        found.add(next((bits for bits in range(32) if longest / (1 << bits) < 512), -1))
-    return found
+        dampings.add(next((bits for bits in range(32) if longest / (1 << bits) < 512), -1))
+    return dampings

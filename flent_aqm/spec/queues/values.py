@@ -56,10 +56,10 @@ def power_of_two(most: int) -> Reader:
 
 def size_bytes(text: str) -> int:
     """Return a size: 1500, 15KB, 32Mb; K, M and G are powers of 1024, and B is for bytes."""
-    found = _NUMBER.fullmatch(text)
-    if not found or found[2].lower() not in _SIZE:
+    match = _NUMBER.fullmatch(text)
+    if not match or match[2].lower() not in _SIZE:
         raise ConfigError("expected a size in bytes, such as 1500, 15KB or 32MB")
-    size = int(float(found[1]) * _SIZE[found[2].lower()])
+    size = int(float(match[1]) * _SIZE[match[2].lower()])
     if size > _U32:
         raise ConfigError("expected a size below 4 GB")
     return size
@@ -67,12 +67,12 @@ def size_bytes(text: str) -> int:
 
 def time_us(text: str) -> int:
     """Return a time with its unit: 500us, 5ms, 1s; in microseconds. A 0 needs no unit."""
-    found = _NUMBER.fullmatch(text)
-    if found and not float(found[1]) and not found[2]:
+    match = _NUMBER.fullmatch(text)
+    if match and not float(match[1]) and not match[2]:
         return 0
-    if not found or found[2].lower() not in _TIME_US:
+    if not match or match[2].lower() not in _TIME_US:
         raise ConfigError("expected a time with its unit, such as 500us, 5ms or 1s")
-    time = int(float(found[1]) * _TIME_US[found[2].lower()])
+    time = int(float(match[1]) * _TIME_US[match[2].lower()])
     if time > _U32:
         raise ConfigError("expected a time below 4295 s")
     return time
@@ -114,16 +114,16 @@ def flag(text: str) -> bool:
     return on
 
 
-def one_of(*known: str) -> Reader:
+def one_of(*words: str) -> Reader:
     """Return a reader of one of these words."""
     def read(text: str) -> str:
-        if text not in known:
-            raise ConfigError(f"expected one of {', '.join(known)}")
+        if text not in words:
+            raise ConfigError(f"expected one of {', '.join(words)}")
         return text
     return read
 
 
-def as_asked(value: Scalar) -> Expected:
+def as_requested(value: Scalar) -> Expected:
     """The kernel keeps the value as it is."""
     return value
 

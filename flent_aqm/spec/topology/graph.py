@@ -60,10 +60,10 @@ class Graph:
 
     def way(self, node: str) -> tuple[str, ...]:
         """Return the nodes from this one to the client, both included."""
-        found = [node]
-        while found[-1] != CLIENT:
-            found.append(self.near[found[-1]])
-        return tuple(found)
+        path = [node]
+        while path[-1] != CLIENT:
+            path.append(self.near[path[-1]])
+        return tuple(path)
 
     @cached_property
     def serving(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class Fault(Exception):
 def parse_links(text: str, path: str = "") -> Graph:
     """Return the graph that a text has. path: of the file that it is from, "" for a value of one
     line. Raises Fault, with line and column in a file, with the column in a value."""
-    found: list[tuple[str, str, str]] = []  # two names, and where they stand
+    edges: list[tuple[str, str, str]] = []  # two names, and where they stand
     for place, part, column in _parts(text):
         link = _LINK.fullmatch(part)
         if not link:
@@ -93,8 +93,8 @@ def parse_links(text: str, path: str = "") -> Graph:
             if link[number] in _TAKEN:
                 raise Fault(f"{_at(path, place, column + link.start(number))}: {link[number]!r} "
                             "is a name that the lab uses itself; choose another")
-        found.append((link[1], link[2], _at(path, place, column + link.start(1))))
-    names = dict.fromkeys(name for one, two, _ in found for name in (one, two))
+        edges.append((link[1], link[2], _at(path, place, column + link.start(1))))
+    names = dict.fromkeys(name for one, two, _ in edges for name in (one, two))
     where = _at(path, 1, 1)
     for name in (CLIENT, ROUTER, SERVER):
         if name not in names:
@@ -103,8 +103,8 @@ def parse_links(text: str, path: str = "") -> Graph:
     if len(names) > MOST_NODES:
         raise Fault(f"{where}: {len(names)} nodes; expected {MOST_NODES} at most (subscribers:N "
                     "has more hosts)")
-    graph = Graph(_from_client(found))
-    _refuse_odd_nodes(graph, {name: place for one, two, place in reversed(found)
+    graph = Graph(_from_client(edges))
+    _refuse_odd_nodes(graph, {name: place for one, two, place in reversed(edges)
                               for name in (one, two)})
     return graph
 
@@ -136,13 +136,13 @@ def _at(path: str, line: int, column: int) -> str:
     return f"{path}:{line}:{column}" if path else f"column {column}"
 
 
-def _from_client(found: list[tuple[str, str, str]]) -> tuple[Link, ...]:
+def _from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
     """Return the links in the order in which a walk from the client meets them. Raises Fault where
     a node is not reached, or by two ways."""
-    _refuse_rings(found)
+    _refuse_rings(edges)
     reached = [CLIENT]
     links: list[Link] = []
-    left = list(found)
+    left = list(edges)
     for node in reached:  # it grows
         for one, two, place in [each for each in left if node in each[:2]]:
             other = two if one == node else one
@@ -156,10 +156,10 @@ def _from_client(found: list[tuple[str, str, str]]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def _refuse_rings(found: list[tuple[str, str, str]]) -> None:
+def _refuse_rings(edges: list[tuple[str, str, str]]) -> None:
     """The first link, as they are written, between nodes that are joined already."""
     joined: dict[str, set[str]] = {}
-    for one, two, place in found:
+    for one, two, place in edges:
         group = joined.setdefault(one, {one})
         if two in group:
             raise Fault(f"{place}: the link {one} - {two} closes a ring; expected one path "

@@ -14,16 +14,16 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
     """Raise ConfigError, with both keys, for a setting that scenario.path.topology leaves no place
     for."""
     topology = parse_topology("topology", scenario.path.topology)
-    for key, given in {
+    for key, is_set in {
         "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.replaces_modem,
         "dest2_delay_ms": scenario.path.dest2_delay_ms is not None,
         "tx_queues": scenario.router.tx_queues is not None,
-        **{key: given for record in scenario.of_parts
-           for key, given in record.not_with_topology().items()},
+        **{key: is_set for record in scenario.of_parts
+           for key, is_set in record.not_with_topology().items()},
         f"base_delay_ms above {defaults.MAX_DELAY_MS:g}":
             scenario.path.base_delay_ms > defaults.MAX_DELAY_MS,
     }.items():
-        if given:
+        if is_set:
             raise ConfigError(f"topology: {topology.text} can't be combined with {key}; leave one "
                               "of them out", "topology")
     if scenario.lab.testbed.startswith("ssh:"):

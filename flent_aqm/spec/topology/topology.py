@@ -57,11 +57,11 @@ class Topology:
     def source(self, name: str) -> Source:
         """Return how a tool is started on a host. Raises ConfigError for one that isn't there."""
         if name not in self.sources:
-            known = self.sources
-            listed = (", ".join(known) if len(known) <= 12 else
-                      f"{', '.join(known[:4])} … {known[-1]}")
+            hosts = self.sources
+            listed = (", ".join(hosts) if len(hosts) <= 12 else
+                      f"{', '.join(hosts[:4])} … {hosts[-1]}")
             raise ConfigError(f"no flow can start from {name!r} in topology {self.text}; hosts "
-                              f"are {listed}{did_you_mean(name, known)}")
+                              f"are {listed}{did_you_mean(name, hosts)}")
         name = self.other_names.get(name, name)
         if name == CLIENT:
             return Source()
@@ -141,42 +141,42 @@ def _of_links(graph: Graph) -> Topology:
 
 
 def _named(key: str, text: str) -> Topology:
-    found = _NAMED.fullmatch(text)
-    if not found or found["name"] not in TOPOLOGIES:
-        name = found["name"] if found else text
+    match = _NAMED.fullmatch(text)
+    if not match or match["name"] not in TOPOLOGIES:
+        name = match["name"] if match else text
         raise ConfigError(f"{key}: unknown value {name[:40]!r}; known: {', '.join(TOPOLOGIES)}, a "
                           f"file NAME{SUFFIX}, or links as client-router, router-server"
                           f"{did_you_mean(name, TOPOLOGIES)}")
-    name = found["name"]
+    name = match["name"]
     kind = TOPOLOGIES[name]
     if kind.counts is None:
-        if found["count"] is not None or found["words"]:
+        if match["count"] is not None or match["words"]:
             raise ConfigError(f"{key}: {name} takes no parameters; expected {name}, not "
                               f"{text[:40]!r}")
         return Topology(name, kind.make(0, ()))
     least, most, usual = kind.counts
-    given = found["count"]
-    if given is not None and not (re.fullmatch(r"[0-9]{1,4}", given)
-                                  and least <= int(given) <= most):
+    count_text = match["count"]
+    if count_text is not None and not (re.fullmatch(r"[0-9]{1,4}", count_text)
+                                       and least <= int(count_text) <= most):
         raise ConfigError(f"{key}: {text[:40]!r}: expected {name}:N with a whole number from "
                           f"{least} to {most}")
-    count = usual if given is None else int(given)
-    words = _words(key, text, kind, found["words"])
-    canonical = f"{name}:{count}{found['words']}"
+    count = usual if count_text is None else int(count_text)
+    words = _words(key, text, kind, match["words"])
+    canonical = f"{name}:{count}{match['words']}"
     plan = words.get("plan_mbps")
     return Topology(canonical, kind.make(count, words), count if name == "subscribers" else 0,
                     words.get("plan_down_mbps", plan), words.get("plan_up_mbps", plan),
                     "nat" in words)
 
 
-def _words(key: str, text: str, kind: _Kind, given: str) -> dict[str, float | None]:
+def _words(key: str, text: str, kind: _Kind, words_text: str) -> dict[str, float | None]:
     words: dict[str, float | None] = {}
-    for word in given.split("+")[1:]:
+    for word in words_text.split("+")[1:]:
         name, equals, value = word.partition("=")
         if name not in kind.words or name in words:
-            known = ", ".join(kind.words) or "none"
+            choices = ", ".join(kind.words) or "none"
             raise ConfigError(f"{key}: {text[:40]!r}: {word[:40]!r} is not a known word, or is "
-                              f"given twice; known: {known}")
+                              f"given twice; known: {choices}")
         bounds = kind.words[name]
         if bounds is None:
             if equals:

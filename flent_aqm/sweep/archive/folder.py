@@ -19,7 +19,7 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.base.waiting import told
+from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.setup.kernel import locate, recipe
@@ -55,7 +55,7 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
     (target / DATA).mkdir()
     packed, taken = [], set[str]()
     read = ((file, read_data_file(file)) for file in files)
-    for file, found in told(read, len(files), "reading data files"):
+    for file, found in with_progress(read, len(files), "reading data files"):
         name = _harmless(file.name)
         number = 1
         while name.lower() in taken:  # of files in several folders
