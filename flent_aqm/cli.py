@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from flent_aqm.commands.table import COMMANDS, fill, module_of
 
 # Of what the package wants, as pip installs it; a distribution may lack it.
 MAY_BE_MISSING = ("pyarrow",)
+# Of address space: reading a file takes 400 MB, and programs in Go start with 800.
+LEAST_BYTES = 1_000_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Names of files may be no text, and a terminal may not know all text.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        _refuse_little_memory()
         return _run(words)
     except AqmError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
@@ -48,8 +52,19 @@ def main(argv: Sequence[str] | None = None) -> int:
               "installed, and which Debian doesn't have; install flent-aqm with pip in a virtual "
               "environment, which brings it along", file=sys.stderr)
         return 1
+    except MemoryError:
+        print("flent-aqm: out of memory; give it more, or fewer files at once", file=sys.stderr)
+        return 1
     except Exception as error:
         return _defect(words, error)
+
+
+def _refuse_little_memory() -> None:
+    """Raise AqmError below what the libraries take: OpenBLAS would try for ever to get it."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
+        raise AqmError(f"the limit on memory, ulimit -v, is {limit / 1e6:.0f} MB; expected "
+                       f"{LEAST_BYTES / 1e6:.0f} MB or more, and for the lab 4 GB; raise it")
 
 
 def _defect(words: Sequence[str], error: Exception) -> int:

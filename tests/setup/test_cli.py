@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,36 @@ def test_reader_that_goes_away_causes_no_traceback() -> None:
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
         assert process.wait() == 141
+
+
+@pytest.mark.parametrize(("most_mb", "told"), [
+    (300, "flent-aqm: the limit on memory, ulimit -v, is 300 MB; expected 1000 MB or more"),
+    (3000, ""),
+])
+def test_little_memory_is_refused_in_a_line(most_mb: int, told: str) -> None:
+    """In which importing numpy and scipy fails with a traceback, or tries for ever."""
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (most_mb * 10**6,) * 2)
+
+    run = Path(cli.__file__).parents[1] / "tests" / "golden" / "runs" / "ndt7.flent.gz"
+    done = subprocess.run([sys.executable, "-m", "flent_aqm.cli", "score", run], check=False,
+                          cwd=Path(cli.__file__).parents[1], preexec_fn=limit, text=True,
+                          capture_output=True)
+    assert (done.returncode, done.stderr[:len(told)]) == (1 if told else 0, told)
+    assert len(done.stderr.splitlines()) == (1 if told else 0)
+
+
+def test_memory_that_runs_out_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is no defect, whose log would take more."""
+    def run(words: list[str]) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "_run", run)
+    assert main(["score"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "flent-aqm: out of memory; give it more, or fewer files at once"]
 
 
 def test_command_whose_library_debian_lacks_says_so(tmp_path: Path) -> None:
