@@ -22,11 +22,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, markdown
 from flent_aqm.parts.scorecard import found as found_of
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import IN_SHORT, NONE, headline, ordered
+from flent_aqm.parts.scorecard.columns import COUNT, IN_SHORT, NONE, headline, ordered
 from flent_aqm.parts.scorecard.order import Order, compare
 from flent_aqm.parts.scorecard.words import stalls, typical
 from flent_aqm.results.data_file import SUFFIX, read_data_file
@@ -71,7 +72,9 @@ def table(results: Path, docs: Path | None) -> str:
     for card in ordered(known):
         lines.append(f"| {markdown.cell(card.label)} | {_stalled(card)} | " + " | ".join(
             column.value(card.scores.get(column.kind)) for column in IN_SHORT) + " |")
-    lines += ["", f"{headline(known)}."]
+    none = [f"{markdown.cell(card.label)} in {counted(len(card.failed), 'cell')}"
+            for card in ordered(known) if card.failed]
+    lines += ["", f"{headline(known)}{'; no number: ' * bool(none)}{', '.join(none)}."]
     if (results / "2").is_dir():
         lines += ["", *_held(compare(known, _cards(results / "2"), "seeds"))]
     for card in ordered(known):
@@ -99,10 +102,11 @@ def others(results: Path, docs: Path | None) -> str:
     AqmError."""
     del docs
     known = _cards(results)
-    return "\n".join([f"{headline(known)}:", "", *(
+    return "\n".join(
         f"- {markdown.cell(card.label)}: says {_stalled(card)}, " + ", ".join(
             f"{column.heading} {column.value(score)}" for column in IN_SHORT
-            if (score := card.scores.get(column.kind))) for card in ordered(known))])
+            if column.form != COUNT and (score := card.scores.get(column.kind)))
+        for card in ordered(known))
 
 
 def _stalled(card: Card) -> str:

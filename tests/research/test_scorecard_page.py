@@ -22,7 +22,8 @@ def card(test: str, shown_ms: float, seed: int) -> Card:
     way = Way(90.0, 100.0, shown_ms, 250.0, 300.0, 20.0)
     return Card(test, test.upper(), [
         Reading(f"q{number}-seed{seed}", f"q{number}", f"line{number}-seed{seed}", f"q{number}",
-                False, {"download": way, "upload": Way(), WORSE: way}) for number in range(8)], {})
+                False, {"download": way, "upload": Way(), WORSE: way}) for number in range(8)],
+        {} if test == "right" else {"q9": "it was not made"})
 
 
 def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -40,6 +41,7 @@ def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.
     assert scorecard.main() == 0
     page = (docs / "scorecard.md").read_text()
     assert "| BLIND | 20 ms of 300 ms | 0.90 | 0.080 |" in page
+    assert "2 tests, 16 runs, in virtual time; no number: BLIND in 1 cell." in page
     assert "In 16 runs of 8 cells (seed 11), " in page
     assert "; 1 -->\n| test |" in page
     assert (docs / "img" / "scorecard.png").stat().st_size
@@ -67,7 +69,7 @@ def test_tests_on_fewer_lines_have_a_line_each(
     monkeypatch.setattr(sys, "argv", ["scorecard", "others", str(tmp_path)])
     assert scorecard.main() == 0
     assert capsys.readouterr().out == (
-        "1 test, 8 runs, in virtual time:\n\n- BLIND: says 20 ms of 300 ms, throughput 0.90, "
+        "- BLIND: says 20 ms of 300 ms, throughput 0.90, "
         "latency ÷ median 0.080, ÷ p95 0.067, BEAD passes 100 %\n")
 
 

@@ -82,6 +82,8 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
     simple = simplified(lines, worst)
+    # What doesn't matter may have hidden the error.
+    worst = max(worst, simple, key=lambda point: point.error)
     mended = changes(lines, simple)
     return Found(aim, lines.runs, _told(worst), _told(simple), [_mended(one) for one in mended])
 

@@ -92,6 +92,21 @@ def test_runs_without_a_number_are_passed_over() -> None:
         seek("latency", 20, Silent())
 
 
+def test_simpler_line_that_is_worse_is_the_worst() -> None:
+    """Beside a bulk flow this test sees half of the queue, so that those aren't far off."""
+    class Half(World):
+        def reading(self, place: Place) -> Reading | None:
+            one = super().reading(place)
+            assert one is not None
+            way = replace(one.ways["download"], shown_ms=place.line.rtt_ms + (
+                (place.buffer.buffer_ms or 0) / 2 if place.beside else 0))
+            return replace(one, ways={**one.ways, "download": way, WORSE: way})
+
+    for runs in range(10, 30):
+        found = seek("latency", runs, Half())
+        assert found.worst.true / found.worst.shown >= found.simple.true / found.simple.shown
+
+
 def test_no_more_runs_are_made_than_asked_for() -> None:
     """Shrinking stops, too."""
     world = World()
