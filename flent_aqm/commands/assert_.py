@@ -24,7 +24,7 @@ from flent_aqm.results.many_files import each_run, find_files
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
-from flent_aqm.results.score.evaluate import Known, medians, truth
+from flent_aqm.results.score.evaluate import Values, medians, truth
 from flent_aqm.results.score.expression import Node, leaves, parse
 from flent_aqm.results.score.leaves import UNITS, Leaf
 from flent_aqm.results.score.shown import wide_console
@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
         condition = parse(args.expression)
         files = find_files(args.files)
         wanted = leaves(condition)
-        scored: list[tuple[Path, Mapping[str, Setting], Known]] = []
+        scored: list[tuple[Path, Mapping[str, Setting], Values]] = []
         failures: list[Failure] = []
         for path, result in each_run(files, partial(ask, wanted)):
             if isinstance(result, BadResult):
@@ -77,13 +77,13 @@ def main(args: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Known]:
+def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Values]:
     """Return what other processes send back: a run's settings, and the numbers asked for."""
     return dict(run.settings), {leaf: leaf.of(run) for leaf in wanted}
 
 
-def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Known]],
-            by: str, pool: str) -> list[tuple[str, Known]]:
+def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Values]],
+            by: str, pool: str) -> list[tuple[str, Values]]:
     everything = [settings for _, settings, _ in files]
     requested, pooled = parse_keys(by), parse_keys(pool)
     check_keys(everything, [*requested, *(name for name in pooled if name != "all")])
@@ -93,7 +93,7 @@ def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Known]],
              + f" ({len(members)})", medians(members)) for values, members in groups.items()]
 
 
-def _judge(condition: Node, wanted: Sequence[Leaf], what: str, numbers: Known) -> Failure | None:
+def _judge(condition: Node, wanted: Sequence[Leaf], what: str, numbers: Values) -> Failure | None:
     try:
         if truth(condition, numbers):
             return None

@@ -155,7 +155,7 @@ def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) ->
     for kind in KINDS:
         canvas.savefig(f"{stem}.{kind}", dpi=DPI, metadata=_DATES[kind])
     table.write(Path(f"{stem}.csv"))
-    print(f"{table.told}: {stem}.{{svg,png,pdf,csv}}")
+    print(f"{table.counts_text}: {stem}.{{svg,png,pdf,csv}}")
 
 
 def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
@@ -208,7 +208,7 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
     if args.caption_apart:
         write_caption(stem.with_suffix(".txt"), [heading, *words])
     table.write(stem.with_suffix(".csv"))
-    print(f"figure {figure.number:2}: {table.told}: {stem}.{{svg,png,pdf,csv}}")
+    print(f"figure {figure.number:2}: {table.counts_text}: {stem}.{{svg,png,pdf,csv}}")
 
 
 # No date in the files, so that the same data gives the same bytes.

@@ -49,10 +49,10 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
                 self._answer(404, b"", "text/plain")
 
         def do_POST(self) -> None:
-            told = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            message = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             if self.path == "/told":
                 with lock:
-                    heard(told)
+                    heard(message)
             self._answer(204, b"", "text/plain")
             if self.path == "/end":
                 ended.set()

@@ -61,9 +61,9 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
     """Put the capture's times into what Flent collected. series: metadata by series."""
     transfers, ends_s = _captured(series)
     for name, about in series.items():
-        if (given := about.pop(LOAD, None)) is None or START not in about:
+        if (load_fields := about.pop(LOAD, None)) is None or START not in about:
             continue
-        load = Load(**given)
+        load = Load(**load_fields)
         if own := _of(load, about[END], transfers):
             if not load.warms_up:
                 start_s, end_s = (min(one.first_s for one in own), max(one.last_s for one in own))
@@ -81,23 +81,23 @@ def _captured(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], flo
     """Return what the capture found, and when it ended."""
     for about in series.values():
         if TRANSFERS in about:
-            found, ends_s = about.pop(TRANSFERS)
-            return [Transfer(**one) for one in found], ends_s
+            transfers, ends_s = about.pop(TRANSFERS)
+            return [Transfer(**one) for one in transfers], ends_s
     return [], 0.0
 
 
 def _of(load: Load, end_s: float, transfers: Sequence[Transfer]) -> list[Transfer]:
     """Return a load's transfers. Where the tool doesn't tell them: of TCP or UDP, whichever it has
     its data in, and those that began before its end as it knows it, as results come later."""
-    found = [one for one in transfers if (one.server_port, one.direction) == (
+    matching = [one for one in transfers if (one.server_port, one.direction) == (
         load.server_port, load.direction)]
     if load.client_ports:
-        return [one for one in found if one.client_port in load.client_ports]
-    found = [one for one in found if load.from_s <= one.first_s <= end_s]
+        return [one for one in matching if one.client_port in load.client_ports]
+    matching = [one for one in matching if load.from_s <= one.first_s <= end_s]
     carried: Counter[int] = Counter()
-    for one in found:
+    for one in matching:
         carried[one.protocol] += one.byte_count
-    return [one for one in found if one.protocol == carried.most_common(1)[0][0]]
+    return [one for one in matching if one.protocol == carried.most_common(1)[0][0]]
 
 
 def _move(series: list[list[Any]], samples: list[dict[str, Any]], start_s: float,

@@ -13,8 +13,8 @@ MEMBERS = "_flent_aqm_members"
 
 def members_of(results: Any) -> list[Any]:
     """Return what a result set was combined of; itself where it is a data file's."""
-    found: list[Any] = results.__dict__.get(MEMBERS) or [results]
-    return found
+    members: list[Any] = results.__dict__.get(MEMBERS) or [results]
+    return members
 
 
 # More names of tests than this have no room in a title.

@@ -114,9 +114,9 @@ def refuse_odd_names(what: str, series: Collection[str], most: int = MOST_SERIES
 
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
     characters, values = 0, 1
-    found: list[Any] = [metadata]
-    while found:
-        one = found.pop()
+    pending: list[Any] = [metadata]
+    while pending:
+        one = pending.pop()
         # Raw values, which stood there in version 1, are no metadata.
         inner = one if isinstance(one, list) else [
             *one, *(value for key, value in one.items() if key != "RAW_VALUES")]
@@ -125,7 +125,7 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
         if characters > MOST_METADATA_CHARACTERS or values > MOST_METADATA_VALUES:
             raise BadResult(f"metadata has more than {MOST_METADATA_VALUES:,} values, or more "
                             f"than {MOST_METADATA_CHARACTERS:,} characters of text")
-        found += [value for value in inner if isinstance(value, (dict, list))]
+        pending += [value for value in inner if isinstance(value, (dict, list))]
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:

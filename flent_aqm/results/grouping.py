@@ -50,27 +50,27 @@ def parse_keys(text: str) -> tuple[str, ...]:
     return tuple(ALIASES.get(name, name) for name in names)
 
 
-def factors(runs: Sequence[Settings], given: Sequence[str] = ()) -> list[str]:
+def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
     """Return settings that tell all different runs apart, the most telling first, beyond given
     ones.
 
     A setting that says no more than those before it is left out. Files of tests that know no
     settings differ by their titles.
     """
-    chosen = list(given)
-    found = []
-    count = len({_values(run, chosen) for run in runs})
+    names = list(beyond)
+    added = []
+    count = len({_values(run, names) for run in runs})
     for name in _names(runs):
-        if name in NEVER or name in chosen:
+        if name in NEVER or name in names:
             continue
-        finer = len({_values(run, [*chosen, name]) for run in runs})
+        finer = len({_values(run, [*names, name]) for run in runs})
         if finer > count:
             count = finer
-            chosen.append(name)
-            found.append(name)
-    if not chosen and len({run.get(TITLE) for run in runs}) > 1:
+            names.append(name)
+            added.append(name)
+    if not names and len({run.get(TITLE) for run in runs}) > 1:
         return [TITLE]
-    return found
+    return added
 
 
 def _names(runs: Sequence[Settings]) -> Iterable[str]:
@@ -94,20 +94,20 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
             and len({value for run in runs if (value := setting(run, name)) is not None}) > 1]
 
 
-def alike_in(runs: Sequence[Settings], compared: Sequence[str], given: Sequence[str]) -> list[str]:
+def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence[str]) -> list[str]:
     """Return the settings, beyond given ones, that runs have to share for being alike in all but
     those compared. A queue's own parameters belong to it, unless runs of one queue differ in
     them."""
-    found = factors(runs, (*given, *compared))
-    apart = len({_values(run, [*given, *found]) for run in runs})
+    shared = factors(runs, (*beyond, *compared))
+    apart = len({_values(run, [*beyond, *shared]) for run in runs})
     for name in _names(runs):
-        if name in (*NEVER, *given, *compared, *found) or name.startswith(_OF_QUEUES):
+        if name in (*NEVER, *beyond, *compared, *shared) or name.startswith(_OF_QUEUES):
             continue
-        finer = len({_values(run, [*given, *found, name]) for run in runs})
+        finer = len({_values(run, [*beyond, *shared, name]) for run in runs})
         if finer > apart:
             apart = finer
-            found.append(name)
-    return [name for name in found if name != TITLE]
+            shared.append(name)
+    return [name for name in shared if name != TITLE]
 
 
 def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[str] = ()
@@ -126,11 +126,11 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
 
 def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
     """Refuse settings that no run has. Raises ConfigError that lists the known ones."""
-    known = sorted({name for settings in runs for name in settings})
+    present = sorted({name for settings in runs for name in settings})
     for name in names:
-        if name not in known:
+        if name not in present:
             raise ConfigError(f"no run has the setting {harmless(name)!r}; "
-                              f"known: {', '.join(map(harmless, known[:MOST_NAMED]))}")
+                              f"known: {', '.join(map(harmless, present[:MOST_NAMED]))}")
 
 
 def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
@@ -147,10 +147,10 @@ def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
 
 def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     """Members by key, in the order in which keys are first met."""
-    found: dict[Key, list[Item]] = {}
+    groups: dict[Key, list[Item]] = {}
     for member in members:
-        found.setdefault(key(member), []).append(member)
-    return found
+        groups.setdefault(key(member), []).append(member)
+    return groups
 
 
 def shown(value: Setting) -> str:

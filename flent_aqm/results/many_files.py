@@ -26,22 +26,22 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
     """Return the paths, with folders replaced by the data files in them and below. Each file once,
     folders in order of names; without what a sweep leaves beside data files, which `*` matches.
     Raises ConfigError for what isn't there."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for path in paths:
         # os.path: Path.is_dir() and exists() raise where a folder above can't be looked into.
         if os.path.isdir(path):
             below = sorted(_below(path))
             if not below:
                 raise ConfigError(f"{path}: no data files (*{SUFFIX}) there")
-            found.update(dict.fromkeys(below))
+            files.update(dict.fromkeys(below))
         elif why := _missing(path):
             raise ConfigError(f"{path}: {why}; expected a data file or a folder of some")
         elif not _is_of_sweep(path):
-            found[path] = None
-    if paths and not found:
+            files[path] = None
+    if paths and not files:
         raise ConfigError(f"{paths[0]}: what a sweep leaves beside data files; expected a data "
                           f"file, *{SUFFIX}")
-    return list(found)
+    return list(files)
 
 
 def _is_of_sweep(path: Path) -> bool:
@@ -87,17 +87,17 @@ def each_file(
     doing = partial(_one, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)
     if len(files) < FEWEST_FOR_PROCESSES or jobs < 2:
-        yield from _told(files, map(doing, files))
+        yield from _with_progress(files, map(doing, files))
         return
     # A server that has imported all once is forked for each; forking ourselves could copy
     # a thread's lock.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["flent_aqm.results.many_files", work_module(work)])
     with context.Pool(jobs) as pool:
-        yield from _told(files, pool.imap(doing, files, chunksize=8))
+        yield from _with_progress(files, pool.imap(doing, files, chunksize=8))
 
 
-def _told(
+def _with_progress(
     files: Sequence[Path], results: Iterable[Result | BadResult]
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     return with_progress(zip(files, results, strict=True), len(files), "reading data files")

@@ -68,19 +68,19 @@ def read(folder: Path) -> Status | None:
     try:
         if path.is_symlink():
             return None
-        found: Any = read_note(path)
+        note: Any = read_note(path)
     except (OSError, ValueError):
         return None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA_VERSION:
+    if not isinstance(note, dict) or note.get("schema") != SCHEMA_VERSION:
         return None
-    began_s, failed, command = a_number(found.get("began_s")), found.get("failed"), \
-        found.get("command")
-    planned, before = found.get("planned"), found.get("before")
+    began_s, failed, command = a_number(note.get("began_s")), note.get("failed"), \
+        note.get("command")
+    planned, before = note.get("planned"), note.get("before")
     if began_s is None or not isinstance(failed, dict) or not isinstance(command, list) \
             or type(planned) is not int or type(before) is not int:
         return None
     return Status([str(word) for word in command], planned, before, began_s,
-                  a_number(found.get("ended_s")),
+                  a_number(note.get("ended_s")),
                   {name: str(cause) for name, cause in failed.items()})
 
 

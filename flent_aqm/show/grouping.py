@@ -39,9 +39,9 @@ class Group:
     key: Sequence[Value | None] = ()
 
 
-def factors(runs: Sequence[Run], given: Sequence[str] = ()) -> list[str]:
+def factors(runs: Sequence[Run], beyond: Sequence[str] = ()) -> list[str]:
     """Return the settings that tell runs apart, beyond given ones: see metrics/grouping.py."""
-    return grouping.factors([run.settings for run in runs], given)
+    return grouping.factors([run.settings for run in runs], beyond)
 
 
 def pooled_over(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
@@ -104,13 +104,13 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
     """Return a group for each run; where that were too many, for all that repeat each other. Runs
     that differ in a setting are never one: who draws fewer groups says so."""
     names = factors(runs)
-    found = groups(runs, names)
+    pooled = groups(runs, names)
     if len(runs) > most:
-        return found
+        return pooled
     alone = []
     # Lines that are taken in each colour: another group may have the same queue.
-    taken = {(group.look.colour, group.look.line) for group in found if len(group.runs) == 1}
-    for group in found:
+    taken = {(group.look.colour, group.look.line) for group in pooled if len(group.runs) == 1}
+    for group in pooled:
         for number, run in enumerate(group.runs, 1):
             label, look = group.label if len(runs) > 1 else title_of(run), group.look
             if len(group.runs) > 1:
@@ -191,8 +191,8 @@ def _rank(name: str, value: Value | None) -> tuple[int, float, str]:
     if value is None:
         return (2, 0.0, "")
     if name == AQM:
-        known = list(AQM_LOOKS)
-        return (0, float(known.index(value) if value in known else len(known)), str(value))
+        queues = list(AQM_LOOKS)
+        return (0, float(queues.index(value) if value in queues else len(queues)), str(value))
     if isinstance(value, (bool, int, float)):
         return (0, float(value), "")
     number = _NUMBER.match(str(value))

@@ -89,8 +89,8 @@ def line_key(label: str, look: Look) -> Any:
 
 def order(names: Sequence[str]) -> list[str]:
     """Return names once each: queues in the order of the table, then the others by name."""
-    known = [name for name in AQM_LOOKS if name in names]
-    return known + sorted(set(names) - set(known))
+    queues = [name for name in AQM_LOOKS if name in names]
+    return queues + sorted(set(names) - set(queues))
 
 
 def caption(figure: Any, notes: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from flent_aqm.show.plots.observed import Captured
 
 # Half the memory; seven digits are more than a latency has.
 Floats = NDArray[numpy.float32]
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,13 @@ def start_s(run: Run, way: str) -> float:
 
 def loaded(run: Run) -> dict[str, Samples]:
     """Return the probes sent under each direction's load, of those that have some."""
-    return {way: found for way in directions(run)
-            if (found := known(partial(run.loaded, way))) is not None}
+    return {way: samples for way in directions(run)
+            if (samples := or_none(partial(run.loaded, way))) is not None}
 
 
-def loaded_ms(found: Mapping[str, Samples]) -> dict[str, Floats]:
+def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
     """Row.loaded_ms of what loaded() gave."""
-    return {way: one.rtt_ms.astype(numpy.float32) for way, one in found.items()}
+    return {way: one.rtt_ms.astype(numpy.float32) for way, one in by_way.items()}
 
 
 def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
@@ -77,7 +77,7 @@ def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
                  seen.mbps[way][inside].astype(numpy.float32))
 
 
-def known(function: Callable[[], Found]) -> Found | None:
+def or_none(function: Callable[[], Value]) -> Value | None:
     """Return what a function gives; None where that is not available."""
     try:
         return function()

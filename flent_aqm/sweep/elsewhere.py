@@ -39,7 +39,7 @@ class Elsewhere(Protocol):
 def elsewhere_of(section: Mapping[str, object]) -> Elsewhere | None:
     """Return what a batch section asks for; None for this machine. Raises ConfigError."""
     for part in parts().values():
-        found: Elsewhere | None = load(part.elsewhere)(section) if part.elsewhere else None
-        if found is not None:
-            return found
+        requested: Elsewhere | None = load(part.elsewhere)(section) if part.elsewhere else None
+        if requested is not None:
+            return requested
     return None

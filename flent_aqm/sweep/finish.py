@@ -69,10 +69,10 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
         "wall_s": round(outcome.wall_s, 3),
         "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
-    found = scores(as_run(file))
-    metadata["AQM"]["warnings"] = [*inside.get("warnings", []), *found.warnings]
+    run_scores = scores(as_run(file))
+    metadata["AQM"]["warnings"] = [*inside.get("warnings", []), *run_scores.warnings]
     write_whole(cell.data_file, data)
-    return found
+    return run_scores
 
 
 def _measure_length(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:

@@ -36,14 +36,14 @@ def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
             for name, one in settings.items()}
 
 
-def brief(found: Scores) -> str:
+def brief(run_scores: Scores) -> str:
     """Return throughput by direction and latency under load: "up 95.60 Mbit/s, p99 0.13 ms",
     without what the test doesn't tell."""
-    parts = [f"{way} {digits(value)}" for way, value in (("down", found.download_mbps),
-                                                        ("up", found.upload_mbps))
+    parts = [f"{way} {digits(value)}" for way, value in (("down", run_scores.download_mbps),
+                                                        ("up", run_scores.upload_mbps))
              if not isinstance(value, Unavailable)]
     words = [f"{', '.join(parts)} Mbit/s"] if parts else []
-    p99 = found.latency_p99_ms
+    p99 = run_scores.latency_p99_ms
     if not isinstance(p99, Unavailable):
         words.append(f"p99 {digits(p99)}" + (" ms" if digits(p99) != LOST else ""))
     elif p99.lost:

@@ -122,7 +122,7 @@ class SweepProgress:
             if isinstance(result, FinishedRun):
                 self.done += 1
                 self._virtual_s += result.virtual_s or 0
-                self._say(f"[green]ok[/]     {self._place(count)} {self._told(cell, result)}"
+                self._say(f"[green]ok[/]     {self._place(count)} {self._line_of(cell, result)}"
                           f"{self._left_at_end_of_line()}")
                 for warning in result.scores.warnings:
                     self._say(f"[yellow]warning:[/] {escape(warning)}")
@@ -138,7 +138,7 @@ class SweepProgress:
     def _place(self, count: int) -> str:
         return f"{count:{len(str(self._total))}}/{self._total}"
 
-    def _told(self, cell: Cell, result: FinishedRun) -> str:
+    def _line_of(self, cell: Cell, result: FinishedRun) -> str:
         """What differs among the runs, and what the run found, in one line of a terminal. Files
         have the names of runs, which are longer."""
         if not self.console.is_terminal:
@@ -146,12 +146,12 @@ class SweepProgress:
             return f"{escape(cell.name)} ({virtual}{result.wall_s:.1f} s)"
         # Beside "FAILED" and the count, and a space after each
         room = self.console.width - len("FAILED ") - len(self._place(self._total)) - 1
-        found = brief(result.scores)
+        summary = brief(result.scores)
         words = self._of_run.get(cell.name, cell.name)
-        room -= len(found) + len(": ")
+        room -= len(summary) + len(": ")
         if len(words) > room:
             words = words[:max(room - 1, 0)] + "…"
-        return escape(f"{words}: {found}" if found else words)
+        return escape(f"{words}: {summary}" if summary else words)
 
     def _left_at_end_of_line(self) -> str:
         """Where there is no bar that tells it."""

@@ -41,9 +41,9 @@ class Resumed:
         # Before the first run is done, the names of logs and folder tell it.
         names = [*(file.name for file in sorted(self._folder.rglob("*.log"))),
                  self._folder.resolve().name]
-        for found in filter(None, map(_TIME_IN_NAME.search, names)):
+        for match in filter(None, map(_TIME_IN_NAME.search, names)):
             with contextlib.suppress(ValueError):  # digits that are no time
-                local = datetime.strptime(found.group(), "%Y-%m-%dT%H%M%S")
+                local = datetime.strptime(match.group(), "%Y-%m-%dT%H%M%S")
                 self.time = local.astimezone(UTC).replace(tzinfo=None)
                 return
 
@@ -62,11 +62,11 @@ def set_aside_damaged(planned: Iterable[Path]) -> Iterator[str]:
     for path in with_progress(there, len(there), "reading data files"):
         try:
             read_data_file(path, OWN)
-        except BadResult as found:
+        except BadResult as fault:
             aside = path.with_name(path.name + SET_ASIDE)
             try:
                 path.rename(aside)
             except OSError as error:
-                raise ConfigError(f"{found}; to repeat its run, remove it: it can't be renamed: "
+                raise ConfigError(f"{fault}; to repeat its run, remove it: it can't be renamed: "
                                   f"{error.strerror}") from None
-            yield f"{found}: now {aside.name}, and its run is repeated"
+            yield f"{fault}: now {aside.name}, and its run is repeated"

@@ -79,8 +79,8 @@ LONGEST_CAUSE = 1000
 def _cause(place: RunEnvironment) -> str:
     """Return the first error that Flent reported, as one line."""
     text = _text(place.stderr)
-    if found := _OF_A_COMMAND.search(text):
-        output = " ".join(found[1].split()).removesuffix(".")
+    if match := _OF_A_COMMAND.search(text):
+        output = " ".join(match[1].split()).removesuffix(".")
         if output:
             return output[:LONGEST_CAUSE]
     for mark in ("ERROR:", "Traceback"):

@@ -47,11 +47,11 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     """Return the batch key `summary_by`: names of settings, separated by commas; empty for all in
     which runs differ. Raises ConfigError."""
     names = parse_keys("" if value is None else str(value))
-    known = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
+    valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
     for name in names:
         name = _OLD_NAMES.get(name, name)
-        if name not in known and not name.startswith(("aqm_", "up_aqm_")):
-            raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(known)}")
+        if name not in valid and not name.startswith(("aqm_", "up_aqm_")):
+            raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(valid)}")
     return tuple(_OLD_NAMES.get(name, name) for name in names)
 
 
@@ -62,13 +62,13 @@ _OLD_NAMES = {"test_name": "test"}
 def show(
     console: Console,
     cells: Sequence[Cell],
-    known: Mapping[Path, Scores],
+    scored: Mapping[Path, Scores],
     failures: Mapping[Path, str],
     group_by: Sequence[str],
 ) -> None:
     """Print the table, the failed runs with their causes, and how to look at the rest.
 
-    known: scores by data file; those of other files, from before a resumed sweep, are
+    scored: scores by data file; those of other files, from before a resumed sweep, are
     read from them. group_by: the settings that a line is of; empty for all in which runs
     differ, so that a line has only runs that repeat each other.
     """
@@ -81,7 +81,7 @@ def show(
         keys += [AQM] if any(AQM in one for one in settings) else []
     failed = bool(failures)
     ways = [way for way, (_, field) in COLUMNS.items()
-            if any(_told(getattr(_scores(cell, known), field)) for cell in cells
+            if any(_is_available(getattr(_scores(cell, scored), field)) for cell in cells
                    if cell.data_file.exists())]
     groups = grouped(zip(settings, cells, strict=True), keys)
 
@@ -99,7 +99,7 @@ def show(
         for heading in headings:
             made.add_column(heading, justify="right", no_wrap=True)
         for values, members in groups.items():
-            done = [_scores(cell, known) for cell in members if cell.data_file.exists()]
+            done = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
             lost = sum(cell.data_file in failures for cell in members)
             made.add_row(
                 *map(shown, values), str(len(done)),
@@ -110,7 +110,8 @@ def show(
                 *([_middle([one.flow_rtt_ms for one in done])] if own else []))
         return made
 
-    own = any(_told(_scores(cell, known).flow_rtt_ms) for cell in cells if cell.data_file.exists())
+    own = any(_is_available(_scores(cell, scored).flow_rtt_ms) for cell in cells
+              if cell.data_file.exists())
     whole = table(own)
     # Its last column goes first where there is no room for all.
     fits = console.measure(whole, options=console.options.update(width=10_000)).maximum
@@ -147,13 +148,13 @@ def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell
     """What to do about a line that a modem ends, as a home's."""
     if not all(cell.scenario.path.modem_mbps("up") for cells in groups.values() for cell in cells):
         return
-    found = []
+    configurations = []
     for values, cells in groups.items():
         runs = [(cell_settings(cell), _measured(cell.data_file)) for cell in cells]
         titles = {str(cell.metadata.get("TITLE") or "") for cell in cells}
         name = titles.pop() if len(titles) == 1 else ""
-        found.append(tried(name or " ".join(map(shown, values)), runs))
-    text = " ".join(advise({"": [one for one in found if one]}))
+        configurations.append(tried(name or " ".join(map(shown, values)), runs))
+    text = " ".join(advise({"": [one for one in configurations if one]}))
     if text:
         console.print(f"What to do: {text}", markup=False, highlight=False)
 
@@ -195,9 +196,9 @@ def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:
                       markup=False, soft_wrap=True)
 
 
-def _scores(cell: Cell, known: Mapping[Path, Scores]) -> Scores:
-    if cell.data_file in known:
-        return known[cell.data_file]
+def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:
+    if cell.data_file in scored:
+        return scored[cell.data_file]
     try:
         return scores(load_run(cell.data_file))
     except BadResult as fault:
@@ -206,11 +207,11 @@ def _scores(cell: Cell, known: Mapping[Path, Scores]) -> Scores:
 
 
 def _middle(values: Sequence[Value]) -> str:
-    found = middle(values)
-    if isinstance(found, Unavailable):
-        return LOST if found.lost else "-"
-    return digits(found)
+    value = middle(values)
+    if isinstance(value, Unavailable):
+        return LOST if value.lost else "-"
+    return digits(value)
 
 
-def _told(value: Value) -> bool:
+def _is_available(value: Value) -> bool:
     return not isinstance(value, Unavailable)

@@ -80,8 +80,8 @@ class Sweep:
                     self._pool.abort(self._elsewhere.stop if self._elsewhere else kill_all)
                 self._pool.close()
         finally:
-            for folder, known in self._status.items():
-                status.write(folder, known.ended())
+            for folder, folder_status in self._status.items():
+                status.write(folder, folder_status.ended())
             if self._elsewhere:
                 self._elsewhere.close()
             self._not_cleaned_up = self._clean_up()
@@ -231,8 +231,8 @@ class Sweep:
                     self._storage_fault = str(result)
                     assert self._pool is not None
                     self._pool.take_no_more()
-                known = self._status[cell.folder]
-                self._status[cell.folder] = known.with_failed(
+                folder_status = self._status[cell.folder]
+                self._status[cell.folder] = folder_status.with_failed(
                     cell.data_file.name, one_line(result))
                 status.write(cell.folder, self._status[cell.folder])
         if self._progress:

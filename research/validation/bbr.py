@@ -19,7 +19,7 @@ import numpy
 
 from flent_aqm.results.metrics.queue import drop_pct
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
+from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps
 from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE, jain
 from flent_aqm.results.metrics.window import Window
 from research.validation import from_runs
@@ -57,7 +57,7 @@ class Case:
 def _found_rate(run: Run) -> Outcome:
     # The median over time leaves out PROBE_RTT, which takes 6 % of the time at 400 ms.
     flow, = run.way(WAY)
-    late = flow.at_s > told_window(flow).start_s + FOUND_S + 2 * _delay_s(run)
+    late = flow.at_s > flow_window(flow).start_s + FOUND_S + 2 * _delay_s(run)
     share = float(numpy.median(flow.mbps[late])) / _payload_mbps(run)
     return Outcome(f"{share:.1%}", share >= 0.98)
 
@@ -70,7 +70,7 @@ def _queue_drained(run: Run) -> Outcome:
 
 def _dips(run: Run) -> Outcome:
     flow, = run.way(WAY)
-    at_s = flow.at_s - told_window(flow).start_s
+    at_s = flow.at_s - flow_window(flow).start_s
     low = at_s[(flow.mbps < 0.7 * numpy.median(flow.mbps)) & (at_s > FOUND_S)]
     begun = low[numpy.diff(low, prepend=-numpy.inf) > 1.0]
     seen = ", ".join(f"{one:.1f}" for one in begun)
@@ -79,7 +79,7 @@ def _dips(run: Run) -> Outcome:
 
 def _grows(run: Run) -> Outcome:
     flow, = run.way(WAY)
-    at_s = flow.at_s - told_window(flow).start_s
+    at_s = flow.at_s - flow_window(flow).start_s
     there = at_s[(at_s > STEP_S) & (flow.mbps >= 0.9 * 100 * PAYLOAD_SHARE)]
     if not there.size:
         return Outcome("never", False)
@@ -93,7 +93,7 @@ def _grows(run: Run) -> Outcome:
 
 def _shrinks(run: Run) -> Outcome:
     flow, = run.way(WAY)
-    length_s = told_window(flow).length_s
+    length_s = flow_window(flow).length_s
     rate = _rate(run, length_s - 5, length_s) / (10 * PAYLOAD_SHARE)
     wait_ms = _wait_ms(run, length_s - 5, None)
     return Outcome(f"{rate:.1%} of the new rate, {wait_ms:.0f} ms",
@@ -133,7 +133,7 @@ CASES = (
 
 def _window(run: Run, start_s: float, end_s: float | None) -> Window:
     """Return the window between two times, in s since the load began."""
-    whole = told_window(run.way(WAY)[0])
+    whole = flow_window(run.way(WAY)[0])
     return Window(whole.start_s + start_s,
                   whole.end_s if end_s is None else whole.start_s + end_s)
 

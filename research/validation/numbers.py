@@ -316,7 +316,7 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
         for phase in ("download", "upload"):
             window = span(run.way(phase))
             assert window is not None  # there are flows, or way() refuses
-            means = parts.chosen(window.holds(parts.sent_s)).means_ms()
+            means = parts.subset(window.holds(parts.sent_s)).means_ms()
             speed = METRICS[f"ndt7_throughput_{phase}_mbps"]
             yield (f"| {shown(run.settings['rate_mbps'])} Mbit/s{crossed} | "
                    f"`{run.settings['router_model']}` | `{run.settings['aqm']}` | {phase} | "

@@ -28,7 +28,7 @@ from flent_aqm.results.metrics.aim import WORDS
 from flent_aqm.results.metrics.rpm import ietf_rpm, p90_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS
-from flent_aqm.show.figures.speedtests import SHOWN, known
+from flent_aqm.show.figures.speedtests import SHOWN, value_of
 from flent_aqm.show.looks import DASH
 from research.validation import marked
 from research.validation.stamp import made_of
@@ -180,7 +180,7 @@ def real_time(files: Sequence[DataFile]) -> Lines:
 
 
 def _of(run: Run | None, name: str) -> float | None:
-    return None if run is None else known(run, name)
+    return None if run is None else value_of(run, name)
 
 
 def _word(run: Run | None, name: str) -> str | None:

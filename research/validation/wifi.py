@@ -17,7 +17,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.wifi.phy import PHYS
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
+from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
@@ -73,7 +73,7 @@ def _cells(run: Run, load: str) -> Iterator[str]:
 def _received_mbps(run: Run) -> list[float]:
     """Return each station's Mbit/s, once the flows are stable."""
     flows = run.way(WAY)
-    whole = told_window(flows[0])
+    whole = flow_window(flows[0])
     window = Window(whole.start_s + SETTLED_S, whole.end_s)
     found = {flow.name.partition("client")[2][:1]: mean_mbps(flow, window) for flow in flows}
     return [found[str(number)] for number in range(1, len(HOSTS) + 1)]

@@ -73,14 +73,14 @@ def play(host: str, port: int, line: Line) -> None:
     connection = Connection(host, port, line)
     try:
         while True:
-            chosen = choose(rates)
-            size = round(chosen * SEGMENT_S * 125_000)
+            mbps = choose(rates)
+            size = round(mbps * SEGMENT_S * 125_000)
             begin_s = time.time()
             connection.get(size)
             now_s = time.time()
             rates.append(size * 8e-6 / max(now_s - begin_s, 1e-6))
             screen.add(now_s)
-            line.tell(t=begin_s, segment_mbps=chosen)
+            line.tell(t=begin_s, segment_mbps=mbps)
             line.tell(t=now_s, stalled_ms=screen.stalled_ms())
             time.sleep(max(screen.buffer_s + SEGMENT_S - BUFFER_S, 0))
             screen.go_on(time.time())

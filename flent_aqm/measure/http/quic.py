@@ -37,22 +37,24 @@ class Bulk(QuicConnectionProtocol):
         super().__init__(*words, **named)
         self.http = H3Connection(self._quic)
         self._left: dict[int, int] = {}  # stream -> bytes of filler that are still to be sent
-        self._told: dict[int, Callable[[int], None] | None] = {}
+        self._progress: dict[int, Callable[[int], None] | None] = {}
 
-    def send_bulk(self, stream: int, size: int, told: Callable[[int], None] | None = None) -> None:
-        """From now on, send so many bytes and end the stream. told: of each piece."""
-        self._left[stream], self._told[stream] = size, told
+    def send_bulk(self, stream: int, size: int,
+                  progress: Callable[[int], None] | None = None) -> None:
+        """From now on, send so many bytes and end the stream. progress: called with each
+        piece's size."""
+        self._left[stream], self._progress[stream] = size, progress
         self.transmit()
 
     def forget(self, stream: int) -> None:
         """Send no more there."""
         self._left.pop(stream, None)
-        self._told.pop(stream, None)
+        self._progress.pop(stream, None)
 
     def stop_sending(self) -> None:
         """Send no more, on any stream."""
         self._left.clear()
-        self._told.clear()
+        self._progress.clear()
 
     def transmit(self) -> None:
         """Send what may be sent, which makes room for more."""
@@ -72,13 +74,13 @@ class Bulk(QuicConnectionProtocol):
                 continue
             done = True
             size = min(left, PIECE_BYTES)
-            told = self._told[number]
+            progress = self._progress[number]
             self._left[number] = left - size
             self.http.send_data(number, _PIECE[:size], end_stream=size == left)
             if size == left:
                 self.forget(number)
-            if told is not None:
-                told(size)
+            if progress is not None:
+                progress(size)
         return done
 
     def end(self) -> None:

@@ -41,7 +41,7 @@ PIXELS_PER_FRAME, NOISE_STEP = 3, 7919
 
 
 @dataclass
-class Told:
+class EndRecord:
     """What one end knows after a call; times in s since its own picture began.
 
     sent: frames; frames: when each decoded one came, and its RTP timestamp since the first;
@@ -110,7 +110,7 @@ class End:
         webrtc_certificate.use()
         self._length_s = length_s
         self._picture = Picture(length_s)
-        self._told = Told()
+        self._record = EndRecord()
         self._report_at: Any = None
         self._settled = asyncio.Event()
         self._taking: asyncio.Task[None] | None = None
@@ -139,7 +139,7 @@ class End:
         await self._connection.setLocalDescription(await self._connection.createAnswer())
         return str(self._connection.localDescription.sdp)
 
-    async def call(self) -> tuple[float, Told]:
+    async def call(self) -> tuple[float, EndRecord]:
         """Wait for the other end, then call for length_s; gives the monotonic time at which this
         end's picture began, and what is known then. Raises BadResult."""
         try:
@@ -158,9 +158,9 @@ class End:
             await self._look(began_s)
             step += 1
             await asyncio.sleep(began_s + step * STEP_S - time.monotonic())
-        self._told.sent = self._picture.sent
-        self._told.frames = [(at_s - began_s, pts) for at_s, pts in self._told.frames]
-        return began_s, self._told
+        self._record.sent = self._picture.sent
+        self._record.frames = [(at_s - began_s, pts) for at_s, pts in self._record.frames]
+        return began_s, self._record
 
     async def close(self) -> None:
         """Hang up."""
@@ -183,32 +183,32 @@ class End:
     async def _frames(self, track: MediaStreamTrack) -> None:
         while True:
             frame = await track.recv()
-            self._told.frames.append((time.monotonic(), int(frame.pts)))
+            self._record.frames.append((time.monotonic(), int(frame.pts)))
 
     async def _look(self, began_s: float) -> None:
         """Note what aiortc says now."""
         for one in (await self._connection.getStats()).values():
             at_s = time.monotonic() - began_s
             if one.type == "transport":
-                self._told.received.append((at_s, one.bytesReceived))
+                self._record.received.append((at_s, one.bytesReceived))
             elif one.type == "outbound-rtp":
-                self._told.packets = one.packetsSent
+                self._record.packets = one.packetsSent
             elif one.type == "remote-inbound-rtp" and one.timestamp != self._report_at:
                 self._report_at = one.timestamp
-                self._told.reports.append((
+                self._record.reports.append((
                     at_s, one.packetsLost, one.jitter * 1000 / CLOCK_HZ,
                     None if one.roundTripTime is None else one.roundTripTime * 1000))
 
 
-def as_json(told: Told) -> dict[str, Any]:
+def as_json(record: EndRecord) -> dict[str, Any]:
     """For the other end."""
-    return asdict(told)
+    return asdict(record)
 
 
-def from_json(value: Any) -> Told:
+def from_json(value: Any) -> EndRecord:
     """What the other end told. Raises BadResult."""
     try:
-        return Told(
+        return EndRecord(
             int(value["sent"]), int(value["packets"]),
             [(float(at_s), int(pts)) for at_s, pts in value["frames"]],
             [(float(at_s), int(size)) for at_s, size in value["received"]],

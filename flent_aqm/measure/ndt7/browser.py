@@ -53,7 +53,7 @@ def main() -> int:
              **{f"/{name}": Path(library).resolve().with_name(name) for name in _WORKERS}}
     if not show(chromium, PAGE, files,
                 {"protocol": protocol, "server": server, "direction": direction},
-                lambda told: print(json.dumps(json.loads(told)), flush=True), patience_s=END_S):
+                lambda body: print(json.dumps(json.loads(body)), flush=True), patience_s=END_S):
         print(f"the page in {chromium} did not end within {END_S:g} s", file=sys.stderr)
         return 1
     return 0

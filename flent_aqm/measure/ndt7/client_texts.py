@@ -45,14 +45,14 @@ def parse_measurement(text: bytes) -> dict[str, Any]:
     numbers (NaN, Infinity, 1e999) and halves of surrogate pairs.
     """
     try:
-        found = json.loads(text)
-        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
+        message = json.loads(text)
+        json.dumps(message, allow_nan=False, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if not isinstance(found, dict):
+    if not isinstance(message, dict):
         raise ValueError("no object")
-    for value in found.values():
+    for value in message.values():
         inner = value.values() if isinstance(value, dict) else (value,)
         if any(isinstance(one, dict | list) for one in inner):
             raise ValueError("not flat")
-    return found
+    return message

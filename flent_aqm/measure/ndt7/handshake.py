@@ -65,8 +65,8 @@ def upgrade(transport: Transport) -> Upgrade:
         raise _refuse(transport, protocol, 400, str(protocol.handshake_exc), answer)
     path, _, query = events[0].path.partition("?")
     if path not in TEST_OF_PATH:
-        known = " and ".join(TEST_OF_PATH)
-        raise _refuse(transport, protocol, 404, f"unknown path {path}; known: {known}")
+        paths = " and ".join(TEST_OF_PATH)
+        raise _refuse(transport, protocol, 404, f"unknown path {path}; known: {paths}")
     try:
         metadata = parse_query(query)
     except ValueError as fault:

@@ -121,7 +121,7 @@ def _report(document: dict[str, Any]) -> Report:
 
 def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]:
     receiver_is = "download" if sender_is == "upload" else "upload"
-    found = []
+    intervals = []
     for entry in document.get("intervals", []):
         for sends, direction in ((True, sender_is), (False, receiver_is)):
             streams = [one for one in entry["streams"]
@@ -130,8 +130,8 @@ def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]
                 continue
             begin, finish = float(streams[0]["start"]), float(streams[0]["end"])
             if finish - begin >= _SHORTEST_INTERVAL_S:
-                found.append(Interval(direction, begin, finish, tuple(map(_stream, streams))))
-    return tuple(found)
+                intervals.append(Interval(direction, begin, finish, tuple(map(_stream, streams))))
+    return tuple(intervals)
 
 
 def _stream(entry: dict[str, Any]) -> Stream:

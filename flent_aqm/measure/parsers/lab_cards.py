@@ -69,7 +69,7 @@ def parse_probes(text: str) -> Iterator[ProbeTimes]:
 
 def _card(line: str) -> tuple[str, CardSample]:
     device, *words = line.split()
-    found = {name: int(value) for name, _, value in (word.partition("=") for word in words)}
+    counts = {name: int(value) for name, _, value in (word.partition("=") for word in words)}
     return device, CardSample(
-        found["ring"], found["dropped"], found["sending"], found["core"], found["busy_ns"],
-        found["stolen_ns"], found["limits"])
+        counts["ring"], counts["dropped"], counts["sending"], counts["core"], counts["busy_ns"],
+        counts["stolen_ns"], counts["limits"])

@@ -85,7 +85,7 @@ Step = Mapping[tuple[str, str], Amount]
 class Capture:
     """A capture added up: steps[i] begins at start_s + i * step_s, in epoch seconds.
 
-    transfers: data by connection; packets: all records; foreign: those of no known port, or
+    transfers: data by connection; packets: all records; external: those of no known port, or
     unreadable; cut: the file ends inside a record.
     """
 
@@ -94,7 +94,7 @@ class Capture:
     steps: tuple[Step, ...]
     transfers: tuple[Transfer, ...]
     packets: int
-    foreign: int
+    external: int
     cut: bool
 
 
@@ -127,8 +127,8 @@ def read_capture(
     ip_bytes, _, _, sender_at, _ = _IP[ip_version]
     trips = round_trips(file, Layout(link_bytes + sender_at, link_bytes + ip_bytes, ticks_per_s),
                         classes.by_server_port, classes.servers)
-    return Capture(first * step_s, step_s, steps, tuple(tally.transfers.found(trips)),
-                   records.packets, tally.foreign + records.unreadable, records.cut)
+    return Capture(first * step_s, step_s, steps, tuple(tally.transfers.by_connection(trips)),
+                   records.packets, tally.external + records.unreadable, records.cut)
 
 
 def _read_file_header(header: bytes) -> tuple[int, int]:
@@ -262,7 +262,7 @@ class _Tally:
         self.ip_bytes, _, _, _, self.left_out_bytes = _IP[ip_version]
         self.link_bytes = link_bytes
         self.classes = classes
-        self.foreign = 0
+        self.external = 0
         self.transfers = Transfers()
         self.least_payload = least_payload(classes.segment_bytes)
 
@@ -271,7 +271,7 @@ class _Tally:
         for key, times in counted.items():
             connection = self._connection(key)
             if connection is None:
-                self.foreign += times
+                self.external += times
                 continue
             one = self._amount(key)
             flow = self.classes.by_server_port[connection[1]], connection[3]

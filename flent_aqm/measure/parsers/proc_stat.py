@@ -23,7 +23,7 @@ class Ticks:
 
 def parse_cpus(text: str) -> dict[str, Ticks]:
     """Processors by name, such as cpu0, from the text of /proc/stat. Raises ParseError."""
-    found: dict[str, Ticks] = {}
+    ticks: dict[str, Ticks] = {}
     for line in text.splitlines():
         name, *words = line.split()
         # The line without a number is the sum of all.
@@ -34,7 +34,7 @@ def parse_cpus(text: str) -> dict[str, Ticks]:
             idle = sum(counts[place] for place in _IDLE)
         except (ValueError, IndexError):
             raise ParseError(f"/proc/stat has {line[:60]!r}; expected {_FIELDS} counts") from None
-        found[name] = Ticks(sum(counts) - idle, sum(counts))
-    if not found:
+        ticks[name] = Ticks(sum(counts) - idle, sum(counts))
+    if not ticks:
         raise ParseError("/proc/stat tells of no processor")
-    return found
+    return ticks

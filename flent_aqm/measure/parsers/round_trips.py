@@ -51,7 +51,7 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
     port_of = {htons(port): port for port in server_ports}
     addresses = set(map(htonl, servers))
     sent: dict[tuple[int, int, int], float] = {}
-    found: dict[tuple[int, int], list[float]] = {}
+    trips_ms: dict[tuple[int, int], list[float]] = {}
     rest = b""
     while piece := file.read(_PIECE_BYTES):
         data = rest + piece
@@ -74,10 +74,10 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
                 sent[target, source, echo] = 0.0  # later ones acknowledge other packets
                 at_s = seconds + ticks / layout.ticks_per_s
                 server, client = (source, target) if source in port_of else (target, source)
-                found.setdefault((port_of[server], htons(client)), []).append(
+                trips_ms.setdefault((port_of[server], htons(client)), []).append(
                     (at_s - then_s) * 1000)
         rest = data[at:]
-    return found
+    return trips_ms
 
 
 def percentiles(ms: Sequence[float]) -> list[float]:
@@ -93,9 +93,9 @@ def together(parts: Sequence[tuple[int, Sequence[float]]]) -> dict[str, object]:
     """Return what a data file has of some connections' round trips: how many connections and
     samples, and the mean over connections, each of which counts alike, of each percentile. parts:
     number and percentiles of each; empty of none that has any."""
-    known = [(count, values) for count, values in parts if values]
-    if not known:
+    present = [(count, values) for count, values in parts if values]
+    if not present:
         return {}
-    return {"connections": len(known), "samples": sum(count for count, _ in known),
-            "percentiles_ms": [round(sum(same) / len(known), 4) for same in zip(
-                *(values for _, values in known), strict=True)]}
+    return {"connections": len(present), "samples": sum(count for count, _ in present),
+            "percentiles_ms": [round(sum(same) / len(present), 4) for same in zip(
+                *(values for _, values in present), strict=True)]}

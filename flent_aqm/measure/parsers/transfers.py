@@ -74,7 +74,7 @@ class Transfers:
         seen = self._seen[connection]
         seen.first_s, seen.last_s = min(seen.first_s, at_s), max(seen.last_s, at_s)
 
-    def found(self, trips: Trips) -> Iterator[Transfer]:
+    def by_connection(self, trips: Trips) -> Iterator[Transfer]:
         """Give each connection's data, when both have been told."""
         for connection, seen in self._seen.items():
             if seen.byte_count >= LEAST_BYTES:

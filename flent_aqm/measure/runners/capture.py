@@ -114,7 +114,7 @@ class AqmCaptureRunner(SupervisedRunner):
             FlowClasses(self.ports, self.segment_bytes, self.servers), STEP_S)
         about: dict[str, Any] = {
             "packets": counts.captured, "dropped_by_kernel": counts.dropped,
-            "foreign_packets": capture.foreign,
+            "foreign_packets": capture.external,
             "complete": not self.stopped_early and not counts.dropped and not capture.cut,
         }
         if self.stopped_early:

@@ -79,17 +79,17 @@ def _mhz(path: Path) -> float | None:
 def read_samples(text: str) -> list[dict[str, Any]]:
     """Raw samples from what the runner stored. Raises BadResult, ParseError."""
     taken = [json.loads(line) for line in text.splitlines()]
-    found: list[dict[str, Any]] = []
+    samples: list[dict[str, Any]] = []
     for before, after in pairwise(taken):
         then, now = parse_cpus(before["stat"]), parse_cpus(after["stat"])
         busy_pct = {name: 100 * (ticks.busy - then[name].busy) / (ticks.total - then[name].total)
                     for name, ticks in now.items()
                     if name in then and ticks.total > then[name].total}
         if busy_pct:
-            found.append({
+            samples.append({
                 "t": after["t"], "dur": after["t"] - before["t"],
                 "val": sum(busy_pct.values()) / len(busy_pct), **busy_pct,
                 **{f"{name}_mhz": mhz for name, mhz in after["mhz"].items() if mhz}})
-    if not found:
+    if not samples:
         raise BadResult("no sample of the processors was taken")
-    return found
+    return samples

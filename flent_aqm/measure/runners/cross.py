@@ -44,8 +44,8 @@ class _CrossRunner(SupervisedRunner):
 
     def address(self) -> str:
         """Return the server's, by the IP version of the test."""
-        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
-        return str(found[4][0])
+        address_info = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
+        return str(address_info[4][0])
 
     def parsed(self, traffic: CrossTraffic, direction: str = "download") -> Parsed:
         """Return a direction as Flent takes it. Raises BadResult."""

@@ -163,10 +163,10 @@ def _raw_value(interval: Interval, start_s: float, mss_bytes: int | None,
         ("tcp_rtt_var", one.rtt_var_ms), ("tcp_cwnd_bytes", one.cwnd_bytes),
         ("tcp_cwnd", one.cwnd_bytes / mss_bytes if one.cwnd_bytes and mss_bytes else None),
     ) if number is not None} for one in streams}
-    known = list(each.values())
-    for key in known[0]:
-        total = sum(one[key] for one in known)
-        value[key] = total if key == "retransmits" else total / len(known)
+    per_stream = list(each.values())
+    for key in per_stream[0]:
+        total = sum(one[key] for one in per_stream)
+        value[key] = total if key == "retransmits" else total / len(per_stream)
     if len(streams) > 1:
         value["streams"] = each
     return value

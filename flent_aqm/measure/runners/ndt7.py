@@ -105,10 +105,10 @@ class AqmNdt7Runner(SupervisedRunner):
             return host
         try:
             name = socket.getnameinfo((host, 0), socket.NI_NAMEREQD)[0]
-            found = {one[4][0] for one in socket.getaddrinfo(name, None, socket.AF_INET6)}
+            addresses = {one[4][0] for one in socket.getaddrinfo(name, None, socket.AF_INET6)}
         except OSError:
-            found = set()
-        if str(ipaddress.IPv6Address(host)) not in found:
+            addresses = set()
+        if str(ipaddress.IPv6Address(host)) not in addresses:
             raise RunnerCheckError(
                 f"ndt7-client can't take the IPv6 address {host}, for which the system has no "
                 "name; give the server's name, or one for it in /etc/hosts, or use M-Lab's client "
@@ -125,8 +125,8 @@ class AqmNdt7Runner(SupervisedRunner):
         return ["-server", f"{self._address()}:{self.port}", *words, f"-{other}=false"]
 
     def _address(self) -> str:
-        found = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
-        return str(normalise_host(found[4][0], bracket_v6=True))
+        address_info = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
+        return str(normalise_host(address_info[4][0], bracket_v6=True))
 
     def _service_url(self, address: str) -> str:
         """Return what asks for an early end: no client has an option for that, both take a URL."""

@@ -31,15 +31,15 @@ def take_parts(measurements: dict[str, Any], series: Mapping[str, dict[str, Any]
 
     series: metadata by series.
     """
-    given = {name: about.pop(PARTS, {}) for name, about in series.items()}
+    parts = {name: about.pop(PARTS, {}) for name, about in series.items()}
     empty = 0
     for name, about in series.items():
         if _ASKED not in about:
             continue
         of, part = about.pop(_ASKED)
-        found, samples, metadata = given[of].get(
+        values, samples, metadata = parts[of].get(
             part, ([], [], {"ERROR": [f"{of} gave no {part}"]}))
-        measurements[name], raw_values[name] = found, samples
+        measurements[name], raw_values[name] = values, samples
         about |= {"RUNNER": series[of]["RUNNER"], **metadata}
-        empty += not found
+        empty += not values
     return empty

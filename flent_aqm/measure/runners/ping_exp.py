@@ -75,7 +75,7 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
     first one has just filled. (The original's pings, of iputils, drift apart by themselves.)
     """
     names = list(dict.fromkeys(hosts))
-    found: list[tuple[str, dict[str, Any]]] = [
+    sets: list[tuple[str, dict[str, Any]]] = [
         (f"Ping (ms) ICMP {host}", {
             "runner": "aqm_ping", "host": host, "ip_version": ip_version,
             "delay": requested.lead_time_s + requested.ping_interval_s * number / len(names),
@@ -84,8 +84,8 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
         for number, host in enumerate(names)]
     ports = {"upload": defaults.IPERF3_PORT, "download": defaults.IPERF3_CROSS_PORT}
     for way, streams in requested.streams.items():
-        found.append((f"TCP {way}", {
+        sets.append((f"TCP {way}", {
             "runner": "aqm_iperf3", "host": hosts[0] if hosts else None, "port": ports[way],
             "length": requested.lead_time_s + requested.length_s, "direction": way,
             "streams": streams, "units": "Mbits/s"}))
-    return found
+    return sets

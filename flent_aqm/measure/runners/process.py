@@ -182,7 +182,7 @@ class SupervisedRunner(ProcessRunner):
         try:
             poller.register(handle, select.POLLIN)
             while not poller.poll(POLL_MS):
-                if why := self.told_to_stop():
+                if why := self.stop_reason():
                     return why
                 now = time.monotonic()
                 if now > due:
@@ -196,7 +196,7 @@ class SupervisedRunner(ProcessRunner):
         self.cpu_s = used.ru_utime + used.ru_stime
         return ""
 
-    def told_to_stop(self) -> str:
+    def stop_reason(self) -> str:
         """Return why it has to stop now, KILLED or DUE; empty while it may go on."""
         if not self.kill_event.is_set():
             return ""

@@ -110,7 +110,7 @@ class AqmQdiscRunner(SupervisedRunner):
                 self.kill_event.wait(left_s)
             else:
                 time.sleep(left_s)
-            if why := self.told_to_stop():
+            if why := self.stop_reason():
                 self.stopped_by = why
                 return
         self.stopped_by = DUE
@@ -130,8 +130,8 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
             answer, card_text, probe_text = map(source.read, lengths)
             if len(answer) + len(card_text) + len(probe_text) < sum(lengths):
                 raise BadResult("the stored samples of the router's queues are cut off")
-            found = parse_dump(answer)
-            taken.append((now_s, [found[number] for number in numbers]))
+            dump = parse_dump(answer)
+            taken.append((now_s, [dump[number] for number in numbers]))
             if card_text:
                 cards.append(parse_cards(card_text.decode()))
                 probes += parse_probes(probe_text.decode())

@@ -51,10 +51,10 @@ def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: 
 def second(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
            glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
     """Return the flows of the first RRUL once more, in the span, and their sums."""
-    found = {name.replace("TCP ", "TCP second ", 1): {
+    flows = {name.replace("TCP ", "TCP second ", 1): {
         **one, "delay": delay_s + span.start_s, "length": span.length_s}
         for name, one in first.items() if one.get("runner") == "netperf_demo"}
     for way in ("upload", "download"):
-        found[f"TCP second {way} sum"] = {
+        flows[f"TCP second {way} sum"] = {
             "apply_to": [glob(f"TCP second {way} *")], "units": "Mbits/s", "runner": "sum"}
-    return found
+    return flows

@@ -53,8 +53,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
     def _address(self) -> str:
         """Return the server's, by the order of the system: others' resolvers may have one of
         theirs, and the capture looks for this one."""
-        found: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
-        return found
+        address: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
+        return address
 
     def _programs(self) -> Iterator[str]:
         for program in self.client.programs:

@@ -18,13 +18,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 _MOST_NAMES, _MOST_STREAMS = 8, 64
 
 
-def asked_for(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
+def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
     """Return the congestion control of each flow. parameter: Flent's get_test_parameter; refuse:
     its test_error, which reports a text and may return."""
-    given = str(parameter("ccs", default="cubic,reno"))
-    names = [name.strip() for name in given.split(",")]
+    text = str(parameter("ccs", default="cubic,reno"))
+    names = [name.strip() for name in text.split(",")]
     if not 2 <= len(names) <= _MOST_NAMES or not all(map(_NAME.fullmatch, names)):
-        refuse(f"ccs: {given!r} is not a list of 2 to {_MOST_NAMES} congestion controls, "
+        refuse(f"ccs: {text!r} is not a list of 2 to {_MOST_NAMES} congestion controls, "
                "such as cubic,bbr")
     streams = str(parameter("streams", default="2"))
     if not re.fullmatch("[0-9]{1,2}", streams) or not 1 <= int(streams) <= _MOST_STREAMS:
@@ -36,14 +36,14 @@ def asked_for(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
 def data_sets(names: list[str], host: str | None, ip_version: int | None, length_s: float,
               delay_s: float, total_s: float, step_s: float) -> list[tuple[str, dict[str, Any]]]:
     """Return a download for each of names, and a ping by UDP and by ICMP."""
-    found: list[tuple[str, dict[str, Any]]] = [
+    sets: list[tuple[str, dict[str, Any]]] = [
         (f"TCP download {name} {number}", {
             "runner": "netperf_demo", "test": "TCP_MAERTS", "host": host, "length": length_s,
             "delay": delay_s, "ip_version": ip_version, "units": "Mbits/s",
             # netperf's -K takes the one of this end and of the other.
             "cong_control": f"{name},{name}"})
         for number, name in enumerate(names, 1)]
-    return found + [
+    return sets + [
         ("Ping (ms) UDP", {"runner": "udp_rtt", "host": host, "length": total_s, "units": "ms",
                            "ip_version": ip_version, "id": f"{host} UDP"}),
         ("Ping (ms) ICMP", {"runner": "ping", "host": host, "length": total_s, "units": "ms",

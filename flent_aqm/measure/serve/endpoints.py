@@ -73,10 +73,10 @@ def answer(request: Request) -> Answer:
     """Return the answer to a request whose content, if any, has been received. To HEAD it is
     that to GET, whose content isn't sent."""
     method = "GET" if request.method == "HEAD" else request.method
-    known = ENDPOINTS.get((method, request.path))
-    if known is None:
+    endpoint = ENDPOINTS.get((method, request.path))
+    if endpoint is None:
         return Answer(404, b"no such test here\n", kind="text/plain")
-    return known(request)
+    return endpoint(request)
 
 
 def _config(request: Request) -> Answer:

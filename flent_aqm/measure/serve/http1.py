@@ -126,16 +126,16 @@ class Http1:
                           headers.get("host", ""), str(peer[0]) if peer else "",
                           self._transport.get_extra_info("sslcontext") is not None)
 
-    def _answer(self, request: Request, given: Answer) -> None:
-        if given.length:
+    def _answer(self, request: Request, reply: Answer) -> None:
+        if reply.length:
             self._unsent.begin(request.unsent)
-        head = self._http.send(h11.Response(status_code=given.status, headers=[
-            ("content-type", given.kind), ("content-length", str(given.total)),
+        head = self._http.send(h11.Response(status_code=reply.status, headers=[
+            ("content-type", reply.kind), ("content-length", str(reply.total)),
             ("cache-control", "no-store"), *FOR_OTHER_ORIGINS]))
         wanted = request.method != "HEAD"
-        body = self._http.send(h11.Data(data=given.body)) if given.body and wanted else b""
+        body = self._http.send(h11.Data(data=reply.body)) if reply.body and wanted else b""
         self._transport.write((head or b"") + (body or b""))
-        self._left = given.length if wanted else 0
+        self._left = reply.length if wanted else 0
         if self._left:
             self._fill()
         else:

@@ -159,21 +159,21 @@ class Http2:
 
     def _answer(self, stream: int) -> None:
         request = self._requests.pop(stream)
-        given: Answer = answer(request)
-        if given.length:
+        reply: Answer = answer(request)
+        if reply.length:
             self._unsent.begin(request.unsent)
         # The length only of small ones: a client of ours counts the others past its h2.
-        length = [] if given.length else [("content-length", str(given.total))]
-        size = given.total if request.method != "HEAD" else 0
+        length = [] if reply.length else [("content-length", str(reply.total))]
+        size = reply.total if request.method != "HEAD" else 0
         self._http.send_headers(stream, [
-            (":status", str(given.status)), ("content-type", given.kind), *FOR_OTHER_ORIGINS,
+            (":status", str(reply.status)), ("content-type", reply.kind), *FOR_OTHER_ORIGINS,
             *length],
             end_stream=not size)
         if not size:
             return
         self._left[stream] = size
-        if given.body:
-            self._bodies[stream] = given.body
+        if reply.body:
+            self._bodies[stream] = reply.body
             if size <= min(self._http.local_flow_control_window(stream),
                            self._http.max_outbound_frame_size):
                 self._send(stream, size)  # at once, before the others' turns

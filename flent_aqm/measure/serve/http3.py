@@ -38,7 +38,7 @@ class Http3(Bulk):
         super().__init__(quic)
         self._server = server
         self._requests: dict[int, Request] = {}
-        self._asked = False
+        self._requested = False
         self._credit = Credit()
         self._peer: Any = None
         self._late = asyncio.get_running_loop().call_later(server.timeout_s, self._is_late)
@@ -57,14 +57,14 @@ class Http3(Bulk):
             self._credit.spend()
             self._requests.pop(event.stream_id, None)
             self.forget(event.stream_id)
-        for found in self.http.handle_event(event):
-            if isinstance(found, HeadersReceived):
+        for http_event in self.http.handle_event(event):
+            if isinstance(http_event, HeadersReceived):
                 self._credit.spend()
-                self._read(found)
-            elif isinstance(found, DataReceived):
-                self._credit.earn(len(found.data))
-            if isinstance(found, (HeadersReceived, DataReceived)) and found.stream_ended:
-                self._answer(found.stream_id)
+                self._read(http_event)
+            elif isinstance(http_event, DataReceived):
+                self._credit.earn(len(http_event.data))
+            if isinstance(http_event, (HeadersReceived, DataReceived)) and http_event.stream_ended:
+                self._answer(http_event.stream_id)
 
     def sent(self, size: int) -> None:
         """Count a piece of an answer."""
@@ -74,10 +74,10 @@ class Http3(Bulk):
         """The connection has ended."""
         self._late.cancel()
 
-    def _read(self, found: HeadersReceived) -> None:
-        self._asked = True
-        headers = {name.decode(): value.decode("latin-1") for name, value in found.headers}
-        self._requests[found.stream_id] = request_of(
+    def _read(self, headers_event: HeadersReceived) -> None:
+        self._requested = True
+        headers = {name.decode(): value.decode("latin-1") for name, value in headers_event.headers}
+        self._requests[headers_event.stream_id] = request_of(
             headers.get(":method", ""), headers.get(":path", ""),
             headers.get(":authority", ""), "", secure=True)
 
@@ -85,11 +85,11 @@ class Http3(Bulk):
         request = self._requests.pop(stream, None)
         if request is None:
             return
-        given = answer(request)
-        headers = [(b":status", str(given.status).encode()),
-                   (b"content-type", given.kind.encode()),
+        reply = answer(request)
+        headers = [(b":status", str(reply.status).encode()),
+                   (b"content-type", reply.kind.encode()),
                    *((name.encode(), value.encode()) for name, value in FOR_OTHER_ORIGINS)]
-        size = given.total
+        size = reply.total
         if request.method == "HEAD":
             size = 0  # and no length, of which aioquic's clients would expect the content
         else:
@@ -97,13 +97,13 @@ class Http3(Bulk):
         self.http.send_headers(stream, headers, end_stream=not size)
         if not size:
             return
-        if given.body:
-            self.http.send_data(stream, given.body, end_stream=True)
+        if reply.body:
+            self.http.send_data(stream, reply.body, end_stream=True)
         else:
-            self.send_bulk(stream, given.length, self.sent)
+            self.send_bulk(stream, reply.length, self.sent)
 
     def _is_late(self) -> None:
-        if not self._asked:
+        if not self._requested:
             self._end("took too long")
 
     def _end(self, reason: str) -> None:

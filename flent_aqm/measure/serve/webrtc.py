@@ -92,10 +92,10 @@ async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     end = End(address, length_s)
     try:
         writer.write(_line({"sdp": await end.answer(str(requested["sdp"]))}))
-        _, told = await end.call()
+        _, record = await end.call()
         async with asyncio.timeout(PATIENCE_S):
             await reader.readline()
-        writer.write(_line({"told": as_json(told)}))
+        writer.write(_line({"told": as_json(record)}))
         await writer.drain()
     finally:
         await end.close()

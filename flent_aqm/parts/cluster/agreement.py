@@ -30,17 +30,17 @@ class WorkerFacts:
     tools: Mapping[str, str]
 
 
-def refusal(wanted: RequiredVersions, found: WorkerFacts) -> str:
+def refusal(wanted: RequiredVersions, worker: WorkerFacts) -> str:
     """Return why a worker can't be used, or ""."""
-    if found.package != wanted.package:
-        return (f"its flent-aqm has other sources (hash {found.package}, here {wanted.package}); "
+    if worker.package != wanted.package:
+        return (f"its flent-aqm has other sources (hash {worker.package}, here {wanted.package}); "
                 "install the same version on both")
-    if found.kernel and found.kernel != wanted.kernel:
-        return (f"it was told to use another kernel (hash {found.kernel}, here {wanted.kernel}); "
+    if worker.kernel and worker.kernel != wanted.kernel:
+        return (f"it was told to use another kernel (hash {worker.kernel}, here {wanted.kernel}); "
                 "unset FLENT_AQM_KERNEL there")
     # The lab's kernel has been compared, and is sent if it isn't there.
-    for name in sorted((found.tools.keys() | wanted.tools.keys()) - {"lab kernel"}):
-        there, here = found.tools.get(name), wanted.tools.get(name)
+    for name in sorted((worker.tools.keys() | wanted.tools.keys()) - {"lab kernel"}):
+        there, here = worker.tools.get(name), wanted.tools.get(name)
         if there != here:
             return (f"{name} is {there or 'missing'} there and {here or 'missing'} here; "
                     "install the same version on both")

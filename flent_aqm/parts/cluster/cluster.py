@@ -207,18 +207,18 @@ class Cluster:
 
     def _meet(self, address: str, slots: int) -> None:
         """Use a worker, or refuse it by name."""
-        found: WorkerFacts = self._on(address, worker_side.describe, self._wanted.kernel)
-        why = refusal(self._wanted, found)
+        worker: WorkerFacts = self._on(address, worker_side.describe, self._wanted.kernel)
+        why = refusal(self._wanted, worker)
         if why:
             self._refused[address] = why
-            self._say(f"worker {found.name} at {address} is refused: {why}")
+            self._say(f"worker {worker.name} at {address} is refused: {why}")
             return
-        if not found.has_kernel:
+        if not worker.has_kernel:
             self._on(address, worker_side.take_kernel, self._wanted.kernel,
                      self._wanted.kernel_version, self._kernel.read_bytes())
-            self._say(f"worker {found.name} at {address} was sent the lab kernel")
+            self._say(f"worker {worker.name} at {address} was sent the lab kernel")
         with self._changed:
-            self._workers[address] = _Worker(found.name, slots)
+            self._workers[address] = _Worker(worker.name, slots)
             self._changed.notify_all()
 
     def _on(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Work; returns the exit status."""
-    requested = _asked(args)
+    requested = _options(args)
     try:
         asyncio.run(_work(requested))
     except KeyboardInterrupt:
@@ -82,7 +82,7 @@ def main(args: argparse.Namespace) -> int:
     os._exit(0)
 
 
-def _asked(args: argparse.Namespace) -> _WorkerOptions:
+def _options(args: argparse.Namespace) -> _WorkerOptions:
     """Check the options. Raises ConfigError, ToolMissing."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
     if address is None:

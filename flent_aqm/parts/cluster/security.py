@@ -19,15 +19,15 @@ from flent_aqm.parts.cluster.extra import load_distributed
 WHERE_TO_READ = "see docs/cluster.md"
 
 
-def security_for(address: str, role: str, given: Mapping[str, str | None]) -> Any:
+def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> Any:
     """Return Dask's Security for a scheduler's address.
 
-    role: "worker" or "client"; given: ca_file, cert and key, as of the options --tls-…; those
+    role: "worker" or "client"; paths: ca_file, cert and key, as of the options --tls-…; those
     that aren't given are taken from Dask's configuration (distributed.comm.tls). Raises
     ConfigError when they are missing, can't be read, or are for nothing.
     """
     make = load_distributed().Security
-    named = {name: value for name, value in given.items() if value}
+    named = {name: value for name, value in paths.items() if value}
     if not address.startswith("tls://"):
         if named:
             options = ", ".join(f"--tls-{name.replace('_', '-')}" for name in named)
@@ -57,14 +57,14 @@ def own_address(scheduler: str) -> str:
     one on this machine. scheduler: its address, such as tcp://HOST:PORT. Raises OSError."""
     host, _, port = scheduler.partition("://")[2].rpartition(":")
     # As Dask does: IPv4 where a name has both.
-    found = sorted(socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM),
-                   key=lambda one: one[0] != socket.AF_INET)
-    for family, kind, protocol, _, name in found[:-1]:
+    addresses = sorted(socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM),
+                       key=lambda one: one[0] != socket.AF_INET)
+    for family, kind, protocol, _, name in addresses[:-1]:
         try:
             return _source(family, kind, protocol, name)
         except OSError:
             continue
-    family, kind, protocol, _, name = found[-1]
+    family, kind, protocol, _, name = addresses[-1]
     return _source(family, kind, protocol, name)
 
 

@@ -47,8 +47,8 @@ class _Watched(VirtualTestbed):
 
 def describe(kernel: str) -> WorkerFacts:
     """Return what this worker has; kernel: hash of the one that is wanted."""
-    given = locate.find_kernel().hash if os.environ.get(locate.VARIABLE) else ""
-    return WorkerFacts(socket.gethostname(), package_hash(), given,
+    own_kernel = locate.find_kernel().hash if os.environ.get(locate.VARIABLE) else ""
+    return WorkerFacts(socket.gethostname(), package_hash(), own_kernel,
                  locate.kernel_of(kernel) is not None, tool_versions())
 
 
@@ -75,13 +75,13 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
 def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     """Make a run."""
     _keep_to_core()
-    found = locate.kernel_of(wanted.kernel)
-    if found is None:
+    lab_kernel = locate.kernel_of(wanted.kernel)
+    if lab_kernel is None:
         raise LabError(f"the lab kernel {wanted.kernel} is gone from {socket.gethostname()}")
     if sweep in _stopped:
         raise LabError("stopped")
     try:
-        return make(cell, _Watched(found, sweep))
+        return make(cell, _Watched(lab_kernel, sweep))
     finally:
         with _lock:
             _labs[sweep] = {lab for lab in _labs.get(sweep, ()) if lab.is_open}

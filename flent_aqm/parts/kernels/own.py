@@ -70,10 +70,10 @@ def build_named(cache: Path, name: str, wishes: KernelRequest, command: str
     fresh = not is_built(wanted)
     if fresh:
         progress.finish(build_kernel(cache, origin, wanted, progress, name))
-    found = built_kernel(wanted.hash)
-    assert found is not None, "it was just built"
+    built = built_kernel(wanted.hash)
+    assert built is not None, "it was just built"
     kernel = NamedKernel(
-        name, wanted.hash, wanted.lab_hash, found.version, _in_words(origin, wishes), command,
+        name, wanted.hash, wanted.lab_hash, built.version, _in_words(origin, wishes), command,
         tree_name(origin, wanted), tc,
         [*(each.path.rpartition("/")[2] for each in wishes.additions),
          *(f"q_{each}.c" for each, _content in wishes.tc_files),

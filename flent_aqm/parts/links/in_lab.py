@@ -26,13 +26,14 @@ class LinkModel:
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
         """Write the schedules."""
-        found = {"MODEM": self.script.name}
+        variables = {"MODEM": self.script.name}
         for way, plan in link_plans(scenario).items():
             if plan.schedule is not None:
                 (folder / _FOLDER).mkdir(exist_ok=True)
                 (folder / _FOLDER / way).write_bytes(plan.schedule.packed())
-            found[f"LINK_{way.upper()}"] = plan.line(_DEVICES[way], f"{in_guest}/{_FOLDER}/{way}")
-        return found
+            variables[f"LINK_{way.upper()}"] = plan.line(
+                _DEVICES[way], f"{in_guest}/{_FOLDER}/{way}")
+        return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
         """Return for either direction what the link was, and what it did."""

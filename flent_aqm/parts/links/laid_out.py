@@ -47,10 +47,10 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
     if schedule is not None:
         schedule = allot(schedule, access, outages, seed, way)
         # One that ends is told by the length of the run.
-        found = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
-        if found:
+        fault = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
+        if fault:
             key = _whose(way, outages, schedule)
-            raise ConfigError(f"{key}: {found}", key)
+            raise ConfigError(f"{key}: {fault}", key)
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
     packets: int | None = link.of(way, "modem_buffer_packets")

@@ -40,11 +40,11 @@ def parse_loss(key: str, text: str) -> Loss | None:
     words = " ".join(text.split())
     if not words:
         return None
-    found = _FORM.fullmatch(words)
-    shares = [float(one) / 100 for one in re.findall(_PERCENT, words)] if found else []
+    match = _FORM.fullmatch(words)
+    shares = [float(one) / 100 for one in re.findall(_PERCENT, words)] if match else []
     if not shares or max(shares) > 1:
         raise ConfigError(f"{key}: {text[:60]!r} is not a loss; {EXPECTED}")
-    if found and found[1] is not None:
+    if match and match[1] is not None:
         loss = Loss(good=shares[0])
     else:
         p, r, bad, good = (*shares, *((1 - shares[0], 1.0, 0.0)[len(shares) - 1:]))

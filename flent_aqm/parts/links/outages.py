@@ -15,17 +15,17 @@ Outage = tuple[int, int]  # from and to, in ns
 
 def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
     """Return those of `10-12, 30-30.5`, in seconds since the link began. Raises ConfigError."""
-    found: list[Outage] = []
+    outages: list[Outage] = []
     for word in filter(None, (word.strip() for word in text.split(","))):
         parts = _ONE.fullmatch(word)
         one = (round(float(parts[1]) * NS), round(float(parts[2]) * NS)) if parts else (0, 0)
         if one[1] <= one[0]:
             raise ConfigError(f"{key}: {word[:40]!r} is not an outage; expected FROM-TO in "
                               "seconds, such as 10-12, with commas between several")
-        found.append(one)
-    for (_, end), (begin, _) in pairwise(found):
+        outages.append(one)
+    for (_, end), (begin, _) in pairwise(outages):
         if begin < end:
             raise ConfigError(f"{key}: {text[:60]!r} goes back from {end / NS:g} to "
                               f"{begin / NS:g} s; give outages in ascending order, without "
                               "overlap")
-    return tuple(found)
+    return tuple(outages)

@@ -215,13 +215,13 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
 
 def _whole_bytes(granted: Sequence[float]) -> list[int]:
     """None lost to rounding."""
-    found, owed = [], 0.0
+    whole_bytes, owed = [], 0.0
     for each in granted:
         owed += each
         whole = int(owed)
         owed -= whole
-        found.append(whole)
-    return found
+        whole_bytes.append(whole)
+    return whole_bytes
 
 
 def unplayable(schedule: Schedule, *, place: str = "") -> str:

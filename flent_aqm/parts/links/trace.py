@@ -83,20 +83,20 @@ def _parsed(path: str, end: str, data: bytes) -> Trace:
         raise file.fault(1, 1, "the file is empty; expected times in ms, or a CSV with a header")
     is_csv = b"," in lines.partition(b"\n")[0]
     schedule = (_csv if is_csv else _mahimahi)(file, lines, end)
-    found = unplayable(schedule, place=f"{path}:")
-    if found:
-        raise _Fault(found)
+    fault = unplayable(schedule, place=f"{path}:")
+    if fault:
+        raise _Fault(fault)
     return Trace(schedule, Path(path).name, len(data), hashlib.sha256(data).hexdigest())
 
 
 def _content(key: str, path: str) -> bytes:
     try:
         with open(path, "rb", opener=_without_waiting) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise ConfigError(f"{key}: {path} is not a regular file; give the file of a trace")
-            if found.st_size > MOST_BYTES:
-                raise ConfigError(f"{key}: {path} has {found.st_size} bytes; expected at most "
+            if status.st_size > MOST_BYTES:
+                raise ConfigError(f"{key}: {path} has {status.st_size} bytes; expected at most "
                                   f"{MOST_BYTES}: shorten it")
             return file.read(MOST_BYTES)
     except (OSError, ValueError) as fault:
@@ -148,8 +148,8 @@ def _is_numbers(data: bytes) -> bool:
 
 def _first_odd_line(file: _File, data: bytes) -> _Fault:
     for number, line in enumerate(data.split(b"\n"), 1):
-        found = re.match(rb"[0-9]{0,9}", line)
-        good = found.end() if found else 0
+        match = re.match(rb"[0-9]{0,9}", line)
+        good = match.end() if match else 0
         if good != len(line) or not line:
             return file.fault(number, good + 1, "this is not a time; expected a whole number of "
                               "ms below 1000000000, one a line")
@@ -214,7 +214,7 @@ def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float
 
 def _columns(text: str) -> list[int]:
     """Return where each value of a row begins, counted from 1."""
-    return [1, *(found.end() + 1 for found in re.finditer(",", text))]
+    return [1, *(match.end() + 1 for match in re.finditer(",", text))]
 
 
 

@@ -24,15 +24,15 @@ class Cards:
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
         """Return lines for the kernel, for each host whose cards and processor take their time."""
         seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
-        found = {}
+        variables = {}
         for host, text in scenario.record(self.name).by_host.items():
             model = parse_router_model(text)
             if model.has_cards:
-                found[f"{host.upper()}_CARDS"] = "\n".join(
+                variables[f"{host.upper()}_CARDS"] = "\n".join(
                     model.card(device, core, seed) for core, device in enumerate(_DEVICES[host]))
-        if found:
-            found["PROBE_PORT"] = str(defaults.IRTT_PORT)
-        return found
+        if variables:
+            variables["PROBE_PORT"] = str(defaults.IRTT_PORT)
+        return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
         """What cards count is sampled with the queues."""

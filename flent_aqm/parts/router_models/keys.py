@@ -12,10 +12,10 @@ from flent_aqm.spec.key import Record, Settings, key
 IDEAL = "ideal"
 
 
-def _router(name: str, given: Settings) -> str:
+def _router(name: str, settings: Settings) -> str:
     """With the keys router_NAME, its parameters."""
-    return with_parameters(str(given.get(name) or IDEAL), {
-        one.removeprefix("router_"): value for one, value in given.items()
+    return with_parameters(str(settings.get(name) or IDEAL), {
+        one.removeprefix("router_"): value for one, value in settings.items()
         if one.startswith("router_") and one not in (name, "router_program")})
 
 

@@ -163,24 +163,24 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
         raise ConfigError(
             f"{key}: unknown value {name!r}; known: {', '.join(KNOWN_ROUTERS)}, or a timer latency "
             f"from 0us to {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}us such as 12.5us")
-    given: dict[str, Any] = dict(_change(key, change) for change in changes)
-    if len(given) != len(changes):
+    parameters: dict[str, Any] = dict(_change(key, change) for change in changes)
+    if len(parameters) != len(changes):
         raise ConfigError(f"{key}: {text!r} gives a parameter twice; give it once")
-    model = replace(model, **given)
-    if given:
+    model = replace(model, **parameters)
+    if parameters:
         _refuse_useless(key, model)
     return model
 
 
-def with_parameters(text: str, given: Mapping[str, object], key: str = "router_model") -> str:
+def with_parameters(text: str, parameters: Mapping[str, object], key: str = "router_model") -> str:
     """Return the model's text with these parameters in it, checked, in the one order that all
     runs of this model have. What is empty isn't given. Raises ConfigError."""
     name, *changes = text.split("+")
-    found = dict(change.partition("=")[::2] for change in changes)
+    texts = dict(change.partition("=")[::2] for change in changes)
     # Flent makes True and False of words and of 0 and 1.
-    found |= {parameter: str(int(value)) if isinstance(value, bool) else str(value)
-              for parameter, value in given.items() if value not in ("", None)}
-    joined = "+".join([name, *(f"{parameter}={found[parameter]}" for parameter in sorted(found))])
+    texts |= {parameter: str(int(value)) if isinstance(value, bool) else str(value)
+                for parameter, value in parameters.items() if value not in ("", None)}
+    joined = "+".join([name, *(f"{parameter}={texts[parameter]}" for parameter in sorted(texts))])
     parse_router_model(text, key)
     parse_router_model(joined, key)
     return joined

@@ -63,9 +63,9 @@ def read_text(lines: Iterable[Line], report: Report) -> float:
             direction = _WAYS.get(part[1], "")
         elif direction:
             for form, name in _NUMBERS:
-                if found := form.match(line.text):
-                    scale = _SCALE[found[2]] if form.groups == 2 else 1.0
-                    report.numbers[name.format(direction)] = float(found[1]) * scale
+                if match := form.match(line.text):
+                    scale = _SCALE[match[2]] if form.groups == 2 else 1.0
+                    report.numbers[name.format(direction)] = float(match[1]) * scale
     missing = [name.format(way) for way in _WAYS.values() for _form, name in _NUMBERS[:2]
                if name.format(way) not in report.numbers]
     if missing or begin_s is None:

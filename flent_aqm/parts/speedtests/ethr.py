@@ -41,9 +41,9 @@ def read_latency(lines: Iterable[Line], report: Report) -> None:
     """Read its table of latencies: a row for each ten messages. Raises BadResult."""
     means, longest, fault = [], [], ""
     for line in lines:
-        found = _TIME.findall(line.text)
-        if len(found) == _COLUMNS:
-            row = [float(number) * _MS[unit] for number, unit in found]
+        times = _TIME.findall(line.text)
+        if len(times) == _COLUMNS:
+            row = [float(number) * _MS[unit] for number, unit in times]
             means.append(row[_MEAN])
             longest.append(row[_LONGEST])
             report.idle.probe("ping_ms", line.at_s, row[_MEAN])
@@ -57,12 +57,12 @@ def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
     """Read the rates of a direction's seconds. Raises BadResult."""
     way, shown_mbps, fault = report.way(direction), [], ""
     for line in lines:
-        found = _RATE.match(line.text)
+        match = _RATE.match(line.text)
         if "connected to" in line.text:
             way.begin(line.at_s)
-        elif found:
-            length_s = int(found[3]) - int(found[2])
-            mbps = float(found[4]) * _SCALE[found[5]]
+        elif match:
+            length_s = int(match[3]) - int(match[2])
+            mbps = float(match[4]) * _SCALE[match[5]]
             shown_mbps.append(mbps)
             way.rates.append((line.at_s, length_s, round(mbps * length_s * 125_000)))
             way.end_s = line.at_s

@@ -89,28 +89,28 @@ def refuse_old(program: str) -> None:
 
 def read_load(text: str, direction: str, report: Report) -> None:
     """Read what the load of a direction printed. Raises BadResult."""
-    found = _lines(text)
-    if len(found) < 2 or float(found[-1]["start"]):
+    matches = _lines(text)
+    if len(matches) < 2 or float(matches[-1]["start"]):
         raise _fault(text, "no throughput")
     way = report.way(direction)
     way.own_clock = True
     start_s = way.end_s
-    for one in found[:-1]:
+    for one in matches[:-1]:
         way.show(start_s + float(one["end"]), float(one["mbps"]))
-    way.mbps = report.numbers[f"{direction}_mbps"] = float(found[-1]["mbps"])
+    way.mbps = report.numbers[f"{direction}_mbps"] = float(matches[-1]["mbps"])
 
 
 def read_messages(text: str, direction: str, report: Report) -> None:
     """Read what the bounceback of a direction printed. Raises BadResult."""
-    found = [(line, told) for line in _lines(text) if (told := _BOUNCES.match(line["rest"]))]
-    if len(found) < 2 or float(found[-1][0]["start"]):
+    messages = [(line, bounce) for line in _lines(text) if (bounce := _BOUNCES.match(line["rest"]))]
+    if len(messages) < 2 or float(messages[-1][0]["start"]):
         raise _fault(text, "no bounceback")
     way, numbers = report.way(direction), report.numbers
-    for line, told in found[:-1]:
+    for line, bounce in messages[:-1]:
         at_s = (way.start_s or 0.0) + float(line["end"])
-        way.probe("bounceback_ms", at_s, float(told["mean"]))
-        way.probe("bounceback_max_ms", at_s, float(told["most"]))
-    whole = found[-1][1]
+        way.probe("bounceback_ms", at_s, float(bounce["mean"]))
+        way.probe("bounceback_max_ms", at_s, float(bounce["most"]))
+    whole = messages[-1][1]
     numbers |= {f"rps_{direction}": float(whole["rps"]),
                 f"bounceback_{direction}_ms": float(whole["mean"]),
                 f"bounceback_max_{direction}_ms": float(whole["most"])}
@@ -120,7 +120,7 @@ def read_messages(text: str, direction: str, report: Report) -> None:
 
 
 def _lines(text: str) -> list[re.Match[str]]:
-    return [found for line in text.splitlines() if (found := _LINE.match(line))]
+    return [match for line in text.splitlines() if (match := _LINE.match(line))]
 
 
 def _fault(text: str, what: str) -> BadResult:

@@ -35,20 +35,20 @@ def read(lines: Iterable[Line], report: Report) -> None:
     complaint = ""
     for line in lines:
         start = re.match(r"Starting (download|upload) stream", line.text)
-        found = _RESULT.search(line.text)
+        match = _RESULT.search(line.text)
         if start:
             report.way(start[1]).begin(line.at_s)
-        elif found and not line.text.startswith(" "):
-            way = report.way(found[1])
+        elif match and not line.text.startswith(" "):
+            way = report.way(match[1])
             if line.at_s > way.end_s:
                 # A mean since the start.
-                way.show(line.at_s, float(found[2]))
-                way.probe("rtt_ms", line.at_s, float(found[3]))
-        elif found:
-            way = report.way(found[1])
-            way.mbps = report.numbers[f"{found[1]}_mbps"] = float(found[2])
-            report.numbers[f"rtt_{found[1]}_ms"] = float(found[3])
-            report.numbers[f"min_rtt_{found[1]}_ms"] = float(found[4])
+                way.show(line.at_s, float(match[2]))
+                way.probe("rtt_ms", line.at_s, float(match[3]))
+        elif match:
+            way = report.way(match[1])
+            way.mbps = report.numbers[f"{match[1]}_mbps"] = float(match[2])
+            report.numbers[f"rtt_{match[1]}_ms"] = float(match[3])
+            report.numbers[f"min_rtt_{match[1]}_ms"] = float(match[4])
         elif not re.match(r"Connected to|Stream \d|Test results|\s|$", line.text):
             complaint = complaint or line.text
     for name in ("download", "upload"):

@@ -37,13 +37,13 @@ def read(lines: Iterable[Line], direction: str, report: Report) -> None:
     way, complaint = report.way(direction), ""
     way.own_clock = True
     for line in lines:
-        told = {name: float(value) for name, value in _PAIR.findall(line.text)}
-        if "real_sec" in told:
-            way.show(way.end_s + told["real_sec"], told["rate_Mbps"])
-        elif "real_seconds" in told:
-            report.numbers |= {number.format(direction): told[name]
-                               for name, number in _NUMBERS.items() if name in told}
-            way.mbps = told["rate_Mbps"]
+        values = {name: float(value) for name, value in _PAIR.findall(line.text)}
+        if "real_sec" in values:
+            way.show(way.end_s + values["real_sec"], values["rate_Mbps"])
+        elif "real_seconds" in values:
+            report.numbers |= {number.format(direction): values[name]
+                               for name, number in _NUMBERS.items() if name in values}
+            way.mbps = values["rate_Mbps"]
         else:
             complaint = complaint or line.text
     if way.mbps is None or not way.rates:

@@ -42,11 +42,11 @@ def read(text: str, direction: str, report: Report) -> None:
         return datetime.fromisoformat(moment).timestamp() - epoch_s
 
     try:
-        told = json.loads(text)
-        if "Output" not in told:
+        document = json.loads(text)
+        if "Output" not in document:
             raise BadResult(f"udpst reported no {direction}: "
-                            f"{told.get('ErrorMessage2') or told['ErrorMessage']}")
-        output, way = told["Output"], report.way(direction)
+                            f"{document.get('ErrorMessage2') or document['ErrorMessage']}")
+        output, way = document["Output"], report.way(direction)
         way.begin(at_s(output["BOMTime"]))
         for one in output["IncrementalResult"]:
             way.show(at_s(one["TimeOfSubInterval"]), float(one["IPLayerCapacity"]))

@@ -45,9 +45,9 @@ def answers(address: str) -> list[Answer]:
             servers[tool.server.name] = tool.server
             tests.setdefault(tool.server.name, []).append(tool.name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = pool.map(lambda one: _why(one, address), servers.values())
+        reasons = pool.map(lambda one: _why(one, address), servers.values())
         return [Answer(name, tests[name], why, _start(server))
-                for (name, server), why in zip(servers.items(), found, strict=True)]
+                for (name, server), why in zip(servers.items(), reasons, strict=True)]
 
 
 def _why(server: Server, address: str) -> str:

@@ -43,7 +43,7 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         addresses["client"] = own_address_towards(addresses["server"])
     facts = _facts(testbed, addresses)
     # In namespaces of this machine a sweep starts servers of its own.
-    found = answers(addresses["server"]) if server and testbed != "netns" else []
+    server_answers = answers(addresses["server"]) if server and testbed != "netns" else []
     problem = ""
     try:
         check_host(facts)
@@ -54,16 +54,16 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
     except TestbedError as error:
         problem = str(error)
     command = ""
-    if found and server and not problem:
-        command = batch_command(testbed, server, facts, found)
+    if server_answers and server and not problem:
+        command = batch_command(testbed, server, facts, server_answers)
     if as_json:
         json.dump({**asdict(facts), "aqms": _aqms(facts), "problem": problem,
-                   "servers": {one.server: one.why for one in found}, "command": command},
+                   "servers": {one.server: one.why for one in server_answers}, "command": command},
                   sys.stdout, indent=1)
         print()
     else:
         _print(testbed, facts, addresses)
-        _print_servers(server, found)
+        _print_servers(server, server_answers)
         if not problem:
             print(_next(testbed, server, command))
     if problem:
@@ -84,13 +84,13 @@ def _next(testbed: str, server: str | None, command: str) -> str:
             f"--batch-override server_testbed=ssh://root@{server}")
 
 
-def _print_servers(server: str | None, found: Sequence[Answer]) -> None:
-    if not found:
+def _print_servers(server: str | None, server_answers: Sequence[Answer]) -> None:
+    if not server_answers:
         return
     table = Table(box=None, pad_edge=False)
     for heading in (f"server {server}", "answers", "for", "how to start it there"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "answers")
-    for one in found:
+    for one in server_answers:
         table.add_row(one.server, f"[red]no:[/] {one.why}" if one.why else "[green]yes[/]",
                       "the probe of all tests" if one.server == IRTT.name
                       else ", ".join(one.tests), escape(one.start) if one.why else "")

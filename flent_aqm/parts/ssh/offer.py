@@ -38,10 +38,10 @@ def batch_command(testbed: str, server: str, facts: Facts, answers: Sequence[Ans
     tests = [test for test, name in _TESTS.items() if any(
         one == name or one.startswith(f"{name}-") for one in there)]
     shapers = [one for one in _SHAPERS if facts.kinds.get(one, "?") == ""]
-    found = queues(facts)
-    if IRTT.name not in there or not tests or not shapers or not found:
+    aqms = queues(facts)
+    if IRTT.name not in there or not tests or not shapers or not aqms:
         return ""
-    words = [f"testbed={testbed}", f"hosts={server}", f"aqm={','.join(found)}",
+    words = [f"testbed={testbed}", f"hosts={server}", f"aqm={','.join(aqms)}",
              *([f"test_name={tests[0]}"] if len(tests) < len(_TESTS) else []),
              *([f"shaper={shapers[0]}"] if shapers[0] != _SHAPERS[0] else [])]
     here = Path("batches") / _BATCH

@@ -50,14 +50,14 @@ class Facts:
 
     def beneath(self, name: str) -> set[str]:
         """Return a device and all below it: of a bridge its ports, of a VLAN its device."""
-        found: set[str] = set()
+        devices: set[str] = set()
         waiting = [name]
         while waiting:
             one = waiting.pop()
-            if one not in found:
-                found.add(one)
+            if one not in devices:
+                devices.add(one)
                 waiting += self.links[one].lower if one in self.links else ()
-        return found
+        return devices
 
 
 def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] = ()) -> Facts:
@@ -119,8 +119,8 @@ def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
                            "session, or no route back in `ip route get`")
     for key, name in devices.items():
         if not _NAME.fullmatch(name) or name not in facts.links:
-            known = ", ".join(link for link in facts.links if link != "lo")
-            raise TestbedError(f"{key}: the router has no device {name!r}; it has {known}")
+            names = ", ".join(link for link in facts.links if link != "lo")
+            raise TestbedError(f"{key}: the router has no device {name!r}; it has {names}")
         if name in facts.beneath(facts.management):
             through = facts.management
             detail = f" (the ssh connection comes through {through})" if through != name else ""

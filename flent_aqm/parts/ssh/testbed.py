@@ -124,10 +124,10 @@ class SshTestbed:
 
     def facts(self, kernel: str = STOCK) -> Facts:
         """Return this machine's kernel, and what the router says of itself."""
-        told = ("model", "system", "kernel", "tc")
+        keys = ("model", "system", "kernel", "tc")
         return Facts(
             {"version": os.uname().release, "hash": None},
-            {"router": {key: self._router[key] for key in told if self._router.get(key)},
+            {"router": {key: self._router[key] for key in keys if self._router.get(key)},
              "devices": dict(self._devices), "watchdog_limit_s": WATCHDOG_LIMIT_S})
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
@@ -179,11 +179,11 @@ def _without(facts: probe.Facts, cells: Iterable[Cell]) -> str:
 
 def _same(key: str, values: Iterable[str]) -> str:
     """Return the one value. Raises ConfigError where there are several."""
-    found = sorted(set(values))
-    if len(found) > 1:
-        raise ConfigError(f"{key}: {' and '.join(map(repr, found))} in one sweep; "
+    different = sorted(set(values))
+    if len(different) > 1:
+        raise ConfigError(f"{key}: {' and '.join(map(repr, different))} in one sweep; "
                           "a router has the same throughout")
-    return found[0]
+    return different[0]
 
 
 def _first(hosts: object) -> str:

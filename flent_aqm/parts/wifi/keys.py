@@ -34,15 +34,15 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
     rates: list[float] = []
     column = 1
     for part in text.split("+"):
-        found = _PART.fullmatch(part.strip())
-        if not found:
+        match = _PART.fullmatch(part.strip())
+        if not match:
             raise ConfigError(f"{key}: column {column}: {part[:40]!r} is no rate; expected Mbit/s "
                               "with + between stations, such as 2x144.4+7.2")
-        rate = float(found[2])
+        rate = float(match[2])
         if not LEAST_MBPS <= rate <= MOST_MBPS:
-            raise ConfigError(f"{key}: column {column}: {found[2]} Mbit/s is out of range; "
+            raise ConfigError(f"{key}: column {column}: {match[2]} Mbit/s is out of range; "
                               f"expected {LEAST_MBPS:g} to {MOST_MBPS:g}")
-        rates += [rate] * int(found[1] or 1)
+        rates += [rate] * int(match[1] or 1)
         column += len(part) + 1
     if len(rates) > _MOST_STATIONS:
         raise ConfigError(f"{key}: {len(rates)} stations; expected {_MOST_STATIONS} at most")
@@ -55,26 +55,26 @@ def _rates(name: str, value: object) -> str:
     return text
 
 
-def _of_stations(name: str, given: Settings, usual: str) -> str:
+def _of_stations(name: str, settings: Settings, usual: str) -> str:
     """Return what is given; what is usual where there are stations; "" where there are none."""
-    if given.get("wifi_rates_mbps") in (None, ""):
-        if given.get(name) not in (None, ""):
-            raise ConfigError(f"{name}: {str(given[name])[:40]!r} needs wifi_rates_mbps, each "
+    if settings.get("wifi_rates_mbps") in (None, ""):
+        if settings.get(name) not in (None, ""):
+            raise ConfigError(f"{name}: {str(settings[name])[:40]!r} needs wifi_rates_mbps, each "
                               "station's rate; give it, or leave this key out")
         return ""
-    return str(given.get(name) or usual)
+    return str(settings.get(name) or usual)
 
 
-def _read_ap(name: str, given: Settings) -> str:
-    ap = _of_stations(name, given, AIRTIME)
+def _read_ap(name: str, settings: Settings) -> str:
+    ap = _of_stations(name, settings, AIRTIME)
     if ap not in ("", *ACCESS_POINTS):
         raise ConfigError(f"{name}: unknown value {ap[:40]!r}; known: {', '.join(ACCESS_POINTS)}"
                           f"{did_you_mean(ap, ACCESS_POINTS)}")
     return ap
 
 
-def _read_phy(name: str, given: Settings) -> str:
-    phy = _of_stations(name, given, DEFAULT_PHY)
+def _read_phy(name: str, settings: Settings) -> str:
+    phy = _of_stations(name, settings, DEFAULT_PHY)
     if phy:
         parse_phy(name, phy)
     return phy

@@ -183,15 +183,15 @@ def _rates(one: Tried) -> list[float]:
     """Return the measured throughput down and up; none where a direction is missing, where both
     shared their time and so slowed each other, or where the runs differ by more than those of a
     line of one rate."""
-    found: list[float] = []
+    medians_mbps: list[float] = []
     if BOTH in one.busy:
-        return found
+        return medians_mbps
     for way in DIRECTIONS:
         values = [run.mbps[way] for run in one.runs if way in run.mbps]
         if len(values) < len(one.runs) or min(values) < (1 - _STEADY_SHARE) * max(values):
             return []
-        found.append(median(values))
-    return found
+        medians_mbps.append(median(values))
+    return medians_mbps
 
 
 def _ms(value: float) -> str:

@@ -124,20 +124,20 @@ def _lost_pct(samples: Samples) -> float:
 
 def throughput(run: Run) -> dict[str, float]:
     """Return Mbit/s by direction, of those that the run tells."""
-    found = {}
+    by_direction = {}
     for direction in DIRECTIONS:
         try:
-            found[direction] = throughput_mbps(run, direction)
+            by_direction[direction] = throughput_mbps(run, direction)
         except NotAvailable:
             continue
-    return found
+    return by_direction
 
 
 def loads(run: Run) -> dict[str, str | None]:
     """Return what kept the line busy -> direction of run.loaded(). Two directions that share most
     of their time can't be told apart."""
-    windows = {way: found for way in DIRECTIONS
-               if (found := span([one for one in run.speed_test if one.direction == way]))}
+    windows = {way: window for way in DIRECTIONS
+               if (window := span([one for one in run.speed_test if one.direction == way]))}
     if len(windows) == 2:
         first, second = windows.values()
         shared_s = min(first.end_s, second.end_s) - max(first.start_s, second.start_s)
@@ -148,8 +148,8 @@ def loads(run: Run) -> dict[str, str | None]:
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]) -> Tried | None:
     """Return runs of one configuration, with their settings; None where one can't be judged."""
-    known = [one for _, one in runs if one is not None]
-    if not runs or len(known) < len(runs):
+    complete = [one for _, one in runs if one is not None]
+    if not runs or len(complete) < len(runs):
         return None
     settings = runs[0][0]
     queue, up_queue = settings.get("aqm"), settings.get("up_aqm") or settings.get("aqm")
@@ -161,7 +161,7 @@ def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None
         sqm = Sqm(str(queue), *rates, *modem)
     managed = None if queue is None else (
         shaped or not all(modem)) and not {queue, up_queue} & {*_UNMANAGED}
-    return Tried(name, known, managed, sqm, not any(map(settings.get, _VARYING)))
+    return Tried(name, complete, managed, sqm, not any(map(settings.get, _VARYING)))
 
 
 def _number(settings: Mapping[str, Setting], name: str) -> float:

@@ -104,10 +104,10 @@ METRIC_COLUMNS: tuple[Column, ...] = tuple(
 
 def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     """Return the value at the end of a path of keys; None where it isn't there."""
-    found: Any = tree
+    value: Any = tree
     for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def as_cell(value: Any, kind: str) -> Cell:

@@ -75,8 +75,8 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
         raise NotAvailable("all runs have the same number")
     from scipy import stats
 
-    found = stats.kruskal(*filled)
-    return RankTest(float(found.statistic), float(found.pvalue))
+    test = stats.kruskal(*filled)
+    return RankTest(float(test.statistic), float(test.pvalue))
 
 
 def how_far_to_trust(tests: int, fewest: int) -> str:
@@ -148,16 +148,16 @@ def median_interval(values: ArrayLike) -> Interval | None:
     outside if fewer than k of n values fall on one side of it: binomial with a half.
     """
     ordered = numpy.sort(numpy.asarray(values, dtype=float))
-    if (found := _place_and_level(ordered.size)) is None:
+    if (place_and_level := _place_and_level(ordered.size)) is None:
         return None
-    place, level = found
+    place, level = place_and_level
     return Interval(float(ordered[place]), float(ordered[-1 - place]), level)
 
 
 def level_for(count: int) -> float | None:
     """Return how often the interval of so many values holds the median; None for too few."""
-    found = _place_and_level(count)
-    return None if found is None else found[1]
+    place_and_level = _place_and_level(count)
+    return None if place_and_level is None else place_and_level[1]
 
 
 def interval_tells(testbeds: Iterable[object]) -> str:

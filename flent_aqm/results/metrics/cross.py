@@ -49,8 +49,8 @@ def video_stall_pct(run: Run) -> float:
 
 def page_time_ms(run: Run, statistic: str) -> float:
     """Return how long pages took, "median" or "max". Raises NotAvailable."""
-    found = _values(run, "page_ms")
-    return float(numpy.median(found) if statistic == "median" else found.max())
+    times_ms = _values(run, "page_ms")
+    return float(numpy.median(times_ms) if statistic == "median" else times_ms.max())
 
 
 def _values(run: Run, field: str, direction: str | None = None) -> Numbers:

@@ -41,7 +41,7 @@ class DelayParts:
         whole: Numbers = sum(self.ms.values(), numpy.zeros(self.sent_s.size))
         return whole
 
-    def chosen(self, which: Any) -> DelayParts:
+    def subset(self, which: Any) -> DelayParts:
         """Return those of the probes that a mask chooses."""
         return DelayParts(self.sent_s[which], {name: ms[which] for name, ms in self.ms.items()})
 
@@ -62,10 +62,10 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
                            "docs/router-models.md")
     spent: dict[int, dict[str, float]] = {}
     for one in raw[PARTS]:
-        found = spent.setdefault(int(one["seq"]), dict.fromkeys(GROUPS, 0.0) | {"ways": 0})
-        found["ways"] += 1
+        probe = spent.setdefault(int(one["seq"]), dict.fromkeys(GROUPS, 0.0) | {"ways": 0})
+        probe["ways"] += 1
         for name, parts in GROUPS.items():
-            found[name] += sum(float(one[part]) for part in parts) / 1000
+            probe[name] += sum(float(one[part]) for part in parts) / 1000
     back = [one for one in raw.get(PROBES, ()) if one.get("val") is not None
             and spent.get(int(one.get("seq", -1)), {}).get("ways") == 2]
     if not back:

@@ -19,13 +19,13 @@ STATISTICS = {"min": 0, "median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 10
 
 def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic of all flows of a direction. Raises NotAvailable."""
-    known = [flow.trips for flow in run.way(direction) if flow.trips is not None]
-    if not known:
+    trips = [flow.trips for flow in run.way(direction) if flow.trips is not None]
+    if not trips:
         raise NotAvailable(f"no capture has round trips of the flows of {direction}; give the test "
                            "parameter round_trips=yes")
     percent = STATISTICS[statistic]
-    samples = sum(one.samples for one in known)
+    samples = sum(one.samples for one in trips)
     if 0 < percent < 100 and samples_beyond(samples, percent) < SAMPLES_BEYOND:
         raise NotAvailable(f"{samples} round trips are too few for p{percent}")
-    return float(numpy.average([one.percentiles_ms[percent] for one in known],
-                               weights=[one.connections for one in known]))
+    return float(numpy.average([one.percentiles_ms[percent] for one in trips],
+                               weights=[one.connections for one in trips]))

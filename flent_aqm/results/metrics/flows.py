@@ -132,10 +132,10 @@ def read_flow(name: str, meta: Mapping[str, Any],
     )
 
 
-def _trips(name: str, told: Any) -> Trips | None:
-    if told is None:
+def _trips(name: str, value: Any) -> Trips | None:
+    if value is None:
         return None
-    about = _object(told)
+    about = _object(value)
     counts = [a_number(about.get(one)) or 0 for one in ("connections", "samples")]
     percentiles_ms = about.get("percentiles_ms")
     if min(counts) < 1 or not isinstance(percentiles_ms, list) or len(percentiles_ms) != PERCENTS:
@@ -154,9 +154,9 @@ def _mean(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | N
 
 
 def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Points:
-    known = [one for one in samples if one.get(field) is not None]
-    return Points(numbers([one.get("t") for one in known], f"time in {name!r}"),
-                  numbers([one[field] for one in known], f"{field} in {name!r}"))
+    present = [one for one in samples if one.get(field) is not None]
+    return Points(numbers([one.get("t") for one in present], f"time in {name!r}"),
+                  numbers([one[field] for one in present], f"{field} in {name!r}"))
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -67,11 +67,11 @@ def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
 
 def glitches_per_minute(run: Run, threshold_ms: float) -> float:
     """Count of glitches under load x 60 / seconds of load. Raises NotAvailable."""
-    found = glitches(run, threshold_ms)
+    events = glitches(run, threshold_ms)
     length_s = run.loaded().length_s
     if not length_s > 0:
         raise NotAvailable("the load had no length")
-    return len(found) * 60 / length_s
+    return len(events) * 60 / length_s
 
 
 def longest_glitch_ms(run: Run, threshold_ms: float) -> float:

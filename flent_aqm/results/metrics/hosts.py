@@ -16,11 +16,11 @@ def by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     if len({flow.host for flow in flows if flow.host}) < 2:
         raise NotAvailable(f"the flows of {direction} don't name two hosts or more")
     window = shared_window(flows)
-    found: dict[str, float] = {}
+    mbps: dict[str, float] = {}
     for flow in flows:
         if flow.host:
-            found[flow.host] = found.get(flow.host, 0.0) + mean_mbps(flow, window)
-    return found
+            mbps[flow.host] = mbps.get(flow.host, 0.0) + mean_mbps(flow, window)
+    return mbps
 
 
 def fairness(run: Run, direction: str) -> float:

@@ -18,16 +18,16 @@ _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 
 def not_in_l(run: Run) -> list[str]:
     """Return a line for each direction whose scalable flows had no packet in the L queue."""
-    found = []
+    lines = []
     for way in DIRECTIONS:
         controls = sorted({flow.control for flow in run.flows if flow.direction == way
                            and flow.control.startswith(SCALABLE)})
         in_c, in_l = (_grown(run, way, name) for name in (_IN_C, _IN_L))
         if controls and in_l == 0 and in_c > 0:
-            found.append(f"{way}: none of {in_c:.0f} packets were in DualPI2's L queue, though "
+            lines.append(f"{way}: none of {in_c:.0f} packets were in DualPI2's L queue, though "
                          f"{' and '.join(controls)} sent some: without ECT(1) they are served as "
                          "classic ones; see docs/results/l4s.md")
-    return found
+    return lines
 
 
 def _grown(run: Run, way: str, name: str) -> float:

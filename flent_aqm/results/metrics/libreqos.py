@@ -35,11 +35,11 @@ _POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
 def phase_rise_ms(run: Run, phase: str) -> float:
     """Return the mean of a phase less the lower quartile of idle. phase: one of PHASES. Raises
     NotAvailable, also where the test has no such phase."""
-    found = _rises_ms(run)
-    if phase not in found:
+    rises_ms = _rises_ms(run)
+    if phase not in rises_ms:
         raise NotAvailable("the test never loads both directions at once" if phase == BOTH
                            else f"the test never loads {phase} alone")
-    return found[phase]
+    return rises_ms[phase]
 
 
 def rise_ms(run: Run) -> float:
@@ -80,11 +80,11 @@ def _rises_ms(run: Run) -> Mapping[str, float]:
                              & (probes.sent_s <= max(end for _, end in spans)))
     down, up = (loading[way] for way in DIRECTIONS)
     idle_ms = _idle_ms(run)
-    found = {}
+    rises_ms = {}
     for phase, inside in zip(PHASES, (down & ~up, up & ~down, down & up), strict=True):
         answered_ms = probes.rtt_ms[inside & numpy.isfinite(probes.rtt_ms)]
         if answered_ms.size and inside.sum() * probes.spacing_ms >= SHORTEST_S * 1000:
-            found[phase] = float(answered_ms.mean()) - idle_ms
-    if not found:
+            rises_ms[phase] = float(answered_ms.mean()) - idle_ms
+    if not rises_ms:
         raise NotAvailable("no phase of the load has probes that came back")
-    return found
+    return rises_ms

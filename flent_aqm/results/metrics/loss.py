@@ -18,13 +18,13 @@ def loss_pct(samples: Samples) -> float:
 def udp_loss_pct(run: Run, direction: str) -> float:
     """Return the share in % of the packets of the test's UDP flows in a direction that their
     receiver missed, by their numbers. Source: RFC 7680, one way. Raises NotAvailable."""
-    told = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
-            if flow.packets is not None and flow.lost_packets is not None]
-    if not told:
+    counts = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
+              if flow.packets is not None and flow.lost_packets is not None]
+    if not counts:
         raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver tells its "
                            "losses")
-    sent = sum(packets for packets, _ in told)
-    lost = sum(missed for _, missed in told)
+    sent = sum(packets for packets, _ in counts)
+    lost = sum(missed for _, missed in counts)
     if not 0 <= lost <= sent or not sent:
         raise NotAvailable(f"the receiver of UDP tells {lost:g} lost packets of {sent:g}")
     return 100 * lost / sent

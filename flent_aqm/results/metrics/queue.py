@@ -104,9 +104,9 @@ def _marks(run: Run, moment: str, direction: str) -> float:
     for place in tuple(places):
         tins = place.get("tins")
         places += [tin for tin in tins if isinstance(tin, dict)] if isinstance(tins, list) else []
-    found = [value for place in places for name in _MARKS
-             if (value := a_number(place.get(name))) is not None]
-    if not found:
+    counts = [value for place in places for name in _MARKS
+              if (value := a_number(place.get(name))) is not None]
+    if not counts:
         raise NotAvailable("the queue doesn't count marks" if places
                            else "the file has no such counter of the router's queue")
-    return sum(found)
+    return sum(counts)

@@ -83,11 +83,11 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
     """TCP_INFO's round-trip times in the same time, of all loading flows together. Raises
     NotAvailable."""
     late = last_intervals(run, interval_s)
-    found = [rtt.values[late.holds_behind_start(rtt.at_s)]
-             for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
-    if not found:
+    rtts_ms = [rtt.values[late.holds_behind_start(rtt.at_s)]
+               for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
+    if not rtts_ms:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
-    return _enough(numpy.concatenate(found), "samples of TCP_INFO", late)
+    return _enough(numpy.concatenate(rtts_ms), "samples of TCP_INFO", late)
 
 
 def last_intervals(run: Run, interval_s: float) -> Window:

@@ -223,8 +223,8 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
     settings = settings_of(
         _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
-        _words(metadata.get("BATCH_NAME") or ""), _given(metadata, "TEST_PARAMETERS"),
-        _given(metadata, "AQM", "requested"))
+        _words(metadata.get("BATCH_NAME") or ""), _shown_settings(metadata, "TEST_PARAMETERS"),
+        _shown_settings(metadata, "AQM", "requested"))
     length_s, host = a_number(metadata.get("LENGTH")), metadata.get("HOST")
     if length_s is not None:
         settings["length_s"] = length_s
@@ -233,7 +233,7 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
     return settings
 
 
-def _given(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     """Return settings as labels, tables and terminals can show them."""
     return {_words(key): _words(value) if isinstance(value, str) else value
             for key, value in islice(_inside(metadata, *keys).items(), MOST_SETTINGS)}

@@ -26,7 +26,7 @@ SAME_TIME = 0.95
 
 def shared_window(flows: Sequence[Flow]) -> Window:
     """Return the time in which all flows ran. Raises NotAvailable where it is shorter than 1 s."""
-    spans = [told_window(flow) for flow in flows]
+    spans = [flow_window(flow) for flow in flows]
     start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
     if end_s - start_s < SHORTEST_S:
         raise NotAvailable(f"all flows run together for {max(end_s - start_s, 0):.3g} s, and "
@@ -34,7 +34,7 @@ def shared_window(flows: Sequence[Flow]) -> Window:
     return Window(start_s, end_s)
 
 
-def told_window(flow: Flow) -> Window:
+def flow_window(flow: Flow) -> Window:
     """From the start of a flow's first interval to the end of its last. Raises NotAvailable
     without intervals."""
     if not flow.at_s.size:
@@ -52,7 +52,7 @@ def mean_mbps(flow: Flow, window: Window) -> float:
     """
     if not window.length_s > 0:
         raise NotAvailable("the load had no length")
-    own = told_window(flow)
+    own = flow_window(flow)
     together_s = min(own.end_s, window.end_s) - max(own.start_s, window.start_s)
     if flow.mean_mbps is not None and together_s >= SAME_TIME * max(own.length_s, window.length_s):
         return flow.mean_mbps
@@ -72,6 +72,6 @@ def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:
                              numpy.concatenate([[-numpy.inf], ends_s[:-1]]))
     megabits = numpy.cumsum(flow.mbps[order] * flow.length_s[order])
     times_s = numpy.stack([starts_s, ends_s], axis=1).ravel()
-    known = numpy.stack([numpy.concatenate([[0.0], megabits[:-1]]), megabits], axis=1).ravel()
-    found: Numbers = numpy.interp(at_s, times_s, known)
-    return found
+    levels_mbit = numpy.stack([numpy.concatenate([[0.0], megabits[:-1]]), megabits], axis=1).ravel()
+    carried: Numbers = numpy.interp(at_s, times_s, levels_mbit)
+    return carried

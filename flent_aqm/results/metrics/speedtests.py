@@ -13,13 +13,13 @@ from flent_aqm.results.metrics import aim
 from flent_aqm.results.metrics.run import Run
 
 
-def told(run: Run, client: str, name: str) -> float:
+def reported(run: Run, client: str, name: str) -> float:
     """Return a number of a client. Raises NotAvailable."""
-    found = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
-             if one.get("client") == client]
-    if not found:
+    reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
+               if one.get("client") == client]
+    if not reports:
         raise NotAvailable(f"the test is not {client}'s")
-    for numbers in found:
+    for numbers in reports:
         value = a_number(numbers.get(name)) if isinstance(numbers, dict) else None
         if value is not None:
             return value
@@ -29,11 +29,11 @@ def told(run: Run, client: str, name: str) -> float:
 def cloudflare_points(run: Run, experience: str) -> float:
     """AIM's points by Cloudflare's own numbers, without loss, which it didn't measure. Raises
     NotAvailable."""
-    latency_ms = told(run, "cloudflare", "latency_ms")
-    increase_ms = max(told(run, "cloudflare", f"loaded_latency_{way}_ms")
+    latency_ms = reported(run, "cloudflare", "latency_ms")
+    increase_ms = max(reported(run, "cloudflare", f"loaded_latency_{way}_ms")
                       for way in ("download", "upload")) - latency_ms
     return aim.points(
         latency_ms, increase_ms, None,
-        download_mbps=(told(run, "cloudflare", "download_mbps")
+        download_mbps=(reported(run, "cloudflare", "download_mbps")
                        if experience == "streaming" else None),
-        jitter_ms=told(run, "cloudflare", "jitter_ms") if experience == "rtc" else None)
+        jitter_ms=reported(run, "cloudflare", "jitter_ms") if experience == "rtc" else None)

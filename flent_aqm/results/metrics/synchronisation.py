@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import carried_mbit, told_window
+from flent_aqm.results.metrics.shared_time import carried_mbit, flow_window
 from flent_aqm.results.metrics.window import ROUNDING_S
 
 # Longer than netperf's intervals and shorter than what TCP needs to grow back.
@@ -46,7 +46,7 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
     Raises NotAvailable where there are fewer than FEWEST_STEPS."""
     if any(flow.at_s.size < FEWEST_STEPS for flow in flows):
         raise NotAvailable("a flow's throughput over time is not known")
-    spans = [told_window(flow) for flow in flows]
+    spans = [flow_window(flow) for flow in flows]
     start_s = max(one.start_s for one in spans) + START_UP_S
     steps = int((min(one.end_s for one in spans) - start_s + ROUNDING_S) / STEP_S)
     if steps < FEWEST_STEPS:

@@ -91,8 +91,8 @@ class Metric:
         """Return a value as it stands where no heading tells its unit: "95.6 Mbit/s", "B (47.1
         ms)"."""
         number = replace(self, word=None).text(value)
-        told = f"{number} {self.unit}" if self.unit else number
-        return f"{self.word(value)} ({told})" if self.word else told
+        text = f"{number} {self.unit}" if self.unit else number
+        return f"{self.word(value)} ({text})" if self.word else text
 
 
 def digits(value: float) -> str:
@@ -114,16 +114,16 @@ def ranked(value: float | Unavailable) -> float | None:
     return value
 
 
-def middle(found: Sequence[float | Unavailable]) -> float | Unavailable:
+def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
     """Return the median over runs. Lost probes count as slower than any; runs that don't tell are
     left out, and are the reason where none does."""
-    known = sorted(value for one in found if (value := ranked(one)) is not None)
-    if not known:
-        return Unavailable(next((one.because for one in found if isinstance(one, Unavailable)),
+    ranks = sorted(value for one in numbers if (value := ranked(one)) is not None)
+    if not ranks:
+        return Unavailable(next((one.because for one in numbers if isinstance(one, Unavailable)),
                                 "there is no run"))
-    value = of_sorted(numpy.array(known), 50)
+    value = of_sorted(numpy.array(ranks), 50)
     if math.isinf(value):
-        return Unavailable(next(one.because for one in found
+        return Unavailable(next(one.because for one in numbers
                                 if isinstance(one, Unavailable) and one.lost), lost=True)
     return value
 
@@ -258,7 +258,7 @@ def _live() -> Iterator[Metric]:
     for client, about in SPEED_TESTS.items():
         for number in about.numbers:
             yield Metric(about.metric(number.name),
-                         partial(speedtests.told, client=client, name=number.name),
+                         partial(speedtests.reported, client=client, name=number.name),
                          number.unit, number.better, f"{client}: {number.description}",
                          about.source, _WORDS.get((client, number.unit)))
     for experience in ("streaming", "gaming", "rtc"):

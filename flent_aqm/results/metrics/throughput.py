@@ -9,7 +9,7 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import mean_mbps, shared_window, told_window
+from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps, shared_window
 from flent_aqm.results.metrics.window import Window
 
 # A full-sized IPv4 packet with TCP's time stamps: payload, with IP's header, with Ethernet's.
@@ -35,7 +35,7 @@ def throughput_mbps(run: Run, direction: str) -> float:
 
 def _while_any_ran(flows: Sequence[Flow]) -> Window:
     """From the start of the first flow to the end of the last one."""
-    spans = [told_window(flow) for flow in flows]
+    spans = [flow_window(flow) for flow in flows]
     return Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
 
 
@@ -81,12 +81,12 @@ def payload_share(run: Run, direction: str) -> float:
     """
     requested = run.aqm.get("requested")
     requested = requested if isinstance(requested, dict) else {}
-    given = requested.get("up_aqm_parameters" if direction == "upload"
-                          and requested.get("up_aqm") else "aqm_parameters")
-    overhead = a_number(_as_number(given.get("overhead"))) if isinstance(given, dict) else None
+    options = requested.get("up_aqm_parameters" if direction == "upload"
+                            and requested.get("up_aqm") else "aqm_parameters")
+    overhead = a_number(_as_number(options.get("overhead"))) if isinstance(options, dict) else None
     if requested.get("shaper") != "cake" or overhead is None:
         return PAYLOAD_SHARE
-    least = a_number(_as_number(given.get("mpu"))) or 0.0 if isinstance(given, dict) else 0.0
+    least = a_number(_as_number(options.get("mpu"))) or 0.0 if isinstance(options, dict) else 0.0
     return PAYLOAD_BYTES / max(IP_BYTES + overhead, least)
 
 

@@ -188,9 +188,9 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
     for sample in samples:
         for key, value in sample.items():
             kinds.setdefault(key, set()).add(type(value))
-    for key, found in kinds.items():
+    for key, types in kinds.items():
         # Flent takes means of them.
-        if found & {int, float} and found & {str, list, dict}:
+        if types & {int, float} and types & {str, list, dict}:
             raise BadResult(f"samples of {series[:40]!r} have a number for {key[:40]!r}, and text "
                             "or lists for it, too")
 

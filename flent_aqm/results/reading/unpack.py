@@ -81,7 +81,7 @@ def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -
     if kind is None:
         while part := file.read(_UNPACKED_BYTES):
             text.add(part)
-        return text.found
+        return text.content
     packed = file.read(_PACKED_BYTES)
     if not packed:
         raise BadResult("damaged (it is empty)")
@@ -91,7 +91,7 @@ def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -
         if members > limits.members:
             raise BadResult(f"it is an archive of more than {limits.members:,} members")
         packed = _member(kind(), packed, file, text)
-    return text.found
+    return text.content
 
 
 def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
@@ -124,15 +124,15 @@ class _Text:
     """What has been unpacked, and what parsing it would take. Raises BadResult beyond limits."""
 
     def __init__(self, limits: Limits) -> None:
-        self.found = bytearray()
+        self.content = bytearray()
         self._limits = limits
         self._memory_bytes = 0
         self._began_s = time.thread_time()
 
     def add(self, part: bytes) -> None:
-        self.found += part
+        self.content += part
         limits = self._limits
-        if len(self.found) > limits.unpacked_bytes:
+        if len(self.content) > limits.unpacked_bytes:
             raise BadResult(f"has more than {limits.unpacked_bytes >> 20} MiB when unpacked"
                             f"{limits.hint}")
         if part:  # many small members also give empty parts

@@ -10,22 +10,22 @@ from flent_aqm.results.metrics.table import Unavailable, middle
 from flent_aqm.results.score.expression import Arithmetic, Comparison, Logic, Node, Number, compare
 from flent_aqm.results.score.leaves import Leaf
 
-Known = Mapping[Leaf, float | Unavailable]
+Values = Mapping[Leaf, float | Unavailable]
 
 
-def truth(node: Node, known: Known) -> bool:
+def truth(node: Node, values: Values) -> bool:
     """Return whether the condition holds. Raises NotAvailable where that hangs on a number that
     isn't known: "or" is content with one true side, "and" with one false."""
     if isinstance(node, Comparison):
-        return compare(node.sign, number(node.left, known), number(node.right, known))
+        return compare(node.sign, number(node.left, values), number(node.right, values))
     assert isinstance(node, Logic)  # parse() has checked the kinds
     if node.word == "not":
-        return not truth(node.parts[0], known)
+        return not truth(node.parts[0], values)
     decisive = node.word == "or"
     unknown: NotAvailable | None = None
     for part in node.parts:
         try:
-            if truth(part, known) is decisive:
+            if truth(part, values) is decisive:
                 return decisive
         except NotAvailable as error:
             unknown = unknown or error
@@ -34,17 +34,17 @@ def truth(node: Node, known: Known) -> bool:
     return not decisive
 
 
-def number(node: Node, known: Known) -> float:
+def number(node: Node, values: Values) -> float:
     """Return a number's value in ms, Mbit/s, % or without unit. Raises NotAvailable."""
     if isinstance(node, Number):
         return node.value
     if isinstance(node, Leaf):
-        value = known[node]
+        value = values[node]
         if isinstance(value, Unavailable):
             raise NotAvailable(f"{node.text} is not available, because {value.because}")
         return value
     assert isinstance(node, Arithmetic)  # parse() has checked the kinds
-    left, right = number(node.left, known), number(node.right, known)
+    left, right = number(node.left, values), number(node.right, values)
     if node.sign == "/":
         if right == 0:
             raise NotAvailable("the expression divides by 0")
@@ -54,7 +54,7 @@ def number(node: Node, known: Known) -> float:
     return left + right if node.sign == "+" else left - right
 
 
-def medians(runs: Sequence[Known]) -> dict[Leaf, float | Unavailable]:
+def medians(runs: Sequence[Values]) -> dict[Leaf, float | Unavailable]:
     """Of each leaf over the runs; not available when it isn't in one of them."""
     return {leaf: _median([run[leaf] for run in runs]) for leaf in runs[0]}
 

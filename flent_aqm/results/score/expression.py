@@ -202,15 +202,15 @@ class _Parser:
 
     def comparison(self) -> Node:
         left = self.sum()
-        found: list[Node] = []
+        comparisons: list[Node] = []
         while sign := self.accept(*_COMPARISONS):
             right = self.sum()
             self.same_kind(sign, left, right)
-            found.append(Comparison(sign, left, right))
+            comparisons.append(Comparison(sign, left, right))
             left = right
-        if not found:
+        if not comparisons:
             return left
-        return found[0] if len(found) == 1 else Logic("and", tuple(found))
+        return comparisons[0] if len(comparisons) == 1 else Logic("and", tuple(comparisons))
 
     def same_kind(self, sign: str, left: Node, right: Node) -> Kind:
         if not isinstance(left.kind, Kind) or left.kind is not right.kind:

@@ -29,20 +29,20 @@ def _rows(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence
     keys, _, groups = groups_of(scored, requested, pool)
     for name in names:
         for key, members in groups.items():
-            told = {setting: shown(part) for setting, part in zip(keys, key, strict=True)}
-            yield told, name, _numbers(len(members), numbers_of(members, name))
+            group = {setting: shown(part) for setting, part in zip(keys, key, strict=True)}
+            yield group, name, _numbers(len(members), numbers_of(members, name))
 
 
 def _numbers(runs: int, values: Sequence[float]) -> dict[str, Number]:
     numbers: dict[str, Number] = dict.fromkeys(NUMBERS)
     numbers |= {"runs": runs, "values": len(values), "lost": sum(map(math.isinf, values))}
     if values:
-        found = summarise(values)
-        numbers["median"] = _finite(found.median)
-        if found.count > 1:
-            numbers["lower_quartile"] = _finite(found.lower_quartile)
-            numbers["upper_quartile"] = _finite(found.upper_quartile)
-        if (sure := found.interval) is not None:
+        summary = summarise(values)
+        numbers["median"] = _finite(summary.median)
+        if summary.count > 1:
+            numbers["lower_quartile"] = _finite(summary.lower_quartile)
+            numbers["upper_quartile"] = _finite(summary.upper_quartile)
+        if (sure := summary.interval) is not None:
             numbers |= {"interval_low": _finite(sure.low), "interval_high": _finite(sure.high),
                         "interval_level": sure.level}
     return numbers

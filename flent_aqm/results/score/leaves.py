@@ -63,10 +63,10 @@ def _rates(run: Run, direction: str) -> Numbers:
 
 
 def _tcp_rtt(run: Run) -> Numbers:
-    found = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
-    if not found:
+    rtts_ms = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
+    if not rtts_ms:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
-    return numpy.concatenate(found)
+    return numpy.concatenate(rtts_ms)
 
 
 # Probes, with the lost ones.
@@ -132,12 +132,12 @@ def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf
     if function in OF_LATENCIES and argument not in LATENCIES:
         raise ConfigError(f"{function} is of latency: {', '.join(LATENCIES)}")
     if function in OF_LATENCIES:
-        found = OF_LATENCIES[function][0]
+        result_kind = OF_LATENCIES[function][0]
     elif function == "count":
-        found = Kind.NUMBER
+        result_kind = Kind.NUMBER
     else:
-        found = SERIES[argument][0] if argument in SERIES else Kind.TIME
-    return Leaf(f"{function}({argument})", found, function, argument)
+        result_kind = SERIES[argument][0] if argument in SERIES else Kind.TIME
+    return Leaf(f"{function}({argument})", result_kind, function, argument)
 
 
 def _of_trace(leaf: Leaf, run: Run) -> float:

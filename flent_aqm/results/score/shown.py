@@ -256,8 +256,8 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
         for columns in (_GROUP_COLUMNS, _GROUP_COLUMNS[::2], _GROUP_COLUMNS[:1]):
             table = _table(*(key.replace("_", "\n") for key in keys), "runs", *columns,
                            left=len(keys), narrow=console.width < NARROW)
-            for told, cells in lines:
-                table.add_row(*told, *(cells[_GROUP_COLUMNS.index(one)] for one in columns))
+            for labels, cells in lines:
+                table.add_row(*labels, *(cells[_GROUP_COLUMNS.index(one)] for one in columns))
             if _fits(console, table):
                 break
         console.print(table)
@@ -275,12 +275,12 @@ def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
     """One run has a number, but no distribution."""
     if not values:
         return "-", "-", "-"
-    found: Summary = summarise(values)
-    spread = "-" if (sure := found.interval) is None else (
+    summary: Summary = summarise(values)
+    spread = "-" if (sure := summary.interval) is None else (
         f"{digits(sure.low)} to {digits(sure.high)} ({100 * sure.level:.1f} %)")
-    quartiles = "-" if found.count < 2 else (
-        f"{digits(found.lower_quartile)} to {digits(found.upper_quartile)}")
-    return (LOST if math.isinf(found.median) else metric.text(found.median)), quartiles, spread
+    quartiles = "-" if summary.count < 2 else (
+        f"{digits(summary.lower_quartile)} to {digits(summary.upper_quartile)}")
+    return (LOST if math.isinf(summary.median) else metric.text(summary.median)), quartiles, spread
 
 
 def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:

@@ -43,8 +43,8 @@ def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
         lines = ended.stdout.decode(errors="replace").splitlines()
     except subprocess.TimeoutExpired as late:
         lines = (late.stdout or b"").decode(errors="replace").splitlines()
-    told: list[str | None] = [json.loads(line.removeprefix("opened ")) for line in lines
-                              if line.startswith("opened ")]
-    told += ["it took too long"] * (len(files) - len(told))
+    faults: list[str | None] = [json.loads(line.removeprefix("opened ")) for line in lines
+                                if line.startswith("opened ")]
+    faults += ["it took too long"] * (len(files) - len(faults))
     return {file: "Flent can't open it: " + " ".join(why.split())
-            for file, why in zip(files, told, strict=True) if why is not None}
+            for file, why in zip(files, faults, strict=True) if why is not None}

@@ -26,11 +26,11 @@ def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
     """Return the first text of those removed, address, card, or user that still stands somewhere;
     empty without any. users: names of people, looked for in paths."""
     gone = sorted(one.lower() for one in removed)
-    known = {one.lower() for one in users}
+    names = {one.lower() for one in users}
     for text in texts(tree):
-        found = _standing(gone, text.lower()) or next(_telling(text, known), "")
-        if found:
-            return found
+        left = _standing(gone, text.lower()) or next(_telling(text, names), "")
+        if left:
+            return left
     return ""
 
 
@@ -54,8 +54,8 @@ def _telling(text: str, users: Collection[str]) -> Iterator[str]:
         if word.count(":") > 1:
             yield from _ipv6_at_the_start(word)
     for word in text.split():
-        _scheme, found, behind = word.partition("://")
-        if found:
+        _scheme, separator, behind = word.partition("://")
+        if separator:
             yield from _of_url(f"x://{behind}")
     folders = text.replace("\\", "/").replace("~", "/").split("/")[1:]
     for folder in folders:
@@ -128,10 +128,10 @@ def _ipv6_at_the_start(word: str) -> Iterator[str]:
 def _of_url(word: str) -> Iterator[str]:
     try:
         parts = urlsplit(word.strip("'\"<>()[],;"))
-        given = [one for one in (parts.username, parts.password) if one]
+        credentials = [one for one in (parts.username, parts.password) if one]
     except ValueError:
         return  # no program takes it for a URL either
-    if given and (given[0] not in NOBODY or len(given) > 1):
+    if credentials and (credentials[0] not in NOBODY or len(credentials) > 1):
         yield parts.netloc
 
 

@@ -54,11 +54,11 @@ def _tell(path: str, file_s: float, grace_s: int) -> NoReturn:
     try:
         _open(path)
     except Exception as error:  # whatever Flent stumbles over
-        found: str | None = f"{type(error).__name__}: {error}"
+        fault: str | None = f"{type(error).__name__}: {error}"
     else:
-        found = None
+        fault = None
     signal.setitimer(signal.ITIMER_PROF, 0)
-    print("opened " + json.dumps(found), flush=True)
+    print("opened " + json.dumps(fault), flush=True)
     os._exit(0)
 
 

@@ -78,7 +78,7 @@ class Secrets:
         kinds = []
         steps: list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]] = [
             # Of the form that settings want.
-            ("router's address", patterns.SSH, lambda found: self._gone(found,
+            ("router's address", patterns.SSH, lambda match: self._gone(match,
                                                                          "ssh://root@router")),
             ("user or password", patterns.IN_URL, self._in_url),
             ("user or password", patterns.IN_QUERY, self._user),
@@ -91,7 +91,7 @@ class Secrets:
             ("user name", self._users, self._user)]
         if apart:
             steps += [("address", re.compile(rf"(?<!\d){re.sub(r'[.:]', '[._:-]', one)}(?!\d)"),
-                       self._known) for one in self._addresses]
+                       self._seen_address) for one in self._addresses]
         for kind, pattern, by in steps:
             shorter = pattern.sub(by, text)
             if shorter != text:
@@ -113,52 +113,52 @@ class Secrets:
                 ("address", patterns.IPV4, self._address),
                 ("address", patterns.DASHED_IPV4, self._dashed)]
 
-    def _host(self, name: _Name, found: re.Match[str]) -> str:
-        text = found[2].lower()
+    def _host(self, name: _Name, match: re.Match[str]) -> str:
+        text = match[2].lower()
         self.removed.add(text)
         # Another host of the same domain, or a form of the same name.
         key = name.first if _same(text).startswith(_same(name.first)) else _same(text)
         if key not in self._stand_ins:
             hosts = sum(one.startswith("host") for one in self._stand_ins.values())
             self._stand_ins[key] = f"host{hosts + 1}" if hosts else "host"
-        return f"user@{self._stand_ins[key]}" if found[1] else self._stand_ins[key]
+        return f"user@{self._stand_ins[key]}" if match[1] else self._stand_ins[key]
 
-    def _gone(self, found: re.Match[str], by: str) -> str:
-        self.removed.add(found[0])
+    def _gone(self, match: re.Match[str], by: str) -> str:
+        self.removed.add(match[0])
         return by
 
-    def _mac(self, found: re.Match[str]) -> str:
-        text = found[0]
+    def _mac(self, match: re.Match[str]) -> str:
+        text = match[0]
         digits = re.sub("[^0-9A-Fa-f]", "", text)
         if not digits.strip("0"):
             return text
         between = re.sub("[0-9A-Fa-f]", "", text)[:1]
-        return self._gone(found, between.join(["00"] * 6) if between else "0" * 12)
+        return self._gone(match, between.join(["00"] * 6) if between else "0" * 12)
 
-    def _mac_in_uuid(self, found: re.Match[str]) -> str:
-        self.removed.add(found[2])
-        return found[1] + "0" * 12
+    def _mac_in_uuid(self, match: re.Match[str]) -> str:
+        self.removed.add(match[2])
+        return match[1] + "0" * 12
 
-    def _in_url(self, found: re.Match[str]) -> str:
-        if found[2] in NOBODY:
-            return found[0]
-        self.removed.add(f"{found[2]}@")
-        return f"{found[1]}user@"
+    def _in_url(self, match: re.Match[str]) -> str:
+        if match[2] in NOBODY:
+            return match[0]
+        self.removed.add(f"{match[2]}@")
+        return f"{match[1]}user@"
 
-    def _user_at(self, found: re.Match[str]) -> str:
-        if found[1] in NOBODY:
-            return found[0]
-        self.removed.add(found[0])
+    def _user_at(self, match: re.Match[str]) -> str:
+        if match[1] in NOBODY:
+            return match[0]
+        self.removed.add(match[0])
         return "user@"
 
-    def _user(self, found: re.Match[str]) -> str:
-        if found[2] in NOBODY:
-            return found[0]
-        self.removed.add(found[0])
-        return f"{found[1]}user"
+    def _user(self, match: re.Match[str]) -> str:
+        if match[2] in NOBODY:
+            return match[0]
+        self.removed.add(match[0])
+        return f"{match[1]}user"
 
-    def _address(self, found: re.Match[str]) -> str:
-        text = found[0]
+    def _address(self, match: re.Match[str]) -> str:
+        text = match[0]
         # A colon behind it may be the sentence's.
         word = next((one for one in (text, text[:-1], text.rstrip(":")) if is_address(one)), "")
         if not word or tells_of_nobody(word):
@@ -166,30 +166,30 @@ class Secrets:
         self.removed.add(word)
         return self._stand_in(word) + text[len(word):]
 
-    def _dashed(self, found: re.Match[str]) -> str:
+    def _dashed(self, match: re.Match[str]) -> str:
         """An IPv4 address with dashes, as part of a name."""
-        whole, (start, end) = found.string, found.span()
+        whole, (start, end) = match.string, match.span()
         named = (patterns.NAME_BEFORE.search(whole[max(start - 2, 0):start])
                  or patterns.NAME_BEHIND.match(whole[end:end + 2]))
-        word = ".".join(found.group(1, 3, 4, 5))
+        word = ".".join(match.group(1, 3, 4, 5))
         if not named or not is_address(word) or tells_of_nobody(word):
-            return found[0]
-        self.removed.add(found[0])
-        return self._stand_in(word).replace(".", found[2])
+            return match[0]
+        self.removed.add(match[0])
+        return self._stand_in(word).replace(".", match[2])
 
-    def _literal(self, found: re.Match[str]) -> str:
-        word = found[1].replace("-", ":")
+    def _literal(self, match: re.Match[str]) -> str:
+        word = match[1].replace("-", ":")
         if not is_address(word) or tells_of_nobody(word):
-            return found[0]
-        self.removed.add(found[0])
+            return match[0]
+        self.removed.add(match[0])
         return self._stand_in(word).replace(":", "-")
 
-    def _reverse(self, found: re.Match[str]) -> str:
-        digits = found[1].replace(".", "")[::-1].ljust(32, "0")
+    def _reverse(self, match: re.Match[str]) -> str:
+        digits = match[1].replace(".", "")[::-1].ljust(32, "0")
         word = ":".join(digits[place:place + 4] for place in range(0, 32, 4))
         if tells_of_nobody(word):
-            return found[0]
-        self.removed.add(found[0])
+            return match[0]
+        self.removed.add(match[0])
         by = ipaddress.ip_address(self._stand_in(word)).exploded.replace(":", "")
         return "".join(f"{digit}." for digit in reversed(by))
 
@@ -198,8 +198,8 @@ class Secrets:
         """What must not stand anywhere any more."""
         return self.removed - set(self._stand_ins.values())
 
-    def _known(self, found: re.Match[str]) -> str:
-        return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", found[0])))]
+    def _seen_address(self, match: re.Match[str]) -> str:
+        return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", match[0])))]
 
     def _stand_in(self, word: str) -> str:
         address = ipaddress.ip_address(word)
@@ -210,8 +210,8 @@ class Secrets:
                         for one in network.hosts())
             else:
                 free = (f"2001:db8::{number:x}" for number in range(1, 1 << 16))
-            chosen = next((one for one in free if one not in self._taken), None)
-            self._stand_ins[str(address)] = chosen or "203.0.113.254"
+            substitute = next((one for one in free if one not in self._taken), None)
+            self._stand_ins[str(address)] = substitute or "203.0.113.254"
             self._taken.add(self._stand_ins[str(address)])
         return self._stand_ins[str(address)]
 
@@ -256,15 +256,15 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
     requested = requested if isinstance(requested, dict) else {}
     for key in ("testbed", "server_testbed"):
         # A router's name may stand elsewhere, too, such as in an error of ssh.
-        found = _SSH_HOST.fullmatch(str(requested.get(key)))
-        if found:
-            yield found[1]
+        match = _SSH_HOST.fullmatch(str(requested.get(key)))
+        if match:
+            yield match[1]
     parameters = metadata.get("TEST_PARAMETERS")
-    given = [value for key, value in parameters.items() if "host" in str(key).lower()] \
+    parameter_hosts = [value for key, value in parameters.items() if "host" in str(key).lower()] \
         if isinstance(parameters, dict) else []
     hosts = metadata.get("HOSTS")
     for text in (metadata.get("HOST"), *(hosts if isinstance(hosts, list) else ()),
-                 metadata.get("LOCAL_HOST"), *given):
+                 metadata.get("LOCAL_HOST"), *parameter_hosts):
         if isinstance(text, str):
             yield from filter(None, re.split(r"[,;\s]+", text))
 
@@ -272,34 +272,34 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 def users(metadata: Mapping[str, Any]) -> set[str]:
     """Return names of people that the file's own words give away, and those of this machine."""
     environment = metadata.get("ENVIRONMENT")
-    given = [environment.get(key) for key in ("USER", "LOGNAME", "HOME", "SUDO_USER")] \
+    values = [environment.get(key) for key in ("USER", "LOGNAME", "HOME", "SUDO_USER")] \
         if isinstance(environment, dict) else []
-    found = {os.path.basename(one.rstrip("/")) for one in given if isinstance(one, str)}
+    names = {os.path.basename(one.rstrip("/")) for one in values if isinstance(one, str)}
     for text in texts(metadata):
         for pattern in (patterns.USER_FOLDER, patterns.USER_VARIABLE):
-            found |= {one[1] for one in pattern.findall(text)}
-    found |= {name for account in pwd.getpwall() if account.pw_uid >= _FIRST_PERSON
+            names |= {one[1] for one in pattern.findall(text)}
+    names |= {name for account in pwd.getpwall() if account.pw_uid >= _FIRST_PERSON
               for name in (account.pw_name, os.path.basename(account.pw_dir))}
-    known = sorted(one for one in found if 2 <= len(one) <= 64 and one.lower() not in COMMON
-                   and one not in NOBODY)
-    return set(known[:_MOST_USERS])
+    usable = sorted(one for one in names if 2 <= len(one) <= 64 and one.lower() not in COMMON
+                    and one not in NOBODY)
+    return set(usable[:_MOST_USERS])
 
 
 def texts(tree: Any) -> Iterator[str]:
     """Yield every text in a tree, keys included; one that stands there often comes once."""
     seen: set[str] = set()
-    found: list[Any] = [tree]
-    while found:
-        one = found.pop()
+    pending: list[Any] = [tree]
+    while pending:
+        one = pending.pop()
         if isinstance(one, str):
             if one not in seen:
                 seen.add(one)
                 yield one
         elif isinstance(one, dict):
-            found += one
-            found += one.values()
+            pending += one
+            pending += one.values()
         elif isinstance(one, list):
-            found += one
+            pending += one
 
 
 def is_address(word: str) -> bool:

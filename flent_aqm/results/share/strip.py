@@ -87,11 +87,11 @@ def _cleaned(tree: Any, path: tuple[str, ...], secrets: Secrets, changed: dict[s
         return [_cleaned(one, (*path, str(place)), secrets, changed)
                 for place, one in enumerate(tree)]
     if isinstance(tree, dict):
-        found: dict[str, Any] = {}
+        cleaned: dict[str, Any] = {}
         for key, value in tree.items():
-            name = _name(key, found, path, secrets, changed)
-            found[name] = _cleaned(value, (*path, name), secrets, changed)
-        return found
+            name = _name(key, cleaned, path, secrets, changed)
+            cleaned[name] = _cleaned(value, (*path, name), secrets, changed)
+        return cleaned
     return tree
 
 
@@ -99,10 +99,10 @@ def _renamed(series: Any, where: str, secrets: Secrets, changed: dict[str, str])
     """Return the same values under clean names."""
     if not isinstance(series, dict):
         return series
-    found: dict[str, Any] = {}
+    renamed: dict[str, Any] = {}
     for name, value in series.items():
-        found[_name(name, found, (where,), secrets, changed)] = value
-    return found
+        renamed[_name(name, renamed, (where,), secrets, changed)] = value
+    return renamed
 
 
 def _name(key: str, there: dict[str, Any], path: tuple[str, ...], secrets: Secrets,

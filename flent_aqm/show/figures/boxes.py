@@ -44,13 +44,13 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         for place, rate in enumerate(grid.rates_mbps):
             for number, aqm in enumerate(grid.aqms):
                 members = [row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]
-                found = _values(members, way, latency)
-                cells[place, number] = found
+                cell = _values(members, way, latency)
+                cells[place, number] = cell
                 own = [row.own_latency_ms[way] for row in members if way in row.own_latency_ms]
-                if found.size:
-                    table.rows.append([way, rate, aqm, len(members), found.size,
-                                       *([int(numpy.isinf(found).sum())] if latency else []),
-                                       *quantiles(found), *(_median(own) if latency else [])])
+                if cell.size:
+                    table.rows.append([way, rate, aqm, len(members), cell.size,
+                                       *([int(numpy.isinf(cell).sum())] if latency else []),
+                                       *quantiles(cell), *(_median(own) if latency else [])])
                 else:
                     table.missing.append(f"{way}, {rate:g} Mbit/s, {aqm}")
                 if latency and own:
@@ -95,8 +95,8 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 def _values(members: Sequence[FigureRow], way: str, latency: bool) -> Floats:
     if latency:
-        found = [row.loaded_ms[way] for row in members if way in row.loaded_ms]
-        return numpy.concatenate(found) if found else numpy.empty(0, numpy.float32)
+        values = [row.loaded_ms[way] for row in members if way in row.loaded_ms]
+        return numpy.concatenate(values) if values else numpy.empty(0, numpy.float32)
     return numpy.array([row.mbps[way] for row in members if way in row.mbps], numpy.float32)
 
 

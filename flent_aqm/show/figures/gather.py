@@ -20,9 +20,9 @@ from flent_aqm.show.row import (
     Row,
     captured_curve,
     directions,
-    known,
     loaded,
     loaded_ms,
+    or_none,
 )
 
 BASE_DELAY = "base_delay_ms"
@@ -64,13 +64,13 @@ def row_of(data: DataFile) -> FigureRow:
     return FigureRow(
         path=data.path, settings=run.settings, loaded_ms=loaded_ms(loaded(run)),
         mbps={way: mbps for way in ways
-              if (mbps := known(partial(throughput_mbps, run, way))) is not None},
+              if (mbps := or_none(partial(throughput_mbps, run, way))) is not None},
         own_latency_ms=_own_latency(run, ways),
         curves={way: curve for way in ways
                 if (curve := captured_curve(run, way, seen)) is not None})
 
 
 def _own_latency(run: Run, ways: Sequence[str]) -> dict[str, float]:
-    found = {way: a_number(flow.ndt7.get("latency_ms")) for way in ways
-             for flow in run.way(way) if flow.ndt7}
-    return {way: value for way, value in found.items() if value is not None}
+    by_way = {way: a_number(flow.ndt7.get("latency_ms")) for way in ways
+              for flow in run.way(way) if flow.ndt7}
+    return {way: value for way, value in by_way.items() if value is not None}

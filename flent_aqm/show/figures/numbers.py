@@ -31,7 +31,7 @@ class Table:
     missing: list[str] = field(default_factory=list)
 
     @property
-    def told(self) -> str:
+    def counts_text(self) -> str:
         """How many runs and missing cells it has, in words."""
         missing = f"; {counted(len(self.missing), 'cell')} without a run" if self.missing else ""
         return f"{counted(self.runs, 'run')}{missing}"
@@ -46,10 +46,10 @@ class Table:
 def quantiles(values: Floats) -> list[Cell]:
     """Return the columns of QUANTILES, infinite where that is a lost probe; then mean and standard
     deviation, which know none and which one value lacks."""
-    found: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
-    known = values[numpy.isfinite(values)]
-    mean: Cell = float(known.mean(dtype=float)) if known.size else ""
-    return [*found, mean, deviation(known) if known.size > 1 else ""]
+    cells: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
+    finite = values[numpy.isfinite(values)]
+    mean: Cell = float(finite.mean(dtype=float)) if finite.size else ""
+    return [*cells, mean, deviation(finite) if finite.size > 1 else ""]
 
 
 def deviation(values: Floats) -> float:

@@ -74,7 +74,7 @@ class Row:
         return HIDES if share < HIDES_BELOW else ADDS if share > ADDS_ABOVE else TELLS
 
 
-def known(run: Run, name: str) -> float | None:
+def value_of(run: Run, name: str) -> float | None:
     """Return a metric of a run, None where it isn't available."""
     value = METRICS[name].of(run)
     return None if isinstance(value, Unavailable) else value
@@ -122,7 +122,7 @@ def row_of(data: DataFile) -> Row | None:
     _refuse_untold(run)
     share = {}
     for way, name in zip(DIRECTIONS, about.rates, strict=bool(about.rates)):
-        rate, value = _link_rate_mbps(run, way), known(run, name)
+        rate, value = _link_rate_mbps(run, way), value_of(run, name)
         if rate is not None and value is not None:
             share[way] = value / (rate * payload_share(run, way)) * 100
     try:
@@ -155,23 +155,23 @@ def _link_rate_mbps(run: Run, way: str) -> float | None:
 
 
 def _shown_ms(run: Run, about: Shown) -> float | None:
-    found = [60_000 / value if METRICS[name].unit == "RPM" else value
-             for name in about.latency if (value := known(run, name)) is not None]
-    return max(found) if found else None
+    times_ms = [60_000 / value if METRICS[name].unit == "RPM" else value
+                for name in about.latency if (value := value_of(run, name)) is not None]
+    return max(times_ms) if times_ms else None
 
 
 def _queue_ms(run: Run, data: DataFile) -> float | None:
     window = run.load_window
-    found = []
-    known = queues(data.raw_values)
+    queues_ms = []
+    by_way = queues(data.raw_values)
     for way in DIRECTIONS:
-        rate, queue = _link_rate_mbps(run, way), known.get(way)
+        rate, queue = _link_rate_mbps(run, way), by_way.get(way)
         if rate is not None and queue is not None and window is not None:
             inside = window.holds(queue.at_s)
             if inside.any():
-                found.append(float(numpy.percentile(
+                queues_ms.append(float(numpy.percentile(
                     queue.backlog_bytes[inside], 95)) * 8e-3 / rate)
-    return max(found) if found else None
+    return max(queues_ms) if queues_ms else None
 
 
 def page_of(row: Row) -> tuple[Value, ...]:
@@ -312,7 +312,7 @@ def _table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
             if row is None:
                 table.missing.append(f"{test}, {aqm}")
                 continue
-            numbers: list[Cell] = [_known(value) for value in (
+            numbers: list[Cell] = [_cell(value) for value in (
                 *(row.share_pct.get(way) for way in DIRECTIONS), row.shown_ms,
                 *((row.truth_ms or {}).get(name) for name in ("mean", *TRUTH)), row.queue_ms)]
             table.rows.append([test, aqm, *numbers, row.judged,
@@ -320,5 +320,5 @@ def _table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
     return table
 
 
-def _known(value: float | None) -> Cell:
+def _cell(value: float | None) -> Cell:
     return "" if value is None else value

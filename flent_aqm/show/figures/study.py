@@ -67,13 +67,13 @@ class Grid:
 def grid(rows: Sequence[FigureRow]) -> Grid:
     """Return the grid of all figures. Raises ConfigError for runs of different testbeds, and for
     runs that no rate and queue is known of."""
-    known = [row for row in rows if AQM in row.settings
-             and isinstance(row.settings.get(RATE), (int, float))]
-    if not known:
+    usable = [row for row in rows if AQM in row.settings
+              and isinstance(row.settings.get(RATE), (int, float))]
+    if not usable:
         raise ConfigError("none of the runs tells its queue and its rate (the same both ways); "
                           "expected runs of flent-aqm's batches")
-    models = collect(known, lambda row: (str(row.settings.get("router_model", "")),
-                                         str(row.settings.get("testbed", ""))))
+    models = collect(usable, lambda row: (str(row.settings.get("router_model", "")),
+                                          str(row.settings.get("testbed", ""))))
     if len(models) > 1:
         names = "; ".join(f"{len(members)} of router_model={model}, testbed={testbed}"
                           for (model, testbed), members in models.items())
@@ -82,8 +82,8 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
     (model, testbed), = models
     return Grid(
         rates_mbps=[float(str(rate)) for rate in
-                    sorted_values(RATE, [row.settings[RATE] for row in known])],
-        aqms=order([*AQMS, *(str(row.settings[AQM]) for row in known)]),
+                    sorted_values(RATE, [row.settings[RATE] for row in usable])],
+        aqms=order([*AQMS, *(str(row.settings[AQM]) for row in usable)]),
         model=f"router model {model}, testbed {testbed}" if model else "")
 
 

@@ -72,17 +72,17 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     """
     table = Table(["verdict", "metric", "test", AQM, "runs", "value", "unit", "in_words",
                    "not_available_because"])
-    chosen = [row for row in rows if row.has(
+    selected = [row for row in rows if row.has(
         rate_mbps=rate_mbps, burst_shaping=figure.burst, cross_traffic=figure.cross)]
     tests = {test_of or test for _, test_of, _ in VERDICTS}
-    runs = {row.path: load_run(row.path) for row in chosen if row.settings["test"] in tests}
+    runs = {row.path: load_run(row.path) for row in selected if row.settings["test"] in tests}
     shades = numpy.full((len(VERDICTS), len(grid.aqms)), numpy.nan)
     texts = {}
     for line, (label, test_of, name) in enumerate(VERDICTS):
         metric = METRICS[name]
         values = []
         for place, aqm in enumerate(grid.aqms):
-            members = [runs[row.path] for row in chosen
+            members = [runs[row.path] for row in selected
                        if row.has(aqm=aqm, test=test_of or test)]
             value, because = _median(metric, members)
             values.append(value)
@@ -108,11 +108,11 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
     """0 for the best of a row to 1 for DARKEST_FACTOR times worse; not a number for none."""
-    known = [value for value in values if value is not None]
-    if not known:
+    present = [value for value in values if value is not None]
+    if not present:
         return [math.nan] * len(values)
     least = _LEAST.get(metric.unit, 1e-9)
-    better_first = sorted(known, reverse=metric.better == HIGHER)
+    better_first = sorted(present, reverse=metric.better == HIGHER)
     best = max(better_first[0], least)
     factors = [math.nan if value is None else
                best / max(value, least) if metric.better == HIGHER else max(value, least) / best
@@ -125,9 +125,9 @@ def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
     """Infinite where it is a lost probe."""
     if not runs:
         return None, "no run"
-    found = middle([metric.of(run) for run in runs])
-    value = ranked(found)
-    return value, found.because if value is None and isinstance(found, Unavailable) else ""
+    median = middle([metric.of(run) for run in runs])
+    value = ranked(median)
+    return value, median.because if value is None and isinstance(median, Unavailable) else ""
 
 
 def _table(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:

@@ -40,8 +40,8 @@ def _highest(axis: Any, which: str) -> float:
 def spans_decades(values: Any) -> bool:
     """Return whether a scale of these numbers is logarithmic: all are above zero, and the most is
     many times the least. Infinite ones, lost probes, don't count."""
-    known = values[numpy.isfinite(values)]
-    return bool(known.size and known.min() > 0 and known.max() > LOG_FROM * known.min())
+    finite = values[numpy.isfinite(values)]
+    return bool(finite.size and finite.min() > 0 and finite.max() > LOG_FROM * finite.min())
 
 
 def name_latency_axis(axis: Any, which: str = "x") -> None:

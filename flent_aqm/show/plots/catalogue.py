@@ -86,11 +86,11 @@ SEVERAL_TESTS = frozenset(
 
 def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the plots that a test gets for its data sets."""
-    found: dict[str, Plot] = {}
+    plots: dict[str, Plot] = {}
     measured = [one for one in data_sets.values()
                 if "apply_to" not in one and one.get("runner") != "null"]
     if any(one.get("units") == "ms" for one in measured):
-        found |= LATENCY
+        plots |= LATENCY
         if any(one.get("units") == "Mbits/s" for one in measured):
-            found |= THROUGHPUT
-    return {name: dict(plot) for name, plot in found.items()}
+            plots |= THROUGHPUT
+    return {name: dict(plot) for name, plot in plots.items()}

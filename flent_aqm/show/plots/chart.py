@@ -56,11 +56,11 @@ class ChartPlotter(Framed):
 
     def grid(self, rows: int = 1, columns: int = 1, **options: Any) -> list[Any]:
         """Make the axes, row by row. One axis that Flent gave for a part of a plot is used."""
-        if self._given is not None:
-            self.axes = [self._given]
+        if self._part_axis is not None:
+            self.axes = [self._part_axis]
         else:
-            found = self.figure.subplots(rows, columns, squeeze=False, **options)
-            self.axes = [axis for row in found for axis in row]
+            cells = self.figure.subplots(rows, columns, squeeze=False, **options)
+            self.axes = [axis for row in cells for axis in row]
         self.config["axes"] = self.axes
         return self.axes
 
@@ -83,9 +83,9 @@ class ChartPlotter(Framed):
         unless they belong together. What is pooled or left out is said below the plot."""
         requested = self.group_names(runs)
         names = requested or factors(runs)
-        found = groups(runs, names) if requested or together else by_run(runs, most)
+        drawn = groups(runs, names) if requested or together else by_run(runs, most)
         self.note_pooled(runs, names)
-        return self.first(found, most)
+        return self.first(drawn, most)
 
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
         """Say in what runs differ that are drawn as one, and what differs along with what is
@@ -96,12 +96,12 @@ class ChartPlotter(Framed):
         if along:
             self.note(f"also different: {', '.join(along)}")
 
-    def first(self, found: list[Some], most: int) -> list[Some]:
+    def first(self, items: list[Some], most: int) -> list[Some]:
         """As many of them as there is room for; the rest is counted below the plot."""
-        if len(found) > most:
-            self.note(f"{most} of {len(found)} shown; --override-group-by pools runs by the "
+        if len(items) > most:
+            self.note(f"{most} of {len(items)} shown; --override-group-by pools runs by the "
                       "settings that it names")
-        return found[:most]
+        return items[:most]
 
     def note_first_runs(self, runs: Sequence[Run], drawn: int) -> None:
         """Say that of runs that repeat each other the first one is shown."""
@@ -163,7 +163,7 @@ class ChartPlotter(Framed):
         """Nothing but a reason stands where the plot would be."""
         self.handles = []
         self.notes = []
-        if self._given is None:
+        if self._part_axis is None:
             self.figure.clear()
             self.figure.set_layout_engine("constrained")
         axis, = self.grid()

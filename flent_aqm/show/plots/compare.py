@@ -46,7 +46,7 @@ class AqmCompareSidesPlotter(ComparePlotter):
         for axis, way in zip(axes, ways, strict=True):
             cells = {at: values(self.quantity, members, way)
                      for at, members in places.runs.items()}
-            self.counted += sum(found.size for found in cells.values())
+            self.counted += sum(cell.size for cell in cells.values())
             self.note_lost(way, numpy.concatenate(list(cells.values())))
             self.handles = draw_side_by_side(
                 axis, short_labels(places.along, places.keys), places.sides, cells, kind,

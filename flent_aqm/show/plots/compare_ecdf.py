@@ -45,11 +45,11 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._together(runs, ways)
 
     def _together(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        found = self.groups_of(runs, together=True)
+        groups = self.groups_of(runs, together=True)
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
         for axis, way in zip(axes, ways, strict=True):
             lines = [(group.label, group.look, values(self.quantity, group.runs, way))
-                     for group in found]
+                     for group in groups]
             for label, _, samples in lines:
                 self.note_lost(f"{label}, {way}", samples)
             self._lines(axis, lines)

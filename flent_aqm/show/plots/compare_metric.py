@@ -26,12 +26,12 @@ class AqmCompareMetricPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         metric = metric_named(self.metric)
-        found = {run: metric.of(run) for run in runs}
-        reasons = [one.because for one in found.values()
+        numbers = {run: metric.of(run) for run in runs}
+        reasons = [one.because for one in numbers.values()
                    if isinstance(one, Unavailable) and not one.lost]
         places = places_of(self, runs)
         cells = {at: numpy.array([value for run in members
-                                  if (value := ranked(found[run])) is not None])
+                                  if (value := ranked(numbers[run])) is not None])
                  for at, members in places.runs.items()}
         together = numpy.concatenate([numpy.empty(0), *cells.values()])
         if not together.size:
@@ -60,7 +60,7 @@ class AqmCompareMetricPlotter(ChartPlotter):
 
 def _legend(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
     """Return what the marks are, and what an interval tells."""
-    sizes = [found.size for found in cells if found.size]
+    sizes = [cell.size for cell in cells if cell.size]
     if kind == "box":
         return ["a number a run; box: quartiles; whiskers: p5, p95" if max(sizes) >= FEWEST_FOR_BOX
                 else "a mark a run"]

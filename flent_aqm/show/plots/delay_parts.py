@@ -32,28 +32,28 @@ class AqmDelayPartsPlotter(ChartPlotter):
     """Of one run, parts over time and their means; of several runs the means."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        found = []
+        drawn = []
         for run, result in zip(runs, results, strict=True):
             try:
-                found.append((run, parts_in(result)))
+                drawn.append((run, parts_in(result)))
             except NotAvailable as reason:
                 if len(runs) == 1:
                     raise
                 self.note(f"left out: {run.title}: {reason}")
-        if not found:
+        if not drawn:
             raise NotAvailable("none of these runs has a model of the router with cards and a "
                                "processor")
-        if len(found) > MOST_LINES:
-            self.note(f"{MOST_LINES} of {len(found)} runs shown")
-            found = found[:MOST_LINES]
-        if len(found) == 1 and self._given is None:
+        if len(drawn) > MOST_LINES:
+            self.note(f"{MOST_LINES} of {len(drawn)} runs shown")
+            drawn = drawn[:MOST_LINES]
+        if len(drawn) == 1 and self._part_axis is None:
             over_time, bars = self.grid(2, 1, height_ratios=(2, 1))
-            self._draw_over_time(over_time, *found[0])
+            self._draw_over_time(over_time, *drawn[0])
         else:
             bars, = self.grid()
-        self._draw_bars(bars, found)
-        self.note(about([run for run, _ in found],
-                        sum(parts.sent_s.size for _, parts in found), "probes"))
+        self._draw_bars(bars, drawn)
+        self.note(about([run for run, _ in drawn],
+                        sum(parts.sent_s.size for _, parts in drawn), "probes"))
 
     def _draw_over_time(self, axis: Any, run: Run, parts: DelayParts) -> None:
         begin_s = 0.0 if self.absolute_time else start_s(run)
@@ -69,18 +69,18 @@ class AqmDelayPartsPlotter(ChartPlotter):
         axis.set_ylim(bottom=0)
         self.note(f"means of {1000 * BIN_S:g} ms")
 
-    def _draw_bars(self, axis: Any, found: Sequence[tuple[Run, DelayParts]]) -> None:
+    def _draw_bars(self, axis: Any, drawn: Sequence[tuple[Run, DelayParts]]) -> None:
         labels: list[str] = []
         widest = 0.0
-        for run, parts in found:
+        for run, parts in drawn:
             window = run.load_window
-            loaded = parts.chosen(window.holds(parts.sent_s)) if window else parts
+            loaded = parts.subset(window.holds(parts.sent_s)) if window else parts
             if not loaded.sent_s.size:
                 self.note(f"left out: {run.title}: no probe came back under load")
                 continue
-            slow = loaded.chosen(loaded.whole_ms >= of_any(loaded.whole_ms, 100 * (1 - SLOWEST)))
+            slow = loaded.subset(loaded.whole_ms >= of_any(loaded.whole_ms, 100 * (1 - SLOWEST)))
             for what, one in (("under load", loaded), ("slowest 1 %", slow)):
-                name = what if len(found) == 1 else f"{run.title}, {what}"
+                name = what if len(drawn) == 1 else f"{run.title}, {what}"
                 left = 0.0
                 for part, ms in one.means_ms().items():
                     bar = axis.barh(len(labels), ms, left=left, color=COLOURS[part], label=part)

@@ -61,21 +61,21 @@ def draw_side_by_side(
     for number, side in enumerate(sides):
         for place in range(len(places)):
             at = place + (number - (len(sides) - 1) / 2) * width
-            found = values.get((place, number), numpy.empty(0))
-            if not found.size:
+            cell = values.get((place, number), numpy.empty(0))
+            if not cell.size:
                 axis.axvspan(at - width / 2, at + width / 2, color=MISSING, linewidth=0, zorder=0)
                 axis.annotate(DASH, (at, 0.02), xycoords=axis.get_xaxis_transform(), ha="center",
                               fontsize="x-small", color=QUIET, label="missing")
             elif kind == "dots":
                 points = True
-                _dots(axis, at, width, found, side.look, edge)
-            elif found.size < FEWEST_FOR_BOX:
+                _dots(axis, at, width, cell, side.look, edge)
+            elif cell.size < FEWEST_FOR_BOX:
                 points = True
-                _points(axis, at, numpy.minimum(found, edge), side.look)
-            elif kind == "violin" and _differ(found):
-                _violin(axis, at, width, found, side.look, log, edge)
+                _points(axis, at, numpy.minimum(cell, edge), side.look)
+            elif kind == "violin" and _differ(cell):
+                _violin(axis, at, width, cell, side.look, log, edge)
             else:
-                _box(axis, at, width, found, side.look, edge)
+                _box(axis, at, width, cell, side.look, edge)
     axis.set_xticks(range(len(places)), places)
     axis.set_xlim(-0.5, len(places) - 0.5)
     axis.tick_params(axis="x", length=0)
@@ -89,22 +89,22 @@ def draw_side_by_side(
                   label=side.label) for side in sides]
 
 
-def _points(axis: Any, at: float, found: Numbers, look: Look) -> None:
-    axis.plot(numpy.full(found.size, at), found, linestyle="none", marker=look.marker,
+def _points(axis: Any, at: float, values: Numbers, look: Look) -> None:
+    axis.plot(numpy.full(values.size, at), values, linestyle="none", marker=look.marker,
               color=look.colour, markersize=6, markeredgecolor="white", markeredgewidth=0.4,
               label="_values")
 
 
-def _dots(axis: Any, at: float, width: float, found: Numbers, look: Look, edge: float) -> None:
+def _dots(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
     """Draw values in their order, from left to right, under their median and its interval."""
-    places = at + (numpy.arange(1, found.size + 1) / (found.size + 1) - 0.5) * width * 0.9
-    axis.plot(places, numpy.minimum(found, edge), linestyle="none", marker="o", color=look.colour,
+    places = at + (numpy.arange(1, values.size + 1) / (values.size + 1) - 0.5) * width * 0.9
+    axis.plot(places, numpy.minimum(values, edge), linestyle="none", marker="o", color=look.colour,
               markersize=2.5, alpha=0.6, markeredgewidth=0, label="_values")
-    if (sure := median_interval(found)) is not None:
+    if (sure := median_interval(values)) is not None:
         ends = [min(sure.low, edge), min(sure.high, edge)]
         axis.plot([at, at], ends, color="black", linewidth=1, marker="_", markersize=6,
                   label="_interval", zorder=4)
-    axis.plot([at], [min(of_any(found, 50), edge)], linestyle="none", marker=look.marker,
+    axis.plot([at], [min(of_any(values, 50), edge)], linestyle="none", marker=look.marker,
               color=look.colour, markersize=4.5, markeredgewidth=0, label="_median", zorder=3)
 
 
@@ -119,13 +119,13 @@ def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
     return highest * 1.5 if log else highest * 1.1
 
 
-def _differ(found: Numbers) -> bool:
-    came = found[numpy.isfinite(found)]
+def _differ(values: Numbers) -> bool:
+    came = values[numpy.isfinite(values)]
     return came.size > FEWEST_FOR_BOX and bool(numpy.ptp(came) > 0)
 
 
-def _box(axis: Any, at: float, width: float, found: Numbers, look: Look, edge: float) -> None:
-    low, first, median, third, high, tail = (min(of_any(found, percent), edge) for percent in (
+def _box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
+    low, first, median, third, high, tail = (min(of_any(values, percent), edge) for percent in (
         WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1], 99))
     box = {"med": median, "q1": first, "q3": third, "whislo": low, "whishi": high, "fliers": []}
     axis.bxp([box], positions=[at], widths=width * 0.8, showfliers=False, patch_artist=True,
@@ -137,27 +137,27 @@ def _box(axis: Any, at: float, width: float, found: Numbers, look: Look, edge: f
     # Quartiles that are next to each other leave nothing of a box but the median's line.
     axis.plot([at - width * 0.4, at + width * 0.4], [median, median], color=look.colour,
               linewidth=4.5, solid_capstyle="butt", zorder=1.9, label="_thin box")
-    if found.size >= 1000:
+    if values.size >= 1000:
         axis.plot([at], [tail], marker="_", color="black", markersize=4,
                   linestyle="none", label="_p99")
-    elif found.size <= 30:
-        axis.plot(numpy.full(found.size, at), numpy.minimum(found, edge), "o", color="white",
+    elif values.size <= 30:
+        axis.plot(numpy.full(values.size, at), numpy.minimum(values, edge), "o", color="white",
                   markersize=2.5, markeredgecolor="black", markeredgewidth=0.4, label="_values",
                   zorder=3)
 
 
-def _violin(axis: Any, at: float, width: float, found: Numbers, look: Look, log: bool,
+def _violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log: bool,
             edge: float) -> None:
     """The shape is that of the probes that came back; the bar inside counts the lost ones."""
     from matplotlib.mlab import GaussianKDE
 
-    came = chosen = found[numpy.isfinite(found)]
+    came = drawn = values[numpy.isfinite(values)]
     if came.size > MOST_FOR_VIOLIN:  # evenly spaced quantiles: the same shape
         places = (numpy.arange(MOST_FOR_VIOLIN) + 0.5) / MOST_FOR_VIOLIN * came.size
-        chosen = numpy.sort(came)[places.astype(int)]
-    scale = numpy.log10(numpy.maximum(chosen, 1e-3)) if log else chosen
+        drawn = numpy.sort(came)[places.astype(int)]
+    scale = numpy.log10(numpy.maximum(drawn, 1e-3)) if log else drawn
     if not numpy.ptp(scale) > 0:
-        _box(axis, at, width, found, look, edge)
+        _box(axis, at, width, values, look, edge)
         return
     # Within the values: there are no latencies below the least that was seen.
     spots = numpy.linspace(scale.min(), scale.max(), 120)
@@ -166,7 +166,7 @@ def _violin(axis: Any, at: float, width: float, found: Numbers, look: Look, log:
     heights = 10**spots if log else spots
     axis.fill_betweenx(heights, at - half, at + half, facecolor=look.colour, alpha=0.85,
                        edgecolor=look.colour, hatch=look.hatch, linewidth=0.6)
-    first, median, third = (min(of_any(found, percent), edge) for percent in (25, 50, 75))
+    first, median, third = (min(of_any(values, percent), edge) for percent in (25, 50, 75))
     axis.plot([at, at], [first, third], color="black", linewidth=2, label="_quartiles")
     axis.plot([at], [median], marker="o", color="white", markersize=3, label="_median",
               markeredgecolor="black", markeredgewidth=0.6)

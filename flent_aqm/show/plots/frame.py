@@ -30,7 +30,7 @@ class Framed(Plotter):
         self.heading = ""  # in place of the plot's description
         self.notes: list[str] = []
         self.handles: list[Any] = []
-        self._given: Any = None
+        self._part_axis: Any = None
         self._title_of_legend = False
 
     @property
@@ -51,7 +51,7 @@ class Framed(Plotter):
     # Below: what Flent calls.
 
     def init(self, config: Any = None, axis: Any = None) -> None:
-        self._given = axis
+        self._part_axis = axis
         with self._letters():
             if axis is None:
                 self.figure.set_layout_engine("constrained")
@@ -60,7 +60,7 @@ class Framed(Plotter):
     def size_legends(self, event: Any = None) -> None:
         """Break title and caption anew; called when a window has another size, whose layout is
         matplotlib's."""
-        if self._given is None and self.title is not None:
+        if self._part_axis is None and self.title is not None:
             with self._letters():
                 self._fit_title()
                 self._caption()
@@ -72,7 +72,7 @@ class Framed(Plotter):
     def _save(self, results: Sequence[Any]) -> None:
         from matplotlib import pyplot
 
-        if self._given is None:
+        if self._part_axis is None:
             self._annotate_plot(skip_title=len(results) > 1)
             self._title_of_legend = self._make_legend()
             self._fit_title()

@@ -27,23 +27,23 @@ class AqmGlitchesPlotter(ChartPlotter):
     """A bar for each threshold and series, with the longest glitch above it."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        found, reasons = [], []
+        drawn, reasons = [], []
         for line in lines(self, runs):
             try:
-                found.append((line, [_glitches(line, threshold) for threshold in THRESHOLDS_MS]))
+                drawn.append((line, [_glitches(line, threshold) for threshold in THRESHOLDS_MS]))
             except NotAvailable as reason:
                 reasons.append(f"{line.label}: {reason}")
-        if not found:
+        if not drawn:
             raise NotAvailable("\n".join(reasons))
         axis, = self.grid()
-        width = 0.8 / len(found)
-        crowded = len(found) * len(THRESHOLDS_MS) > MOST_PER_INCH * self.figure.get_figwidth()
-        for place, (line, counted) in enumerate(found):
-            at = numpy.arange(len(counted)) + (place - (len(found) - 1) / 2) * width
+        width = 0.8 / len(drawn)
+        crowded = len(drawn) * len(THRESHOLDS_MS) > MOST_PER_INCH * self.figure.get_figwidth()
+        for place, (line, counted) in enumerate(drawn):
+            at = numpy.arange(len(counted)) + (place - (len(drawn) - 1) / 2) * width
             bars = axis.bar(at, [per_minute for per_minute, _ in counted], width * 0.92,
                             color=line.look.colour, hatch=line.look.hatch, edgecolor="white",
                             label=line.label)
-            axis.bar_label(bars, [f"longest\n{longest:.0f} ms" if longest and len(found) < 4
+            axis.bar_label(bars, [f"longest\n{longest:.0f} ms" if longest and len(drawn) < 4
                                   else f"{longest:.0f} ms" if longest else "0"
                                   for _, longest in counted],
                            fontsize="xx-small", padding=1, rotation=90 if crowded else 0)
@@ -51,15 +51,15 @@ class AqmGlitchesPlotter(ChartPlotter):
         axis.set_xticks(range(len(THRESHOLDS_MS)), [f"{one} ms" for one in THRESHOLDS_MS])
         axis.set_xlabel("glitch: slower than the idle median by more than")
         axis.set_ylabel("glitches per minute under load")
-        axis.set_ylim(0, max(1.0, max(high for _, counted in found for high, _ in counted)) * 1.15)
-        for line, _ in found:
+        axis.set_ylim(0, max(1.0, max(high for _, counted in drawn for high, _ in counted)) * 1.15)
+        for line, _ in drawn:
             latencies = pooled(line.loaded())
             self.note_lost(line.label, latencies)
             if numpy.isinf(latencies).any():
                 self.note("a lost probe is a glitch at every threshold")
-        self.note(about(runs, sum(one.rtt_ms.size for line, _ in found for one in line.loaded()),
+        self.note(about(runs, sum(one.rtt_ms.size for line, _ in drawn for one in line.loaded()),
                         "probes under load"))
-        if len(found) >= 4:
+        if len(drawn) >= 4:
             self.note("above the bars: the longest glitch")
         for text in reasons:
             self.note(f"left out: {text}")
@@ -67,13 +67,13 @@ class AqmGlitchesPlotter(ChartPlotter):
 
 def _glitches(line: Line, threshold_ms: float) -> tuple[float, float]:
     """Glitches a minute over all runs of a line, and the longest in ms."""
-    found: list[Glitch] = []
+    events: list[Glitch] = []
     length_s = 0.0
     for run, probe in line.members:
         loaded = run.loaded(None, probe)
         find_glitches(loaded, 0, threshold_ms)  # the more telling of two refusals
-        found += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
+        events += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
         length_s += loaded.length_s
     if not length_s > 0:
         raise NotAvailable("the load had no length")
-    return len(found) * 60 / length_s, max((one.length_ms for one in found), default=0.0)
+    return len(events) * 60 / length_s, max((one.length_ms for one in events), default=0.0)

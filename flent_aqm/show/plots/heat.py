@@ -54,7 +54,7 @@ class AqmHeatPlotter(ChartPlotter):
         axis.set_yticks(range(len(rows)), [word(down, value) for value in rows])
         axis.set_xlabel(axis_label(along))
         turned = turn_labels(axis, len(columns))
-        if turned and self._given is None and is_height_open(self.fig_width, self.fig_height):
+        if turned and self._part_axis is None and is_height_open(self.fig_width, self.fig_height):
             # Room for the labels, so that cells keep theirs.
             self.figure.set_figheight(self.figure.get_figheight() + 0.3 * self.fig_width)
         self.note_pooled(runs, (*along, down))
@@ -82,11 +82,11 @@ def medians(
     reasons: list[str] = []
     for row, down in enumerate(rows[1]):
         for column, along in enumerate(columns[1]):
-            found = [metric.of(run) for run in runs
-                     if (setting(run.settings, rows[0]), key_of(run, columns[0])) == (down, along)]
-            reasons += [one.because for one in found
+            cell = [metric.of(run) for run in runs
+                    if (setting(run.settings, rows[0]), key_of(run, columns[0])) == (down, along)]
+            reasons += [one.because for one in cell
                         if isinstance(one, Unavailable) and not one.lost]
-            value = ranked(middle(found))
+            value = ranked(middle(cell))
             if value is not None:
                 table[row, column] = value
     return table, reasons
@@ -98,12 +98,12 @@ def draw_heat(axis: Any, table: Any, metric: Metric) -> Any:
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm, Normalize
 
-    known = table[numpy.isfinite(table)]
-    known = known if known.size else numpy.ones(1)
-    if spans_decades(known):
-        norm: Any = LogNorm(known.min(), known.max())
+    finite = table[numpy.isfinite(table)]
+    finite = finite if finite.size else numpy.ones(1)
+    if spans_decades(finite):
+        norm: Any = LogNorm(finite.min(), finite.max())
     else:
-        norm = Normalize(min(0.0, known.min()), max(known.max(), 1e-9))
+        norm = Normalize(min(0.0, finite.min()), max(finite.max(), 1e-9))
     colours = colormaps[NUMBERS_MAP].with_extremes(bad=MISSING)
     worst = numpy.where(numpy.isinf(table), norm.vmax, table)
     image = axis.imshow(numpy.ma.masked_invalid(worst), cmap=colours, norm=norm, aspect="auto")

@@ -31,10 +31,10 @@ class AqmIdleLoadedPlotter(ChartPlotter):
     series, one for each direction too."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        found = lines(self, runs, MOST_LINES // 2)
+        drawn = lines(self, runs, MOST_LINES // 2)
         axis, = self.grid()
         counted = 0
-        for line in found:
+        for line in drawn:
             try:
                 loaded = pooled(line.loaded())
             except NotAvailable as reason:
@@ -52,7 +52,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
                 self.note(f"{line.label}: no probe was sent before the load")
             self._step(axis, loaded, line.look, "-",
                        f"{line.label}, loaded" if alone else line.label)
-            if alone and line is found[0]:
+            if alone and line is drawn[0]:
                 self._ways(axis, line)
         self.handles = [one for one in self.handles if not one.get_label().startswith("_")]
         if len(runs) > 1:

@@ -81,21 +81,21 @@ class AqmInstantPlotter(ChartPlotter):
     def _several(self, runs: Sequence[Run], seen: dict[int, Captured | None]) -> None:
         ways = [way for way in DIRECTIONS if any(flow.direction == way for run in runs
                                                  for flow in run.speed_test)]
-        found = self.groups_of(runs)
+        groups = self.groups_of(runs)
         axes = self.grid(max(1, len(ways)), 1, sharex=True)
         for axis, way in zip(axes, ways, strict=True):
-            for group in found:
+            for group in groups:
                 for run in group.runs:
                     capture = seen[id(run)]
                     if capture is None or way not in capture.mbps:
                         continue
                     begin_s = 0.0 if self.absolute_time else start_s(run)
-                    known = [one.get_label() for one in self.handles]
+                    labels = [one.get_label() for one in self.handles]
                     line, = axis.plot(capture.at_s - begin_s, capture.mbps[way],
                                       color=group.look.colour, linestyle=group.look.line,
                                       linewidth=1.2 if len(group.runs) == 1 else 0.6,
                                       label=group.label, drawstyle="steps-pre")
-                    if group.label not in known:
+                    if group.label not in labels:
                         self.handles.append(line)
             axis.set_ylabel(f"{way}\n(Mbit/s)")
 

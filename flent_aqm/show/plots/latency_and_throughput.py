@@ -51,10 +51,10 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
                 run for run in runs if setting(run.settings, rows_are) == row
                 and word(sides_are, setting(run.settings, sides_are)) == side])}
             latencies = {side: _latencies(of_side) for side, of_side in members.items()}
-            counted += sum(found.size for found in latencies.values())
+            counted += sum(samples.size for samples in latencies.values())
             name = word(rows_are, row)
-            for side, found in latencies.items():
-                self.note_lost(f"{name}, {side}", found)
+            for side, samples in latencies.items():
+                self.note_lost(f"{name}, {side}", samples)
             draw_latencies(left, latencies, looks)
             draw_throughput(right, members, latencies, looks)
             left.set_title(name, loc="left", fontweight="bold", fontsize="medium")
@@ -92,8 +92,8 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
     """One line per queue: the share of probes that are at most so long."""
     # Each thinner than the one below: equal latencies lie on top of each other.
     widths = numpy.linspace(3.6, 2, len(latencies))
-    for width, (side, found) in zip(widths, latencies.items(), strict=True):
-        axis.plot(*ecdf(found), drawstyle="steps-post", color=looks[side].colour,
+    for width, (side, samples) in zip(widths, latencies.items(), strict=True):
+        axis.plot(*ecdf(samples), drawstyle="steps-post", color=looks[side].colour,
                   linestyle=looks[side].line, label=side, linewidth=width)
     axis.set_xscale("log")
     name_latency_axis(axis)
@@ -127,9 +127,9 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
 
 def _means(runs: Sequence[Run]) -> list[float]:
     """Return the mean over runs of each direction; one number where they are alike."""
-    found = [float(one.mean()) for way in directions(runs)
+    means = [float(one.mean()) for way in directions(runs)
              if (one := values(QUANTITIES["throughput"], runs, way)).size]
-    return found[:1] if found and max(found) - min(found) < ALIKE * max(found) else found
+    return means[:1] if means and max(means) - min(means) < ALIKE * max(means) else means
 
 
 def _values_of(runs: Sequence[Run], name: str) -> list[Any]:
@@ -159,13 +159,13 @@ def _base_rtt(runs: Sequence[Run]) -> str:
 
 def _latencies(runs: Sequence[Run]) -> Numbers:
     """Return all probes of runs under load in both directions, sorted."""
-    found = []
+    rtts_ms = []
     for run in runs:
         try:
-            found.append(run.loaded().rtt_ms)
+            rtts_ms.append(run.loaded().rtt_ms)
         except NotAvailable:
             continue
-    return numpy.sort(numpy.concatenate(found)) if found else numpy.empty(0)
+    return numpy.sort(numpy.concatenate(rtts_ms)) if rtts_ms else numpy.empty(0)
 
 
 def _tail(latencies: Numbers) -> str:

@@ -39,13 +39,13 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
     """Median, 90th percentile and the slowest probe of each span, on a logarithmic axis."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        found = lines(self, runs, MOST_RUNS)
-        found = self.first(found, MOST_RUNS)
+        drawn = lines(self, runs, MOST_RUNS)
+        drawn = self.first(drawn, MOST_RUNS)
         axis, = self.grid()
-        if any(len(line.members) > 1 for line in found):
+        if any(len(line.members) > 1 for line in drawn):
             self.note("of each group one run: " + ", ".join(
-                f"{line.label}, of {len(line.members)}" for line in found))
-        for line in found:
+                f"{line.label}, of {len(line.members)}" for line in drawn))
+        for line in drawn:
             run, probe = line.members[0]
             length_s = span_s(probe)
             begin_s = 0.0 if self.absolute_time else start_s(run)
@@ -74,7 +74,7 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
         name_latency_axis(axis, "y")
         axis.set_xlabel("time (s)")
         axis.set_ylabel("round-trip time (ms)")
-        self.note(about(runs, sum(probe.rtt_ms.size for line in found
+        self.note(about(runs, sum(probe.rtt_ms.size for line in drawn
                                   for _, probe in line.members[:1]), "probes"))
 
 
@@ -112,10 +112,10 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
         medians.append(_at(latencies, 50))
         tails.append(_at(latencies, 90))
         slowest.append(finite[-1] if finite.size else numpy.nan)
-    found = {"median": numpy.array(medians), "slowest": numpy.array(slowest)}
+    statistics = {"median": numpy.array(medians), "slowest": numpy.array(slowest)}
     if not numpy.isnan(tails).all():
-        found["90th percentile"] = numpy.array(tails)
-    return numpy.array(middles), found
+        statistics["90th percentile"] = numpy.array(tails)
+    return numpy.array(middles), statistics
 
 
 def _cut(probe: Probe, load: Window | None, length_s: float) -> Numbers:

@@ -39,14 +39,14 @@ class AqmOverlayPlotter(ChartPlotter):
         drawn = [run for run in runs if id(run) in curves]
         if not drawn:
             raise NotAvailable(reasons[0])
-        found = self.groups_of(drawn)
+        groups = self.groups_of(drawn)
         if latency:
-            for group in found:
+            for group in groups:
                 with_probe = [run.probe.rtt_ms for run in group.runs]
                 self.note_lost(group.label, numpy.concatenate(with_probe))
         axis, = self.grid()
-        many = max(len(group.runs) for group in found) > 1
-        for group in found:
+        many = max(len(group.runs) for group in groups) > 1
+        for group in groups:
             for number, run in enumerate(group.runs):
                 at_s, values = curves[id(run)]
                 axis.plot(

@@ -32,12 +32,12 @@ _COLUMN: dict[Any, Any] = {
 
 def inches(text: str) -> float:
     """Return a width such as 3.33in, 8.5cm, 85mm or 240pt in inches. Raises ConfigError."""
-    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
-    unit = (found[2] or "in") if found else ""
-    if not found or unit not in _INCHES:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
+    unit = (match[2] or "in") if match else ""
+    if not match or unit not in _INCHES:
         raise ConfigError(f"--width {text}: expected a number and a unit, such as 3.33in, 8.5cm, "
                           "85mm or 240pt")
-    width = float(found[1]) * _INCHES[unit]
+    width = float(match[1]) * _INCHES[unit]
     if not _LEAST_INCHES <= width <= _MOST_INCHES:
         raise ConfigError(f"--width {text}: expected {_LEAST_INCHES:g} to {_MOST_INCHES:g} inches")
     return width

@@ -58,7 +58,7 @@ class AqmQueuesPlotter(ChartPlotter):
 
 
 def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
-           found: Sequence[Group]) -> list[tuple[str, Look, Run, Queue]]:
+           groups: Sequence[Group]) -> list[tuple[str, Look, Run, Queue]]:
     """Return both devices of one run; of several runs the devices that their test loads."""
     if len(runs) == 1:
         run, = runs
@@ -70,5 +70,5 @@ def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
     both = at_once(runs)
     return [(f"{group.label}, {way}" if both else group.label,
              group.look.lined(WAY_LINES[way]) if both else group.look, run, queue)
-            for group in found for run in group.runs[:1]
+            for group in groups for run in group.runs[:1]
             for way, queue in sampled[id(run)].items() if way in loaded]

@@ -36,13 +36,13 @@ class Line:
 
     def idle(self) -> list[Samples]:
         """Return each member's probes before the load; those that have some. May be empty."""
-        found = []
+        samples = []
         for run, probe in self.members:
             try:
-                found.append(run.idle(probe))
+                samples.append(run.idle(probe))
             except NotAvailable:
                 continue
-        return found
+        return samples
 
     def under_load_if_any(self) -> list[Samples]:
         """loaded(), and for tests without load all probes."""

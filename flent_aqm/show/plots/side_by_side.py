@@ -34,21 +34,21 @@ class AqmSideBySidePlotter(ChartPlotter):
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         from matplotlib.lines import Line2D
 
-        found = [run for run in runs if run.probes]
-        if not found:
+        drawn = [run for run in runs if run.probes]
+        if not drawn:
             raise NotAvailable("none of the runs has a latency series")
-        if len(found) > MOST_RUNS:
-            self.note(f"{MOST_RUNS} of {len(found)} runs shown")
-            found = found[:MOST_RUNS]
-        looks = looks_for(sorted({probe.name for run in found for probe in run.probes}))
-        if self._given is None and is_height_open(self.fig_width, self.fig_height):
+        if len(drawn) > MOST_RUNS:
+            self.note(f"{MOST_RUNS} of {len(drawn)} runs shown")
+            drawn = drawn[:MOST_RUNS]
+        looks = looks_for(sorted({probe.name for run in drawn for probe in run.probes}))
+        if self._part_axis is None and is_height_open(self.fig_width, self.fig_height):
             width = self.fig_width
             if self.fig_height == FLENTS_HEIGHT:
-                width = COLUMN_INCHES * max(len(found), 2)
+                width = COLUMN_INCHES * max(len(drawn), 2)
             self.figure.set_size_inches(width, min(8, 1.3 * width))
-        axes = self.grid(3, len(found), sharey="row", sharex="row")
+        axes = self.grid(3, len(drawn), sharey="row", sharex="row")
         columns = len(axes) // 3 or 1
-        for column, run in enumerate(found):
+        for column, run in enumerate(drawn):
             cells = axes[column::columns]
             lost = []
             for probe in run.probes:
@@ -63,7 +63,7 @@ class AqmSideBySidePlotter(ChartPlotter):
                                        self.figure.get_figwidth() / columns), fontsize="small")
         self.handles += [Line2D([], [], label=short(name), color=look.colour)
                          for name, look in looks.items()]
-        if any(probe.lost.any() for run in found for probe in run.probes):
+        if any(probe.lost.any() for run in drawn for probe in run.probes):
             self.handles.append(style_key("lost, at the upper edge", **LOST))
         labels = (("time (s)", "round-trip time (ms)"),
                   ("round-trip time (ms)", "share of probes"),
@@ -75,7 +75,7 @@ class AqmSideBySidePlotter(ChartPlotter):
             # Lost probes have a strip of their own, where no round trip can be.
             if row == 0:
                 from_zero(axes[:columns], room=1 / (LOST_FROM - 0.02))
-        self.note(about(found, sum(probe.rtt_ms.size for run in found for probe in run.probes),
+        self.note(about(drawn, sum(probe.rtt_ms.size for run in drawn for probe in run.probes),
                         "probes"))
 
 

@@ -40,18 +40,19 @@ class AqmTailPlotter(ChartPlotter):
             raise NotAvailable("no probe was sent under load")
         axis, = self.grid()
         for line, latencies in drawn:
-            known = {percent: _known(latencies, percent) for percent in PERCENTILES}
+            percentiles = {percent: _percentile_or_none(latencies, percent)
+                           for percent in PERCENTILES}
             at_ms, share = thinned(*ccdf(latencies), log_share=True)
             self.handles += axis.plot(at_ms, share, color=line.look.colour,
                                       linestyle=line.look.line, linewidth=1.6,
                                       drawstyle="steps-post", label=line.label)
-            marked = [(value, 1 - percent / 100) for percent, value in known.items()
+            marked = [(value, 1 - percent / 100) for percent, value in percentiles.items()
                       if value is not None]
             if marked:
                 axis.plot(*zip(*marked, strict=True), color=line.look.colour, linestyle="none",
                           marker=line.look.marker, markersize=5, label="_percentiles",
                           markeredgecolor="white", markeredgewidth=0.5)
-            missing = [f"p{percent:g}" for percent, value in known.items() if value is None]
+            missing = [f"p{percent:g}" for percent, value in percentiles.items() if value is None]
             if missing:
                 self.note(f"{line.label}: too few samples for {', '.join(missing)}"
                           if len(drawn) <= 3 else "no mark: too few samples")
@@ -87,7 +88,7 @@ def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     return numpy.maximum(at_ms, LEAST_MS), share
 
 
-def _known(latencies: Numbers, percent: float) -> float | None:
+def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
     try:
         return percentile(latencies, percent)
     except NotAvailable:

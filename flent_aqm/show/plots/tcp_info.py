@@ -70,9 +70,9 @@ def _flows(runs: Sequence[Run], groups: Sequence[Group]
            ) -> list[tuple[str, Look, Run, Flow]]:
     if len(runs) == 1:
         run, = runs
-        found = [flow for flow in run.flows if flow.tcp]
-        looks = looks_within(run, [flow.name for flow in found])
-        return [(for_plot(flow.name), looks[flow.name], run, flow) for flow in found]
+        flows = [flow for flow in run.flows if flow.tcp]
+        looks = looks_within(run, [flow.name for flow in flows])
+        return [(for_plot(flow.name), looks[flow.name], run, flow) for flow in flows]
     # Of directions one after the other the time tells which it is.
     both = at_once(runs)
     return [(f"{group.label}, {flow.direction}" if both else group.label,
@@ -101,9 +101,9 @@ def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
     """Return packets sent again since the sample before; None where only the receiver tells."""
     if _is_receivers(flow):
         return None
-    told = _field(flow, "retransmits")
-    if told is not None:
-        return told
+    samples = _field(flow, "retransmits")
+    if samples is not None:
+        return samples
     counted = _field(flow, "bytes_retrans")
     if counted is None:
         return None

@@ -56,13 +56,13 @@ def directions(runs: Sequence[Run]) -> list[str]:
 
 def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
     """Return all values of some runs in a direction; runs that have none are left out."""
-    found = []
+    of_runs = []
     for run in runs:
         try:
-            found.append(quantity.of(run, way))
+            of_runs.append(quantity.of(run, way))
         except NotAvailable:
             continue
-    return numpy.concatenate(found) if found else numpy.empty(0)
+    return numpy.concatenate(of_runs) if of_runs else numpy.empty(0)
 
 
 def metric_named(name: str | None) -> Metric:

@@ -42,8 +42,8 @@ def purpose(words: Sequence[str]) -> str:
         return ""
     lines = takewhile(lambda line: line.strip("# "), path.read_text().splitlines())
     text = " ".join(line.lstrip("# ") for line in lines)
-    found = _SENTENCE.match(text)
-    return found[1] if found else ""
+    match = _SENTENCE.match(text)
+    return match[1] if match else ""
 
 
 def sweep_command(words: Sequence[str]) -> tuple[str, str]:
@@ -97,9 +97,9 @@ def _is_harmless(option: str, value: str) -> bool:
         case "--batch-repetitions":
             return _NUMBER.fullmatch(value) is not None
         case "--batch-override":
-            key, _, given = value.partition("=")
-            known = key in _OVERRIDES or key.startswith(("aqm_", "up_aqm_"))
-            return (known and _VALUE.fullmatch(key) is not None
-                    and _VALUE.fullmatch(given) is not None)
+            key, _, setting = value.partition("=")
+            is_key = key in _OVERRIDES or key.startswith(("aqm_", "up_aqm_"))
+            return (is_key and _VALUE.fullmatch(key) is not None
+                    and _VALUE.fullmatch(setting) is not None)
         case _:
             return False

@@ -31,10 +31,10 @@ class Proof:
 
 @dataclass(frozen=True)
 class Facts:
-    """told: heading -> value. proof: None in files of other origin. virtual_s, wall_s: how
+    """by_heading: heading -> value. proof: None in files of other origin. virtual_s, wall_s: how
     long it took on the lab's clock and the host's."""
 
-    told: Mapping[str, str]
+    by_heading: Mapping[str, str]
     proof: Proof | None
     virtual_s: float | None
     wall_s: float | None
@@ -45,7 +45,7 @@ def facts_of(data: DataFile, run: Run) -> Facts:
     aqm, metadata = run.aqm, data.metadata
     kernel = aqm.get("kernel")
     kernel = kernel if isinstance(kernel, dict) else {}
-    told = {
+    by_heading = {
         "batch": metadata.get("BATCH_NAME"), "batch began": metadata.get("BATCH_TIME"),
         "test": run.test, "testbed": aqm.get("testbed"),
         "router model": aqm.get("router_model"),
@@ -58,8 +58,8 @@ def facts_of(data: DataFile, run: Run) -> Facts:
     tools = aqm.get("tools")
     for name, version in sorted(tools.items()) if isinstance(tools, dict) else ():
         if version and name != "flent":
-            told[f"tool: {name[:40]}"] = version
-    return Facts({heading: _text(value) for heading, value in told.items()
+            by_heading[f"tool: {name[:40]}"] = version
+    return Facts({heading: _text(value) for heading, value in by_heading.items()
                   if value not in (None, "")},
                  proof_of(aqm), a_number(aqm.get("virtual_s")), a_number(aqm.get("wall_s")))
 
@@ -78,7 +78,7 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
         device = _in(moments[1], way)
         mbps = a_number(requested.get(f"rate_{way}_mbps"))
         settings.append(f"{way} {mbps:g} Mbit/s" if mbps is not None else way)
-        found_mbps = a_number(device.get("rate_mbps"))
+        reported_mbps = a_number(device.get("rate_mbps"))
         parameters = _in(device, "qdisc_parameters")
         applied.append(f"{way}: {_text(device.get('shaper'))} {_text(device.get('rate_mbps'))} "
                        f"Mbit/s, burst {_text(device.get('burst_bytes'))} bytes; "
@@ -87,8 +87,9 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
         kind = QUEUES[wanted].kind if wanted in QUEUES else wanted
         if device.get("qdisc") != kind:
             faults.append(f"{way}: {_text(device.get('qdisc'))} in place of {wanted}")
-        if mbps is not None and found_mbps is not None and abs(found_mbps - mbps) > mbps / 1000:
-            faults.append(f"{way}: {found_mbps:g} in place of {mbps:g} Mbit/s")
+        if (mbps is not None and reported_mbps is not None
+                and abs(reported_mbps - mbps) > mbps / 1000):
+            faults.append(f"{way}: {reported_mbps:g} in place of {mbps:g} Mbit/s")
     if moments[0] and moments[0] != moments[1]:
         faults.append("changed during the run")
     words = [*_queue_words(requested, ""),
@@ -107,20 +108,20 @@ def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
             *(f"{name}={_text(value)}" for name, value in sorted(parameters.items()))]
 
 
-def together(told: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
+def together(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
     """Heading -> what the runs say: values with the count of their runs where they differ."""
-    found: dict[str, dict[str, int]] = {}
-    for one in told:
+    by_heading: dict[str, dict[str, int]] = {}
+    for one in runs:
         for heading, value in one.items():
-            counts = found.setdefault(heading, {})
+            counts = by_heading.setdefault(heading, {})
             counts[value] = counts.get(value, 0) + 1
-    return [(heading, _counted(counts, len(told))) for heading, counts in found.items()
+    return [(heading, _counted(counts, len(runs))) for heading, counts in by_heading.items()
             if heading != "seed"]
 
 
-def seeds(told: Iterable[Mapping[str, str]]) -> list[str]:
+def seeds(runs: Iterable[Mapping[str, str]]) -> list[str]:
     """Return all different ones, by size where they are numbers."""
-    return sorted({one["seed"] for one in told if "seed" in one},
+    return sorted({one["seed"] for one in runs if "seed" in one},
                   key=lambda text: (not text.isdigit(), len(text), text))
 
 
@@ -133,10 +134,10 @@ def _counted(counts: Mapping[str, int], runs: int) -> list[str]:
 
 
 def _in(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    found: Any = tree
+    inner: Any = tree
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        inner = inner.get(key) if isinstance(inner, dict) else None
+    return inner if isinstance(inner, dict) else {}
 
 
 def _text(value: Any) -> str:

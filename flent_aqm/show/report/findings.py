@@ -85,18 +85,18 @@ class Condition:
     tried: Sequence[Tried] = ()
 
 
-def conditions(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[Condition]:
+def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> list[Condition]:
     """Return every condition that has latency under load, in the order of their settings."""
-    known = rates(rows)
-    several = len(known) > 1
-    places = {one.name: {value: at for at, value in enumerate(one.values)} for one in found}
+    rates_in_order = rates(rows)
+    several = len(rates_in_order) > 1
+    places = {one.name: {value: at for at, value in enumerate(one.values)} for one in dimensions}
     groups = collect([row for row in rows if LATENCIES[MIDDLE_PCT] in row.metrics],
-                     lambda row: (key_of(row, found), rate_of(row)))
+                     lambda row: (key_of(row, dimensions), rate_of(row)))
     ordered = sorted(groups.items(), key=lambda pair: (
-        [places[one.name][value] for one, value in zip(found, pair[0][0], strict=True)],
-        known.index(pair[0][1])))
+        [places[one.name][value] for one, value in zip(dimensions, pair[0][0], strict=True)],
+        rates_in_order.index(pair[0][1])))
     colours = {name: look.colour for name, look in looks_for(queues(rows)).items()}
-    made = [_condition(_title(key, rate if several else None, found), members, colours)
+    made = [_condition(_title(key, rate if several else None, dimensions), members, colours)
             for (key, rate), members in ordered]
     # Bonferroni: each queue against the best of its condition.
     p_limit = FALSE_SHARE / max(1, sum(len(one.lines) - 1 for one in made))
@@ -108,11 +108,11 @@ def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]
     members = collect(rows, queue_of)
     lines = [_line(queue, colour, members[queue]) for queue, colour in colours.items()
              if queue in members]
-    told = [percent for percent, name in LATENCIES.items()
-            if all(name in row.metrics for row in rows)]
+    percentiles = [percent for percent, name in LATENCIES.items()
+                   if all(name in row.metrics for row in rows)]
     returned = [line for line in lines if not line.is_lost] or lines
     return Condition(title, next(
-        (percent for percent in told if all(
+        (percent for percent in percentiles if all(
             math.isfinite(line.within_ms(percent)) for line in returned)), MIDDLE_PCT), lines,
         [one for line in lines if (one := tried(line.queue, [
             (row.settings, row.measured) for row in members[line.queue]]))])
@@ -128,8 +128,8 @@ def _line(queue: str, colour: str, rows: Sequence[ReportRow]) -> Line:
                 {way: values for way in DIRECTIONS if (values := of(f"throughput_{way}_mbps"))})
 
 
-def _title(key: Sequence[Setting], rate: Setting | None, found: Sequence[Dimension]) -> str:
-    words = [word(one.name, value) for one, value in zip(found, key, strict=True)
+def _title(key: Sequence[Setting], rate: Setting | None, dimensions: Sequence[Dimension]) -> str:
+    words = [word(one.name, value) for one, value in zip(dimensions, key, strict=True)
              if len(one.values) > 1 and value != NOT_TOLD]
     if rate is not None and rate != NOT_TOLD:
         words.append(word(RATE, rate))

@@ -41,7 +41,7 @@ class Follower:
             if not os.path.isdir(folder):
                 raise ConfigError(f"{folder}: no folder; expected one that a sweep writes to")
         self._folders, self._title, self._jobs = folders, title, jobs
-        self._known: dict[Path, tuple[tuple[int, int], ReportRow | BadResult]] = {}
+        self._results: dict[Path, tuple[tuple[int, int], ReportRow | BadResult]] = {}
         self._version = 0
         self._built: tuple[int, Report] | None = None
         self._made: dict[str, tuple[int, bytes]] = {}
@@ -49,7 +49,7 @@ class Follower:
         self._lock = threading.Lock()
         # What went wrong in the last look, and with the last page.
         self._faults = {"look": "", "page": ""}
-        self._progress = self._progress_of(self._known)
+        self._progress = self._progress_of(self._results)
 
     def look(self) -> None:
         """Read new files and changed ones; forget those that have gone."""
@@ -63,16 +63,17 @@ class Follower:
     def _look(self) -> None:
         stamps = dict(self._files())
         new = [path for path, stamp in stamps.items()
-               if path not in self._known or self._known[path][0] != stamp]
-        gone = self._known.keys() - stamps.keys()
-        found = {path: (stamps[path], result)
+               if path not in self._results or self._results[path][0] != stamp]
+        gone = self._results.keys() - stamps.keys()
+        fresh = {path: (stamps[path], result)
                  for path, result in each_file(new, row_of, self._jobs)}
-        known = {path: one for path, one in {**self._known, **found}.items() if path not in gone}
-        progress = self._progress_of(known)
+        results = {path: one for path, one in {**self._results, **fresh}.items()
+                   if path not in gone}
+        progress = self._progress_of(results)
         with self._lock:
             self._progress = progress
-            if found or gone:
-                self._known = known
+            if fresh or gone:
+                self._results = results
                 self._version += 1
 
     def state(self) -> bytes:
@@ -117,10 +118,10 @@ class Follower:
 
     def _leave_out_odd_runs(self) -> None:
         """Count each run that no page can be made of, on its own, as a damaged file."""
-        odd = odd_runs([row for _, row in self._known.values() if isinstance(row, ReportRow)])
-        known = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
-                 for path, (stamp, row) in self._known.items()}
-        self._known = known
+        odd = odd_runs([row for _, row in self._results.values() if isinstance(row, ReportRow)])
+        results = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
+                   for path, (stamp, row) in self._results.items()}
+        self._results = results
         self._version += 1
         self._built, self._rest_until_s = None, 0.0
 
@@ -128,24 +129,24 @@ class Follower:
         if self._built is None or (self._built[0] != self._version
                                    and time.monotonic() >= self._rest_until_s):
             began_s = time.monotonic()
-            known = sorted(self._known.items())
+            results = sorted(self._results.items())
             self._built = self._version, build(
-                [row for _, (_, row) in known if isinstance(row, ReportRow)],
+                [row for _, (_, row) in results if isinstance(row, ReportRow)],
                 [(path, str(fault).removeprefix(f"{plain(path)}: "))
-                 for path, (_, fault) in known if isinstance(fault, BadResult)],
-                self._places(self._known), self._title)
+                 for path, (_, fault) in results if isinstance(fault, BadResult)],
+                self._places(self._results), self._title)
             now_s = time.monotonic()
             self._rest_until_s = now_s + _REST_FACTOR * (now_s - began_s)
         return self._built
 
-    def _progress_of(self, known: Iterable[Path]) -> str:
+    def _progress_of(self, paths: Iterable[Path]) -> str:
         now_s = time.time()
-        return progress_html([progress(one, now_s) for one in self._places(known)])
+        return progress_html([progress(one, now_s) for one in self._places(paths)])
 
-    def _places(self, known: Iterable[Path]) -> list[Folder]:
-        places = dict.fromkeys([*self._folders, *(path.parent for path in sorted(known))])
-        found = [Folder(path, status.count_done(path), status.read(path)) for path in places]
-        return [one for one in found if one.done or one.status]
+    def _places(self, paths: Iterable[Path]) -> list[Folder]:
+        places = dict.fromkeys([*self._folders, *(path.parent for path in sorted(paths))])
+        folders = [Folder(path, status.count_done(path), status.read(path)) for path in places]
+        return [one for one in folders if one.done or one.status]
 
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
         """Data files below the folders, with what changes when they do. None that a symbolic

@@ -81,12 +81,12 @@ def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.media
     """Return one number for each step; not a number where there is none."""
     steps = numpy.floor(at_s / STEP_S).astype(int)
     count = min(int(steps.max()) + 1, MOST_STEPS) if steps.size else 0
-    found = numpy.full(max(count, 0), numpy.nan, numpy.float32)
+    steps_values = numpy.full(max(count, 0), numpy.nan, numpy.float32)
     for step in range(count):
         inside = values[steps == step]
         if inside.size:
-            found[step] = middle(inside)
-    return found
+            steps_values[step] = middle(inside)
+    return steps_values
 
 
 def _errors(data: DataFile) -> tuple[str, ...]:

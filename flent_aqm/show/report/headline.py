@@ -66,8 +66,8 @@ def _lowest(standings: Sequence[Standing]) -> str:
     parts = [_best_and_worst(by[Outcome.DIFFER])] if by[Outcome.DIFFER] else []
     alone = len(by) - list(by.values()).count([]) == 1
 
-    def where(found: Sequence[Standing]) -> str:
-        return "" if alone else f" in {counted(len(found), 'condition')}"
+    def where(standings: Sequence[Standing]) -> str:
+        return "" if alone else f" in {counted(len(standings), 'condition')}"
 
     if alike := by[Outcome.ALIKE]:
         within = _within([(one, one.condition.lines) for one in alike])
@@ -105,8 +105,8 @@ def _most(cases: Cases) -> tuple[list[str], Cases]:
     """Return the queues that are named in the most cases, and those cases with them alone."""
     times = Counter(line.queue for _, lines in cases for line in lines)
     names = [name for name, count in times.items() if count == max(times.values())]
-    found = [(one, [line for line in lines if line.queue in names]) for one, lines in cases]
-    return names, [(one, lines) for one, lines in found if lines]
+    named = [(one, [line for line in lines if line.queue in names]) for one, lines in cases]
+    return names, [(one, lines) for one, lines in named if lines]
 
 
 def _where(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
@@ -127,8 +127,8 @@ def _within(cases: Cases) -> str:
     for one, lines in sorted(cases, key=lambda case: -case[0].percent):
         if lines:
             by.setdefault(one.percent, []).append((one, lines))
-    (first, found), *others = by.items()
-    return f"{share(first)} of the probes were back within {_span(found)}" + "".join(
+    (first, nearest), *others = by.items()
+    return f"{share(first)} of the probes were back within {_span(nearest)}" + "".join(
         f"; in {counted(len(more), 'condition')}, {share(percent)} within {_span(more)}"
         for percent, more in others)
 
@@ -140,15 +140,15 @@ def _span(cases: Cases) -> str:
 def _factor(worst: Cases, winners: Sequence[str]) -> str:
     """Return how much longer the worst took than the winners; nothing where they weren't the best
     in one of the conditions."""
-    found = []
+    factors = []
     for one, lines in worst:
         best = [line.within_ms(one.percent) for line in one.best if line.queue in winners]
         if lines and not best:
             return ""
-        found += [line.within_ms(one.percent) / own for line in lines for own in best if own]
-    if not found or min(found) < 1.5:
+        factors += [line.within_ms(one.percent) / own for line in lines for own in best if own]
+    if not factors or min(factors) < 1.5:
         return ""
-    texts = list(dict.fromkeys(number(one, 2) for one in (min(found), max(found))))
+    texts = list(dict.fromkeys(number(one, 2) for one in (min(factors), max(factors))))
     return f", {' to '.join(texts)} times as long"
 
 
@@ -171,13 +171,13 @@ def _throughput(standings: Sequence[Standing]) -> str:
 def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
     """Return what keeping latency low cost in a direction, at most."""
     what = f"{way} throughput" if several else "throughput"
-    known = [(one, lines) for one in standings
-             if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1
-             and any(line in one.best for line in lines)]
-    if not known:
+    comparable = [(one, lines) for one in standings
+                  if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1
+                  and any(line in one.best for line in lines)]
+    if not comparable:
         return ""
     cases = [(1 - line.middle_mbps(way) / most.middle_mbps(way), line, most, one)
-             for one, lines in known for most in [_most_mbps(lines, way)]
+             for one, lines in comparable for most in [_most_mbps(lines, way)]
              for line in lines if line in one.best and most.middle_mbps(way) > 0]
     tested = [case for case in cases if is_less_mbps(case[1], case[2], way)]
     if tested:
@@ -188,9 +188,9 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
                 f"{_of(one, standings)}")
     if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
         return f"no {what} that the runs could tell, as they overlap"
-    if len(known) > 1:
-        return f"less than 1 % of {what} in any of {len(known)} conditions"
-    (one, lines), = known
+    if len(comparable) > 1:
+        return f"less than 1 % of {what} in any of {len(comparable)} conditions"
+    (one, lines), = comparable
     best = [line for line in lines if line in one.best]
     others = [line for line in lines if line not in one.best]
     mbps = span([line.middle_mbps(way) for line in best], "Mbit/s")
@@ -205,10 +205,10 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
 def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
     """Return the largest difference in throughput; nothing where the runs don't tell of any."""
     what = f"{way} throughput" if several else "throughput"
-    known = [(one, lines) for one in standings
-             if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1]
+    comparable = [(one, lines) for one in standings
+                  if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1]
     pairs = [(1 - least.middle_mbps(way) / most.middle_mbps(way), least, most, one)
-             for one, lines in known for most in [_most_mbps(lines, way)]
+             for one, lines in comparable for most in [_most_mbps(lines, way)]
              for least in lines if is_less_mbps(least, most, way)]
     if pairs:
         part, least, most, one = max(pairs, key=lambda pair: pair[0])
@@ -216,10 +216,10 @@ def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
         return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
                 f"{number(least.middle_mbps(way))} Mbit/s with {least.queue}, "
                 f"{number(most.middle_mbps(way))} with {most.queue}{_of(one, standings)}.")
-    if known and all(line.middle_mbps(way) >= (1 - SAME_THROUGHPUT_SHARE)
-                     * _most_mbps(lines, way).middle_mbps(way)
-                     for _, lines in known for line in lines):
-        mbps = span([line.middle_mbps(way) for _, lines in known for line in lines], "Mbit/s")
+    if comparable and all(line.middle_mbps(way) >= (1 - SAME_THROUGHPUT_SHARE)
+                          * _most_mbps(lines, way).middle_mbps(way)
+                          for _, lines in comparable for line in lines):
+        mbps = span([line.middle_mbps(way) for _, lines in comparable for line in lines], "Mbit/s")
         return f"{what.capitalize()}, too, was alike: {mbps}."
     return ""
 

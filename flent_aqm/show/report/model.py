@@ -75,9 +75,9 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
     now_s = time.time() if now_s is None else now_s
     rows, side = slices.with_sides(rows)
     dimensions = slices.dimensions(rows, side)
-    found = findings.conditions(rows, dimensions)
+    conditions = findings.conditions(rows, dimensions)
     word_of_side = _word_of_side(rows)
-    told = [row.facts.told for row in rows]
+    by_heading = [row.facts.by_heading for row in rows]
     proofs = collect([row.facts.proof for row in rows if row.facts.proof], lambda proof: proof)
     failures = [one for folder in folders for one in failed(folder)]
     failures += [(path.name, cause) for path, cause in damaged]
@@ -88,35 +88,35 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
             "%Y-%m-%d %H:%M UTC"),
         virtual_s=sum(row.facts.virtual_s or 0 for row in rows),
         wall_s=sum(row.facts.wall_s or 0 for row in rows),
-        facts=together(told), seeds=seeds(told), failures=failures,
+        facts=together(by_heading), seeds=seeds(by_heading), failures=failures,
         proofs=sorted(((proof, len(same)) for proof, same in proofs.items()),
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
                                         pair[0].requested)),
         commands=_commands(rows, folders),
         headline=headline.headline(
-            found, word_of_side, len(rows),
+            conditions, word_of_side, len(rows),
             slices.apart(rows, dimensions, side), slices.also_differ(rows, side)),
-        advice=advise({one.title: one.tried for one in found}), side=word_of_side,
-        panels=panels.panels(found), conditions=_conditions(rows, dimensions),
-        has_ways=any(len(line.mbps) > 1 for one in found for line in one.lines),
-        several=any(line.runs > 1 for one in found for line in one.lines),
+        advice=advise({one.title: one.tried for one in conditions}), side=word_of_side,
+        panels=panels.panels(conditions), conditions=_conditions(rows, dimensions),
+        has_ways=any(len(line.mbps) > 1 for one in conditions for line in one.lines),
+        several=any(line.runs > 1 for one in conditions for line in one.lines),
         progress=[progress(one, now_s) for one in folders])
 
 
-def data_of(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> dict[str, Any]:
+def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> dict[str, Any]:
     """For the page's script: dimensions, cells, statistics, a line for each run."""
     names = slices.queues(rows)
     rates = slices.rates(rows)
     rows = sorted(rows, key=lambda row: (
         [one.values.index(value) for one, value in
-         zip(found, slices.key_of(row, found), strict=True)],
+         zip(dimensions, slices.key_of(row, dimensions), strict=True)],
         rates.index(slices.rate_of(row)), names.index(slices.queue_of(row)), row.path.name))
-    cells = collect(rows, lambda row: (slices.key_of(row, found), slices.queue_of(row),
+    cells = collect(rows, lambda row: (slices.key_of(row, dimensions), slices.queue_of(row),
                                        slices.rate_of(row)))
-    known = [name for name in METRICS if any(name in row.metrics for row in rows)]
+    metrics = [name for name in METRICS if any(name in row.metrics for row in rows)]
     return {
         "dimensions": [{"name": one.name, "label": _SETTING_NAMES.get(one.name, one.name),
-                        "values": one.values} for one in found],
+                        "values": one.values} for one in dimensions],
         "queues": [{"name": name, "colour": look.colour, "dash": _dash(look.line),
                     "symbol": _MARKERS.get(look.marker, "circle")}
                    for name, look in looks_for(names).items()],
@@ -124,15 +124,15 @@ def data_of(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> dic
         "cells": [{"slice": list(key), "queue": queue, "rate": rate, **slices.cell(members)}
                   for (key, queue, rate), members in cells.items()],
         "metrics": [{"name": name, "unit": METRICS[name].unit, "better": METRICS[name].better,
-                     "about": METRICS[name].description} for name in known],
-        "shown_metrics": [name for name in TABLE_METRICS if name in known],
-        "statistics": statistics.between_queues(rows, found),
-        "statistic_metrics": [name for name in statistics.METRICS if name in known],
-        "variance": statistics.variance(rows, found),
+                     "about": METRICS[name].description} for name in metrics],
+        "shown_metrics": [name for name in TABLE_METRICS if name in metrics],
+        "statistics": statistics.between_queues(rows, dimensions),
+        "statistic_metrics": [name for name in statistics.METRICS if name in metrics],
+        "variance": statistics.variance(rows, dimensions),
         "runs": [{"file": row.path.name, "queue": slices.queue_of(row),
-                  "rate": slices.rate_of(row), "slice": list(slices.key_of(row, found)),
-                  "numbers": [slices.told(row.metrics[name]) if name in row.metrics else None
-                              for name in known]} for row in rows],
+                  "rate": slices.rate_of(row), "slice": list(slices.key_of(row, dimensions)),
+                  "numbers": [slices.json_value(row.metrics[name]) if name in row.metrics else None
+                              for name in metrics]} for row in rows],
         "labels": _SETTING_NAMES,
     }
 
@@ -145,13 +145,13 @@ def _word_of_side(rows: Sequence[ReportRow]) -> str:
     return "queue" if any(row.settings.get(AQM) for row in rows) else "setting"
 
 
-def _conditions(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) -> str:
+def _conditions(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
     """Return what the runs were made under, in a line: what differs, then what is the same."""
     rates = slices.rates(rows)
-    words = [f"{_SETTING_NAMES.get(one.name, one.name)} {', '.join(map(_said, one.values))}"
-             for one in found]
+    words = [f"{_SETTING_NAMES.get(one.name, one.name)} {', '.join(map(_setting_text, one.values))}"
+             for one in dimensions]
     if rates and rates != [slices.NOT_TOLD]:
-        words.append(f"{', '.join(map(_said, rates[:12]))} Mbit/s"
+        words.append(f"{', '.join(map(_setting_text, rates[:12]))} Mbit/s"
                      + (" and more" if len(rates) > 12 else ""))
     for name in ("burst_shaping", "cross_traffic", "base_delay_ms"):
         values = {row.settings.get(name) for row in rows} - {None}
@@ -164,7 +164,7 @@ def _conditions(rows: Sequence[ReportRow], found: Sequence[slices.Dimension]) ->
     return "; ".join(words)
 
 
-def _said(value: object) -> str:
+def _setting_text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -179,21 +179,21 @@ def _dash(line: object) -> str:
 
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
     """Return what makes it again: (what it does, the command)."""
-    found = [sweep_command(command) for command in dict.fromkeys(
+    commands = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]
     # A sweep's own folder goes without saying which of the runs it is.
     ours = [row for row in rows if row.facts.proof]
     if ours:
-        found.append(("one run again, compared with its file; likewise any other",
-                      offered("flent-aqm", "replay", ours[0].path)))
+        commands.append(("one run again, compared with its file; likewise any other",
+                         offered("flent-aqm", "replay", ours[0].path)))
     places = [one.path for one in folders] or [row.path for row in rows[:3]]
-    found += [
+    commands += [
         ("this page", offered("flent-aqm", "report", *places, "-o", "report.html")),
         ("the study's figures on paper", offered(
             "flent-aqm", "figures", *places, "-o", "figures")),
         ("a row per run with all metrics", offered(
             "flent-aqm", "export", *places, "-o", "runs.parquet"))]
-    return found
+    return commands
 
 
 def failed(folder: Folder) -> list[tuple[str, str]]:

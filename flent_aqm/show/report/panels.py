@@ -40,10 +40,10 @@ class Scale:
 
 def scale(conditions: Sequence[Condition]) -> Scale:
     """From the decade below the least latency to the one above the highest."""
-    known = [value for one in conditions for line in one.lines
-             for percent in (MIDDLE_PCT, one.tail_pct)
-             if 0 < (value := line.within_ms(percent)) < math.inf]
-    low, high = min(known, default=1.0), max(known, default=10.0)
+    values_ms = [value for one in conditions for line in one.lines
+                 for percent in (MIDDLE_PCT, one.tail_pct)
+                 if 0 < (value := line.within_ms(percent)) < math.inf]
+    low, high = min(values_ms, default=1.0), max(values_ms, default=10.0)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     return Scale(10.0 ** first, 10.0 ** max(last, first + 1))
 

@@ -15,36 +15,36 @@ from flent_aqm.show.report.gather import ReportRow, row_of
 from flent_aqm.show.report.model import Folder
 
 
-def read(given: Sequence[Path], jobs: int | None = None
+def read(paths: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
     """Return rows of good files, (path, cause) of damaged ones, and their folders. Raises
     ConfigError."""
     rows: list[ReportRow] = []
     damaged: list[tuple[Path, str]] = []
-    files = files_of(given)
+    files = files_of(paths)
     for path, result in each_file(files, row_of, jobs):
         if isinstance(result, BadResult):
             damaged.append((path, str(result).removeprefix(f"{plain(path)}: ")))
         else:
             rows.append(result)
-    return rows, damaged, folders_of(given, files)
+    return rows, damaged, folders_of(paths, files)
 
 
-def files_of(given: Sequence[Path]) -> list[Path]:
+def files_of(paths: Sequence[Path]) -> list[Path]:
     """Data files; a folder in which a sweep has yet no file, or none that went well, counts as
     one without. Raises ConfigError."""
-    empty = [path for path in given if os.path.isdir(path) and status.read(path) is not None
+    empty = [path for path in paths if os.path.isdir(path) and status.read(path) is not None
              and not status.count_done(path)]
-    others = [path for path in given if path not in empty]
+    others = [path for path in paths if path not in empty]
     return find_files(others) if others or not empty else []
 
 
-def folders_of(given: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
+def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
     """Return the folders with data files, and those given in which a sweep is about to write some.
 
     A file that was named itself doesn't bring its folder along.
     """
-    below = [path for path in given if os.path.isdir(path)]
+    below = [path for path in paths if os.path.isdir(path)]
     places = dict.fromkeys(file.parent for file in files
                            if any(path == file.parent or path in file.parent.parents
                                   for path in below))

@@ -182,11 +182,11 @@ class _Handler(BaseHTTPRequestHandler):
             "/": ("text/html", self.server.follower.page),
             "/state": ("application/json", self.server.follower.state),
             "/data": ("application/json", self.server.follower.data)}
-        known = answers.get(self.path)
-        if known is None:
+        page = answers.get(self.path)
+        if page is None:
             self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is /, and nothing else.\n")
         else:
-            self._send(HTTPStatus.OK, known[0], known[1]())
+            self._send(HTTPStatus.OK, page[0], page[1]())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         try:

@@ -93,14 +93,14 @@ def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[
     always. Runs of a slice and rate are alike in all but what is compared."""
     names = ["test", *alike_in([row.settings for row in rows], side, ("test", RATE))]
     return [Dimension(name, [NOT_TOLD if one is None else one for one in sorted_values(
-        name, [_told(row, name) for row in rows])]) for name in names]
+        name, [_setting(row, name) for row in rows])]) for name in names]
 
 
-def apart(rows: Sequence[ReportRow], found: Sequence[Dimension], side: Sequence[str]
+def apart(rows: Sequence[ReportRow], dims: Sequence[Dimension], side: Sequence[str]
           ) -> list[str]:
     """Return the names of the settings that tell conditions apart, and of those that differ only
     together with them."""
-    names = [one.name for one in found if len(one.values) > 1] + [RATE] * (len(rates(rows)) > 1)
+    names = [one.name for one in dims if len(one.values) > 1] + [RATE] * (len(rates(rows)) > 1)
     return [*names, *along_with([row.settings for row in rows], (*names, *side))]
 
 
@@ -111,12 +111,12 @@ def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
             (row.settings.get(AQM), None), (row.settings.get(AQM),) * 2) for row in rows))]
 
 
-def key_of(row: ReportRow, found: Sequence[Dimension]) -> tuple[Setting, ...]:
+def key_of(row: ReportRow, dims: Sequence[Dimension]) -> tuple[Setting, ...]:
     """Return the slice that a run is in."""
-    return tuple(_told(row, one.name) for one in found)
+    return tuple(_setting(row, one.name) for one in dims)
 
 
-def _told(row: ReportRow, name: str) -> Setting:
+def _setting(row: ReportRow, name: str) -> Setting:
     value = setting(row.settings, name)
     return NOT_TOLD if value is None else value
 
@@ -146,9 +146,9 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
             "mbps": [number(one) for one in mbps],
             "over_time": _together([row.mbps[way] for row in rows if way in row.mbps]),
             "rtt_over_time": _together([row.rtt_ms[way] for row in rows if way in row.rtt_ms])}
-    words = {name: metric.text(of_any(found, 50)) for name, metric in METRICS.items()
-             if metric.word and (found := [row.metrics[name] for row in rows
-                                           if name in row.metrics])}
+    words = {name: metric.text(of_any(samples, 50)) for name, metric in METRICS.items()
+             if metric.word and (samples := [row.metrics[name] for row in rows
+                                             if name in row.metrics])}
     return {"runs": len(rows), "ways": ways, "words": words}
 
 
@@ -174,18 +174,18 @@ def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
     table = numpy.full((len(curves), steps), numpy.nan)
     for line, curve in enumerate(curves):
         table[line, :curve.size] = curve
-    known = numpy.isfinite(table).sum(axis=0) > 0
-    table = numpy.where(numpy.isfinite(table), table, numpy.nan)[:, known]
-    found: dict[str, Any] = {
-        "s": [number((place + 0.5) * STEP_S) for place in numpy.flatnonzero(known)],
+    measured = numpy.isfinite(table).sum(axis=0) > 0
+    table = numpy.where(numpy.isfinite(table), table, numpy.nan)[:, measured]
+    curve_of: dict[str, Any] = {
+        "s": [number((place + 0.5) * STEP_S) for place in numpy.flatnonzero(measured)],
         "middle": [number(one) for one in numpy.nanmedian(table, axis=0)]}
     if len(curves) > 1:
-        found["least"] = [number(one) for one in numpy.nanmin(table, axis=0)]
-        found["most"] = [number(one) for one in numpy.nanmax(table, axis=0)]
-    return found
+        curve_of["least"] = [number(one) for one in numpy.nanmin(table, axis=0)]
+        curve_of["most"] = [number(one) for one in numpy.nanmax(table, axis=0)]
+    return curve_of
 
 
-def told(value: float) -> float | int | str | None:
+def json_value(value: float) -> float | int | str | None:
     """Return a metric's number, or the word for a percentile that is a lost probe."""
     return LOST if numpy.isinf(value) else number(value)
 

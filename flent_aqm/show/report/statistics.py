@@ -15,7 +15,14 @@ from flent_aqm.results.metrics.compare import (
     variance_share,
 )
 from flent_aqm.show.report.gather import ReportRow
-from flent_aqm.show.report.slices import Dimension, key_of, number, queue_of, rate_of, told
+from flent_aqm.show.report.slices import (
+    Dimension,
+    json_value,
+    key_of,
+    number,
+    queue_of,
+    rate_of,
+)
 
 # What statistics are about; a hundred metrics would be a hundred chances of a chance.
 METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "latency_loaded_median_ms",
@@ -24,13 +31,14 @@ METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "latency_loaded
 ALL_RATES = "all rates"
 
 
-def between_queues(rows: Sequence[ReportRow], found: Sequence[Dimension]) -> list[dict[str, Any]]:
+def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
+                   ) -> list[dict[str, Any]]:
     """Return an entry for each slice, rate (and all rates together, where each queue has as many
     runs at each: else it would be rates that are compared) and metric that has numbers:
     queues -> [count, median, low, high, level in % of its interval or null]; h and p of Kruskal and
     Wallis; delta: [one, other, Cliff's]."""
     entries = []
-    for key, members in collect(rows, lambda row: key_of(row, found)).items():
+    for key, members in collect(rows, lambda row: key_of(row, dimensions)).items():
         groups = collect(members, rate_of)
         if len(groups) > 1 and _balanced(members):
             groups = {**groups, ALL_RATES: members}
@@ -58,24 +66,24 @@ def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
     for queue, values in numbers.items():
         one = summarise(values)
         sure = one.interval
-        queues[queue] = [one.count, told(one.median), *(
-            (told(sure.low), told(sure.high), round(100 * sure.level, 1)) if sure
+        queues[queue] = [one.count, json_value(one.median), *(
+            (json_value(sure.low), json_value(sure.high), round(100 * sure.level, 1)) if sure
             else (None, None, None))]
     entry: dict[str, Any] = {"queues": queues}
     # With a run for each queue, no order of them tells anything.
     if max(map(len, numbers.values())) > 1:
-        test = known(lambda: kruskal_wallis(list(numbers.values())))
+        test = or_none(lambda: kruskal_wallis(list(numbers.values())))
         entry |= {"h": number(test.statistic), "p": number(test.probability)} if test else {}
         entry["deltas"] = [[one, other, number(delta)]
                            for (one, other), delta in cliffs_deltas(numbers).items()]
     return entry
 
 
-def variance(rows: Sequence[ReportRow], found: Sequence[Dimension]
+def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
              ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
     """Test -> metric -> factor -> eta squared: of the queue, the rate, and what else differs."""
     factors: dict[str, Callable[[ReportRow], object]] = {AQM: queue_of, RATE: rate_of} | {
-        one.name: _setting(one.name) for one in found if one.name != "test"}
+        one.name: _setting(one.name) for one in dimensions if one.name != "test"}
     shares: dict[str, dict[str, dict[str, float | None]]] = {}
     for test, members in collect(rows, lambda row: str(row.settings.get("test", ""))).items():
         for metric in METRICS:
@@ -85,8 +93,8 @@ def variance(rows: Sequence[ReportRow], found: Sequence[Dimension]
                 labels = [str(of(row)) for row in having]
                 # As many groups as runs would explain all of anything.
                 if 1 < len(set(labels)) < len(labels):
-                    share = known(lambda values=values, labels=labels:  # type: ignore[misc]
-                                  variance_share(values, labels))
+                    share = or_none(lambda values=values, labels=labels:  # type: ignore[misc]
+                                    variance_share(values, labels))
                     if share is not None:
                         shares.setdefault(test, {}).setdefault(metric, {})[name] = number(share)
     return shares
@@ -96,7 +104,7 @@ def _setting(name: str) -> Callable[[ReportRow], object]:
     return lambda row: row.settings.get(name)
 
 
-def known(function: Callable[[], Any]) -> Any:
+def or_none(function: Callable[[], Any]) -> Any:
     """Return what the function gives; None where that isn't available."""
     try:
         return function()

@@ -34,7 +34,7 @@ def check(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Pa
     """
     identical: list[str] = []
     not_again: dict[str, str] = {}
-    for one in _chosen(packed, most):
+    for one in _sample(packed, most):
         file = target / DATA / one.name
         with tempfile.TemporaryDirectory(prefix="flent-aqm-archive-") as folder:
             try:
@@ -44,14 +44,14 @@ def check(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Pa
             except AqmError as error:
                 not_again[one.name] = str(error).removeprefix(f"{file}: ")
                 continue
-        if found := differences(was.data, now):
-            raise BadResult(f"{one.name}: made again it is different: {found[0]}; an archive of "
+        if changes := differences(was.data, now):
+            raise BadResult(f"{one.name}: made again it is different: {changes[0]}; an archive of "
                             "it would promise too much. flent-aqm replay shows more")
         identical.append(one.name)
     return ReplayedRuns(tuple(identical), not_again)
 
 
-def _chosen(packed: Sequence[Packed], most: int) -> list[Packed]:
+def _sample(packed: Sequence[Packed], most: int) -> list[Packed]:
     """Evenly spread ones, of every test and testbed first."""
     first = list({(one.test, one.testbed): one for one in reversed(packed)}.values())[::-1]
     rest = [one for one in packed if one not in first]

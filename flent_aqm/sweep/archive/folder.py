@@ -55,7 +55,7 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
     (target / DATA).mkdir()
     packed, taken = [], set[str]()
     read = ((file, read_data_file(file)) for file in files)
-    for file, found in with_progress(read, len(files), "reading data files"):
+    for file, data_file in with_progress(read, len(files), "reading data files"):
         name = _harmless(file.name)
         number = 1
         while name.lower() in taken:  # of files in several folders
@@ -63,7 +63,7 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
             name = f"{_harmless(file.name).removesuffix(SUFFIX)}-{number}{SUFFIX}"
         taken.add(name.lower())
         shutil.copyfile(file, target / DATA / name)
-        packed.append(_packed(name, found.metadata))
+        packed.append(_packed(name, data_file.metadata))
     return packed
 
 
@@ -72,28 +72,29 @@ def _harmless(name: str) -> str:
     return f"{stem.lstrip('.-')[:150] or 'run'}{SUFFIX}"
 
 
-def _packed(name: str, found: Mapping[str, Any]) -> Packed:
-    aqm = found.get("AQM")
+def _packed(name: str, about: Mapping[str, Any]) -> Packed:
+    aqm = about.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}
     kernel = aqm.get("kernel")
     hash_ = kernel.get("hash") if isinstance(kernel, dict) else None
-    facts = {"kernel": kernel, "tools": aqm.get("tools"), "flent": found.get("FLENT_VERSION"),
+    facts = {"kernel": kernel, "tools": aqm.get("tools"), "flent": about.get("FLENT_VERSION"),
              "flent-aqm": aqm.get("flent_aqm"), "flent-aqm hash": aqm.get("flent_aqm_hash")}
-    return Packed(name, plain(found.get("NAME", ""))[:60], plain(aqm.get("testbed", ""))[:60],
-                  plain(found.get("BATCH_NAME") or "")[:100],
+    return Packed(name, plain(about.get("NAME", ""))[:60], plain(aqm.get("testbed", ""))[:60],
+                  plain(about.get("BATCH_NAME") or "")[:100],
                   hash_ if isinstance(hash_, str) else "", facts)
 
 
-def pack_batch(packed: Sequence[Packed], given: Path | None, target: Path) -> str:
+def pack_batch(packed: Sequence[Packed], batch_file: Path | None, target: Path) -> str:
     """Copy the batch file that the runs came from, and what it inherits from.
 
-    given: the user's; None takes the one of ours that has the batch which the files name, if
+    batch_file: the user's; None takes the one of ours that has the batch which the files name, if
     they all name one. Returns the batch file's name, "" where there is none to take.
     Raises ConfigError for a file that isn't there.
     """
-    if given is not None and not given.is_file():
-        raise ConfigError(f"--batch: {given}: not found; expected the batch file of these runs")
-    batch = given or _of_ours({one.batch for one in packed})
+    if batch_file is not None and not batch_file.is_file():
+        raise ConfigError(f"--batch: {batch_file}: not found; expected the batch file of these "
+                          "runs")
+    batch = batch_file or _of_ours({one.batch for one in packed})
     if batch is None:
         return ""
     (target / BATCH).mkdir()
@@ -151,13 +152,13 @@ def _python_packages() -> dict[str, str]:
     for line in metadata.requires("flent-aqm") or ():
         if "extra ==" not in line:
             names.append(re.split(r"[^\w.-]", line, maxsplit=1)[0])
-    found = {}
+    versions = {}
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue  # a system package's name may differ
-    return found
+    return versions
 
 
 def write_checksums(target: Path) -> None:

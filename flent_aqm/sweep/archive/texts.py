@@ -101,8 +101,8 @@ def _citation(title: str, authors: Sequence[str], licence: str) -> str:
     lines = ["cff-version: 1.2.0", 'message: "If you use these data, please cite them."',
              "type: dataset", f"title: {json.dumps(title)}", f"license: {licence}", "authors:"]
     for author in authors:
-        family, _, given = (part.strip() for part in author.partition(","))
+        family, _, given_names = (part.strip() for part in author.partition(","))
         lines.append(f"  - family-names: {json.dumps(family)}")
-        if given:
-            lines.append(f"    given-names: {json.dumps(given)}")
+        if given_names:
+            lines.append(f"    given-names: {json.dumps(given_names)}")
     return "\n".join(lines) + "\n"

@@ -27,11 +27,11 @@ def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
         return [NO_IDLE]
     run = as_run(loaded)
     try:
-        found = of_samples(pings(as_run(idle), None),
-                           {busy: pings(run, way) for busy, way in loads(run).items()},
-                           throughput(run))
+        measured = of_samples(pings(as_run(idle), None),
+                              {busy: pings(run, way) for busy, way in loads(run).items()},
+                              throughput(run))
     except NotAvailable:
-        found = None
-    if found is None:
+        measured = None
+    if measured is None:
         return [TOO_SHORT]
-    return [" ".join(advise({"": [Tried("the line", [found])]}))]
+    return [" ".join(advise({"": [Tried("the line", [measured])]}))]

@@ -113,8 +113,8 @@ def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
 
 
 def _values(key: str, samples: Sequence[dict[str, object]]) -> Numbers:
-    found = (a_number(one.get(key)) for one in samples)
-    return numpy.array([value for value in found if value is not None])
+    values = (a_number(one.get(key)) for one in samples)
+    return numpy.array([value for value in values if value is not None])
 
 
 def _cpu_s(data: DataFile, flow: Flow) -> float:

@@ -54,8 +54,8 @@ def check_ping(host: str, ip_version: int) -> None:
 
 def _address(host: str, ip_version: int, option: str) -> str:
     try:
-        found = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
         raise ConfigError(f"{option}: {host!r} has no IPv{ip_version} address here; give "
                           f"another host, or -{10 - ip_version}") from None
-    return str(found[0][4][0])
+    return str(addresses[0][4][0])

@@ -28,29 +28,29 @@ def _block(data: DataFile, directions: Sequence[str], in_lab: bool) -> str:
     only = directions[0] if len(directions) == 1 else None
     lines += _latency(latency(pings(run, only)))
     flows = [flow for flow in run.speed_test if flow.direction in directions]
-    found = load(data, flows)
-    lines += _no_load(IN_LAB if in_lab else NO_SAMPLE) if found is None else _load(found)
+    cpu_load = load(data, flows)
+    lines += _no_load(IN_LAB if in_lab else NO_SAMPLE) if cpu_load is None else _load(cpu_load)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _latency(found: Latency) -> list[str]:
+def _latency(summary: Latency) -> list[str]:
     return [
-        f"  Latency: [in msec, {found.count} pings, {found.lost_pct:4.2f}% packet loss]",
+        f"  Latency: [in msec, {summary.count} pings, {summary.lost_pct:4.2f}% packet loss]",
         *(f"{name:>9}: {'-':>7}" if value is None else f"{name:>9}: {value:7.3f}"
           for name, value in (
-              ("Min", found.min_ms), ("10pct", found.p10_ms), ("Median", found.median_ms),
-              ("Avg", found.mean_ms), ("90pct", found.p90_ms), ("Max", found.max_ms)))]
+              ("Min", summary.min_ms), ("10pct", summary.p10_ms), ("Median", summary.median_ms),
+              ("Avg", summary.mean_ms), ("90pct", summary.p90_ms), ("Max", summary.max_ms)))]
 
 
-def _load(found: Load) -> list[str]:
-    at = " @ avg frequency" if any(one.mhz is not None for one in found.processors) else ""
+def _load(cpu_load: Load) -> list[str]:
+    at = " @ avg frequency" if any(one.mhz is not None for one in cpu_load.processors) else ""
     return [
-        f" CPU Load: [in % busy (avg +/- std dev){at}, {found.samples} samples]",
+        f" CPU Load: [in % busy (avg +/- std dev){at}, {cpu_load.samples} samples]",
         *(f"{one.name:>9}: {one.busy_pct:5.1f} +/- {one.deviation_pct:4.1f}"
           + (f"  @ {one.mhz:4.0f} MHz" if one.mhz is not None else "")
-          for one in found.processors),
+          for one in cpu_load.processors),
         " Overhead: [in % used of total CPU available]",
-        f"{'netperf':>9}: {found.netperf_pct:5.1f}"]
+        f"{'netperf':>9}: {cpu_load.netperf_pct:5.1f}"]
 
 
 def _no_load(why: str) -> list[str]:

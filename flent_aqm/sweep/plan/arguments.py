@@ -38,9 +38,9 @@ def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[s
     """
     parameters = _TEST_PARAMETERS.search(text)
     others = text[:parameters.start()] if parameters else text
-    found = {key: _unquoted(value) for key, value in _MODEL.findall(others)}
-    found |= stock(_MODEL.sub("", others))
-    return found | ({parameters[1]: _unquoted(text[parameters.end():])} if parameters else {})
+    pairs = {key: _unquoted(value) for key, value in _MODEL.findall(others)}
+    pairs |= stock(_MODEL.sub("", others))
+    return pairs | ({parameters[1]: _unquoted(text[parameters.end():])} if parameters else {})
 
 
 def _unquoted(value: str) -> str:

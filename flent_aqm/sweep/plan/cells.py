@@ -75,11 +75,11 @@ def make_cell(
     )
 
 
-def _commands(where: str, given: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, str]]:
+def _commands(where: str, sections: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, str]]:
     """Return the batch's commands as Cell.commands has them, with the one that sets the router:
     the first one, or where the batch names it."""
     commands: dict[str, Mapping[str, str]] = {}
-    for number, command in enumerate(given, 1):
+    for number, command in enumerate(sections, 1):
         # A command comes with the keys of its batch section, and without its name.
         keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
         refuse_unexpanded(f"{where}, {keys.get('type', '')} command {number}", keys)
@@ -94,8 +94,9 @@ def give_cross_traffic(section: MutableMapping[str, Any]) -> None:
     """Give the key cross_traffic to the test's definition, if it is one of ours, as it takes it:
     as a test parameter."""
     if "cross_traffic" in section and section["test_name"] in our_tests():
-        given = str(section.get("test_parameters", ""))
-        section["test_parameters"] = f"cross_traffic={section['cross_traffic']};{given}".strip("; ")
+        others = str(section.get("test_parameters", ""))
+        section["test_parameters"] = (
+            f"cross_traffic={section['cross_traffic']};{others}".strip("; "))
 
 
 def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, Any]) -> None:
@@ -115,8 +116,8 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
 
     for fault in getattr(settings, _REFUSED, ()):
         refuse(fault)
-    given = settings.TEST_PARAMETERS
-    rates_from(str(given.get("rates_mbps", "")), str(given.get("rate_step_s", "20")),
+    parameters = settings.TEST_PARAMETERS
+    rates_from(str(parameters.get("rates_mbps", "")), str(parameters.get("rate_step_s", "20")),
                scenario, refuse)
 
 

@@ -53,7 +53,7 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _places(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
     """As configparser reads lines: what is further to the right than a key goes on with it."""
-    found: dict[tuple[str, str], Place] = {}
+    places: dict[tuple[str, str], Place] = {}
     section, indent, in_value = "", 0, False
     with open(file) as lines:
         for number, line in enumerate(lines, 1):
@@ -67,22 +67,22 @@ def _places(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
             if header:
                 section = header["header"]
             elif option:
-                found[section, parser.optionxform(option["option"].rstrip())] = Place(
+                places[section, parser.optionxform(option["option"].rstrip())] = Place(
                     file, number, before + option.start("value") + 1)
-    return found
+    return places
 
 
 @contextmanager
-def placed(given: Mapping[str, object], overrides: Mapping[str, object]) -> Iterator[None]:
-    """Let a ConfigError about a key begin with the place of its value. given: keys and values, not
+def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Iterator[None]:
+    """Let a ConfigError about a key begin with the place of its value. values: by key, not
     expanded; overrides: those of the command line."""
     try:
         yield
     except ConfigError as fault:
-        key = _given_as(fault.key, given)
+        key = _key_of_value(fault.key, values)
         if key is None:
             raise
-        value = given[key]
+        value = values[key]
         if isinstance(value, Placed) and value.place:
             raise ConfigError(_with_place(str(fault), value, value.place), key) from fault
         if key in overrides:
@@ -90,16 +90,16 @@ def placed(given: Mapping[str, object], overrides: Mapping[str, object]) -> Iter
         raise
 
 
-def _given_as(key: str, given: Mapping[str, object]) -> str | None:
+def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
     """The key whose value it is: one for both directions, or another that it takes it from."""
-    if key not in given:
+    if key not in values:
         key = KEYS[key].both if key in KEYS else ""
-    for _ in given:  # one may lead to another, and in a circle
-        another = _ANOTHER_KEYS.fullmatch(str(given.get(key)))
+    for _ in values:  # one may lead to another, and in a circle
+        another = _ANOTHER_KEYS.fullmatch(str(values.get(key)))
         if another is None:
             break
         key = another[1]
-    return key if key in given else None
+    return key if key in values else None
 
 
 def _with_place(output: str, value: str, place: Place) -> str:

@@ -108,22 +108,22 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
     def _named(self) -> Sequence[str]:
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
-        known = ", ".join(self.batches) or "none"
+        names = ", ".join(self.batches) or "none"
         if settings.BATCH_NAMES == ["ALL"]:
             return list(self.batches)
         if settings.BATCH_NAMES:
             if unknown := [name for name in settings.BATCH_NAMES if name not in self.batches]:
-                raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches: {known}")
+                raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches: {names}")
             return list(settings.BATCH_NAMES)
         runnable = [name for name in self.batches if not _why_not(self._keys(name))]
         if not runnable:
             raise ConfigError(f"{files}: no batch to run: all are abstract or disabled; batches: "
-                              f"{known}")
+                              f"{names}")
         # Flent keeps batch names in lower case.
         stems = {Path(file).stem.lower() for file in settings.BATCH_FILES}
-        found = [name for name in runnable if name in stems] or runnable
-        _logger.info("No -b given, running: %s.", ", ".join(found))
-        return found
+        selected = [name for name in runnable if name in stems] or runnable
+        _logger.info("No -b given, running: %s.", ", ".join(selected))
+        return selected
 
     def _keys(self, name: str) -> dict[str, Any]:
         return {**self.batches[name], **self.settings.BATCH_OVERRIDE}
@@ -144,13 +144,13 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         batch = self._keys(name)
         with self._placed(batch):
             lists = argument_lists(self, batch)
-        for *chosen, repetition in itertools.product(*lists):
+        for *arguments, repetition in itertools.product(*lists):
             settings = self.settings.copy()
             settings.BATCH_NAME, settings.BATCH_TIME = name, self.settings.TIME
             settings.TIME = utcnow()
             values = {**batch, "repetition": f"{repetition:02d}", "batch_time": format_date(
                 settings.BATCH_TIME, fmt="%Y-%m-%dT%H%M%S")}
-            for one in chosen:
+            for one in arguments:
                 values |= self.args[one]
             section = self.apply_args(values, {}, settings)
             if "test_name" not in section:
@@ -159,7 +159,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             settings.load_rcvalues(section.items(), override=True)
             settings.NAME = section["test_name"]
             self._definitions.load(settings)
-            settings.DATA_FILENAME = self._file_name(settings, section, values, chosen, repetition)
+            settings.DATA_FILENAME = self._file_name(
+                settings, section, values, arguments, repetition)
             folder = (clean_path(section["output_path"], allow_dirs=True)
                       if "output_path" in section else settings.DATA_DIR)
             with self._placed(*self.commands.values(), values):
@@ -170,16 +171,16 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             yield cell
 
     def _placed(self, *sections: Mapping[str, object]) -> Any:
-        given: dict[str, object] = {}
+        merged: dict[str, object] = {}
         for values in sections:
-            given |= values
-        return placed(given, self.settings.BATCH_OVERRIDE)
+            merged |= values
+        return placed(merged, self.settings.BATCH_OVERRIDE)
 
     def _file_name(self, settings: Any, section: Mapping[str, Any], values: Mapping[str, Any],
-                   chosen: Sequence[str], repetition: int) -> str:
+                   arguments: Sequence[str], repetition: int) -> str:
         """A run on a kernel of the user's has its name at the end of its file's, where the batch
         doesn't put it there: batches needn't know of kernels."""
-        name: str = self.gen_filename(settings, section, tuple(chosen), repetition)
+        name: str = self.gen_filename(settings, section, tuple(arguments), repetition)
         kernel = str(section.get("kernel") or STOCK)
         if kernel == STOCK or "${kernel}" in str(values.get("filename_extra", "")):
             return name

@@ -34,8 +34,8 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
     """
     used = set(_used(runner))
     settings = {action.dest.lower() for action in parser._actions}
-    for given in (*runner.batches.values(), *runner.args.values(), runner.settings.BATCH_OVERRIDE):
-        for key in SET_BY_FLENT & given.keys():
+    for values in (*runner.batches.values(), *runner.args.values(), runner.settings.BATCH_OVERRIDE):
+        for key in SET_BY_FLENT & values.keys():
             raise ConfigError(f"{where}: {key} is set by Flent for each run"
                               f"{did_you_mean(key, _OURS)}", key)
     _refuse(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
@@ -43,13 +43,13 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
         _refuse(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
 
 
-def _refuse(where: str, keys: Iterable[str], used: Collection[str], known: Collection[str],
+def _refuse(where: str, keys: Iterable[str], used: Collection[str], valid: Collection[str],
             settings: Collection[str]) -> None:
     for key in sorted(keys):
-        if key in used or key in known or key in settings or key.startswith(
+        if key in used or key in valid or key in settings or key.startswith(
                 ("for_", *PARAMETER_PREFIXES)):
             continue
-        near = did_you_mean(key, known) or did_you_mean(key, settings) or SEE
+        near = did_you_mean(key, valid) or did_you_mean(key, settings) or SEE
         raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own has to be used "
                           f"as ${{{key}}} in some value)", key)
 

@@ -47,13 +47,13 @@ def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Diffe
 
 def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
     aqm = _object(metadata.get("AQM"))
-    found = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
-    found |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
-    found["flent"] = str(metadata.get("FLENT_VERSION"))
-    found["flent-aqm"] = str(aqm.get("flent_aqm"))
+    versions = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
+    versions |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
+    versions["flent"] = str(metadata.get("FLENT_VERSION"))
+    versions["flent-aqm"] = str(aqm.get("flent_aqm"))
     if "flent_aqm_hash" in aqm:
-        found["flent-aqm hash"] = str(aqm["flent_aqm_hash"])
-    return found
+        versions["flent-aqm hash"] = str(aqm["flent_aqm_hash"])
+    return versions
 
 
 def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
@@ -92,10 +92,10 @@ def _samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: float
             yield Difference(where, None, *(
                 f"{len(one[name])} of them" if name in one else NOTHING for one in (was, now)))
             continue
-        found = _first(was[name], now[name])
-        if found is None:
+        first = _first(was[name], now[name])
+        if first is None:
             continue
-        index, old, new = found
+        index, old, new = first
         time_s = _time(old) or _time(new)
         yield Difference(f"{where}, number {index}",
                          None if time_s is None else time_s - start_s, *_what_differs(old, new))
@@ -132,16 +132,16 @@ def _results(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Differe
             yield Difference(f"results of {name}", None, *(
                 "there" if name in one["results"] else NOTHING for one in (was, now)))
             continue
-        found = _first(was["results"][name], now["results"][name])
-        if found:
-            index, old, new = found
+        first = _first(was["results"][name], now["results"][name])
+        if first:
+            index, old, new = first
             times = was["x_values"]
             time_s = _time({"t": times[index]}) if index < len(times) else None
             yield Difference(f"results of {name}, number {index}", time_s,
                              _text(old), _text(new))
-    found = _first(was["x_values"], now["x_values"])
-    if found:
-        yield Difference(f"x_values, number {found[0]}", None, _text(found[1]), _text(found[2]))
+    first = _first(was["x_values"], now["x_values"])
+    if first:
+        yield Difference(f"x_values, number {first[0]}", None, _text(first[1]), _text(first[2]))
 
 
 def _metadata(path: tuple[str, ...], was: object, now: object) -> Iterator[Difference]:

@@ -38,16 +38,16 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
     if topology.endswith(SUFFIX):
         raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; files of "
                           "flent-aqm have the links themselves")
-    found = dict(requested)
+    settings = dict(requested)
     for model in every_model():
         for key, reported in model.files(requested, aqm.get(model.name)):
-            found[key] = str(_found(key, reported, places))
-    if found.get("link_trace"):
+            settings[key] = str(_trace_path(key, reported, places))
+    if settings.get("link_trace"):
         raise ConfigError("link_trace: files of flent-aqm have link_down_trace and link_up_trace")
-    return found
+    return settings
 
 
-def _found(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Path:
+def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Path:
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
         raise ConfigError(f"{key}: it doesn't say which trace it played, by size and SHA-256")

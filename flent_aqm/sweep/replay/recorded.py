@@ -70,7 +70,7 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
 def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
           path: Path, folder: Path) -> Cell:
     test, settings = run.get("test"), run.get("settings")
-    if not isinstance(test, str) or test not in _known_tests():
+    if not isinstance(test, str) or test not in _test_names():
         raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests shows those that "
                           "are here")
     if not isinstance(settings, dict):
@@ -101,7 +101,7 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
     )
 
 
-def _known_tests() -> set[str]:
+def _test_names() -> set[str]:
     """Return names of all test definitions, ours and Flent's."""
     spec = find_spec("flent")
     assert spec is not None, "Flent is a requirement of this package"

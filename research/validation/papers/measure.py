@@ -10,7 +10,7 @@ import numpy
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import Numbers, numbers, read_data_file
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import mean_mbps, told_window
+from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps
 from flent_aqm.results.metrics.throughput import FRAME_BYTES, PAYLOAD_BYTES
 from flent_aqm.results.metrics.window import Window
 
@@ -83,7 +83,7 @@ def queue_delay_ms(from_s: float, to_s: float) -> Measure:
 def _rates(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
     """Yield each group's name and Mbit/s."""
     flows = run.way(WAY)
-    whole = told_window(flows[0])
+    whole = flow_window(flows[0])
     window = Window(whole.start_s + from_s, whole.end_s)
     for flow in flows:
         yield flow.name, mean_mbps(flow, window)
@@ -100,7 +100,7 @@ def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
 def _sampled(run: Run, field: str, from_s: float, to_s: float | None) -> tuple[Numbers, Numbers]:
     """Return times and values of a field of the queue samples, from from_s to to_s of the load, or
     to its end."""
-    whole = told_window(run.way(WAY)[0])
+    whole = flow_window(run.way(WAY)[0])
     samples = read_data_file(run.path).raw_values.get("Queues", [])
     at_s = numbers([one.get("t") for one in samples], "time in 'Queues'")
     values = numbers([one.get(field) for one in samples], f"{field} in 'Queues'")

@@ -49,7 +49,7 @@ def test_capture_adds_up_to_every_byte_on_the_wire(file: Path, ip_version: int) 
     assert both.wire_bytes == wire_bytes(data)
     assert capture.packets == pcap.parse_tcpdump_counts(
         file.with_suffix(".pcap.stderr").read_text()).captured
-    assert (capture.foreign, capture.cut) == (0, False)
+    assert (capture.external, capture.cut) == (0, False)
 
 
 def test_capture_payload_is_what_tcpdump_prints_for_the_same_file() -> None:
@@ -85,7 +85,7 @@ def test_capture_in_finer_steps_adds_up_to_the_same() -> None:
 def test_capture_of_other_ports_counts_all_as_foreign() -> None:
     """No flow of a known port: steps without amounts."""
     capture = read(UPLOAD.read_bytes(), 4, FlowClasses({443: "test"}))
-    assert capture.foreign == capture.packets > 0
+    assert capture.external == capture.packets > 0
     assert not any(capture.steps)
 
 

@@ -65,7 +65,7 @@ def test_packet_belongs_to_the_step_that_it_came_in(magic: int) -> None:
     assert found.start_s == pytest.approx(10)
     assert found.step_s == 0.1
     assert payloads(found) == [{"test upload": 3}, {"test upload": 4}, {}, {"test upload": 8}]
-    assert (found.packets, found.foreign, found.cut) == (4, 0, False)
+    assert (found.packets, found.external, found.cut) == (4, 0, False)
 
 
 def test_packets_are_told_apart_by_the_servers_port() -> None:
@@ -73,7 +73,7 @@ def test_packets_are_told_apart_by_the_servers_port() -> None:
     found = capture((1, packet(1)), (1, packet(2, (5201, 40000))), (1, packet(4, (40000, 5202))),
                     (1, packet(8, (5202, 5201))), (1, packet(16, (80, 443))))
     assert payloads(found) == [{"test upload": 9, "test download": 2, "cross upload": 4}]
-    assert (found.packets, found.foreign) == (5, 1)
+    assert (found.packets, found.external) == (5, 1)
 
 
 @pytest.mark.parametrize(("payload", "headers"), [
@@ -121,10 +121,10 @@ def test_each_link_has_a_header_of_its_own(link_type: int, link: int) -> None:
 
 def test_traffic_class_is_no_ip_option_but_a_longer_header_is() -> None:
     """In IPv6 the first byte has four bits of it."""
-    assert capture((1, packet(1, version=6, first_byte=0x6F)), version=6).foreign == 0
-    assert capture((1, packet(1, first_byte=0x46))).foreign == 1
-    assert capture((1, packet(1, version=6, first_byte=0x70)), version=6).foreign == 1
-    assert capture((1, packet(1, version=6, first_byte=0x5F)), version=6).foreign == 1
+    assert capture((1, packet(1, version=6, first_byte=0x6F)), version=6).external == 0
+    assert capture((1, packet(1, first_byte=0x46))).external == 1
+    assert capture((1, packet(1, version=6, first_byte=0x70)), version=6).external == 1
+    assert capture((1, packet(1, version=6, first_byte=0x5F)), version=6).external == 1
 
 
 def test_record_that_is_too_short_is_foreign_and_the_next_one_is_read() -> None:
@@ -134,10 +134,10 @@ def test_record_that_is_too_short_is_foreign_and_the_next_one_is_read() -> None:
     for version, least in ((4, 47), (6, 67)):
         head, on_wire = packet(100, version=version)
         short = capture((1, (head[:least - 1], on_wire)), (1, (head, on_wire)), version=version)
-        assert (short.packets, short.foreign) == (2, 1)
+        assert (short.packets, short.external) == (2, 1)
         assert payloads(short) == [{"test upload": 100}]
         enough = capture((1, (head[:least], on_wire)), (1, (head, on_wire)), version=version)
-        assert (enough.packets, enough.foreign) == (2, 0)
+        assert (enough.packets, enough.external) == (2, 0)
         assert payloads(enough) == [{"test upload": 200}]
 
 
@@ -186,7 +186,7 @@ def test_nanoseconds_of_today_are_exact() -> None:
 def test_record_without_a_byte_at_the_end_is_a_packet_that_can_not_be_read() -> None:
     """The file is whole."""
     found = capture((1, packet(1)), (1, (b"", 60)))
-    assert (found.packets, found.foreign, found.cut) == (2, 1, False)
+    assert (found.packets, found.external, found.cut) == (2, 1, False)
 
 
 def test_last_packet_may_be_shorter_than_the_others() -> None:

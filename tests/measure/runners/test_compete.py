@@ -56,7 +56,7 @@ def test_tcp_compete_odd_parameters_are_refused_by_name(
 ) -> None:
     """No names, other characters, no streams."""
     output: list[str] = []
-    tcp_compete.asked_for(parameters(given), output.append)
+    tcp_compete.congestion_controls(parameters(given), output.append)
     assert why in output[0]
 
 

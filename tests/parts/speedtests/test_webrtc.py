@@ -27,8 +27,8 @@ from OpenSSL import SSL
 from flent_aqm.measure.http.webrtc import (
     FRAMES_PER_S,
     PIXELS,
+    EndRecord,
     Picture,
-    Told,
     as_json,
     from_json,
 )
@@ -118,8 +118,8 @@ def test_server_of_another_kind_is_named(answer: bytes, expected: str) -> None:
 def test_numbers_are_those_computed_by_hand() -> None:
     """Of 11 frames the last is never shown; 9 came, one of them 150 ms later than it should. Their
     95th percentile is three fifths of the way from the last but one, at 0, to that."""
-    theirs = Told(sent=11, packets=40, reports=[(1.0, 1, 2.0, None), (2.0, 4, 4.0, 30.0)])
-    mine = Told(
+    theirs = EndRecord(sent=11, packets=40, reports=[(1.0, 1, 2.0, None), (2.0, 4, 4.0, 30.0)])
+    mine = EndRecord(
         frames=[(0.02 + number / 15 + (0.15 if number == 7 else 0), number * 6000)
                 for number in range(9)],
         received=[(0.0, 0), (0.5, 31_250), (1.0, 125_000), (2.9, 10**9)])
@@ -163,12 +163,12 @@ def _handshake() -> list[int]:
 def test_call_without_a_picture_is_refused() -> None:
     """Nothing is made of a direction that never came."""
     with pytest.raises(BadResult, match="of the call's upload no frame came: 11 were sent"):
-        fill(Report("webrtc_call"), "upload", Told(sent=11), Told(), 0.0, 1.0)
+        fill(Report("webrtc_call"), "upload", EndRecord(sent=11), EndRecord(), 0.0, 1.0)
 
 
 def test_report_of_the_other_end_is_checked() -> None:
     """It comes back as it was, and garbage is refused."""
-    told = Told(3, 5, [(0.1, 6000)], [(0.2, 10)], [(1.0, 2, 0.5, None)])
+    told = EndRecord(3, 5, [(0.1, 6000)], [(0.2, 10)], [(1.0, 2, 0.5, None)])
     assert from_json(json.loads(json.dumps(as_json(told)))) == told
     odd: list[object] = [None, [], {}, {**as_json(told), "frames": [[1]]},
                          {**as_json(told), "sent": "many"}]

@@ -102,8 +102,8 @@ def _judge(args: argparse.Namespace) -> int:
         print(text, end="")
     if broken or comparison.fails_more or is_worse(judged):
         return WORSE
-    known = not failed and not comparison.alone and can_tell(judged)
-    return NOT_WORSE if known else CAN_NOT_TELL
+    is_decided = not failed and not comparison.alone and can_tell(judged)
+    return NOT_WORSE if is_decided else CAN_NOT_TELL
 
 
 def _compared(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],
@@ -151,21 +151,21 @@ class Failed(NamedTuple):
 def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
     """Yield runs of a side that a sweep could not make, and that nobody made later."""
     for folder in (place for path in paths for place in (path, path / FOLDER)):
-        told = status.read(folder)
-        for name, cause in sorted(told.failed.items()) if told else ():
+        sweep = status.read(folder)
+        for name, cause in sorted(sweep.failed.items()) if sweep else ():
             if not (folder / Path(name).name).exists():
                 yield Failed(side, plain(name), plain(cause))
 
 
 def scored(files: Sequence[Path]) -> list[ScoredFile]:
     """Return all runs of a side. Raises BadResult for the first file that is damaged."""
-    found = []
+    runs = []
     for _, result in each_file(files, _with_samples):
         if isinstance(result, BadResult):
             # A verdict that leaves runs out could be bought by damaging them.
             raise result
-        found.append(result)
-    return found
+        runs.append(result)
+    return runs
 
 
 def _with_samples(data: DataFile) -> ScoredFile:

@@ -126,17 +126,17 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
     if most < FEWEST_SEEDS:
         raise ConfigError(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} "
                           "seeds or more, as fewer can't tell chance from change")
-    found = [one for name in names for cell in comparison.cells
-             if (one := _measured(METRICS[name], cell)) is not None]
-    if not found:
+    measurements = [one for name in names for cell in comparison.cells
+                    if (one := _measured(METRICS[name], cell)) is not None]
+    if not measurements:
         raise ConfigError("no pair of runs has any of these metrics on both sides")
-    known = [one for one in found if isinstance(one, _Measured)]
-    means = iter(_adjusted([1.0 if one.mean is None else one.mean.probability for one in known]))
-    strays = iter(_adjusted([one.stray.probability for one in known]))
+    measured = [one for one in measurements if isinstance(one, _Measured)]
+    means = iter(_adjusted([1.0 if one.mean is None else one.mean.probability for one in measured]))
+    strays = iter(_adjusted([one.stray.probability for one in measured]))
     judged: dict[str, list[Effect]] = {}
-    for one in found:
+    for one in measurements:
         if isinstance(one, _Measured):
-            effect = _decided(one, next(means), next(strays), FALSE_SHARE / len(known))
+            effect = _decided(one, next(means), next(strays), FALSE_SHARE / len(measured))
             judged.setdefault(one.metric.name, []).append(effect)
         else:
             judged.setdefault(one[0].name, []).append(one[1])

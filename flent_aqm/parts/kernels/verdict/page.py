@@ -72,8 +72,8 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     for one in judged:
         deciding = [effect for effect in one.effects if effect.verdict != SAME]
         for effect in deciding[:MOST_CELLS] or one.effects[:1]:
-            told = effect.verdict + (f": {effect.why}" if effect.why else "")
-            lines.append(f"| `{one.metric.name}` | {_safe(told)} | {_safe(effect.cell)} | "
+            verdict = effect.verdict + (f": {effect.why}" if effect.why else "")
+            lines.append(f"| `{one.metric.name}` | {_safe(verdict)} | {_safe(effect.cell)} | "
                          + " | ".join(_numbers(effect)) + " |")
         if len(deciding) > MOST_CELLS:
             lines.append(f"| `{one.metric.name}` | {one.verdict} | "

@@ -108,26 +108,26 @@ def _names(kept: Sequence[str], runs: Mapping[Place, ScoredFile]) -> dict[Values
         titles.setdefault(values, set()).add(_shown(run, TITLE))
     times = Counter(title for own in titles.values() for title in own)
     differing = [at for at in range(len(kept)) if len({values[at] for values in titles}) > 1]
-    found = {}
+    names = {}
     for values, own in titles.items():
         title = min(own)
         if len(own) == 1 and times[title] == 1 and len(titles) > 1 and title not in ("", NOTHING):
-            found[values] = title
+            names[values] = title
         else:
-            found[values] = ", ".join(f"{kept[at]} {values[at]}" for at in differing
+            names[values] = ", ".join(f"{kept[at]} {values[at]}" for at in differing
                                       if values[at] != NOTHING) or "all runs"
-    return found
+    return names
 
 
 def _by_place(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[Place, ScoredFile]:
-    found: dict[Place, ScoredFile] = {}
+    placed: dict[Place, ScoredFile] = {}
     for run in runs:
         place = (tuple(_shown(run, name) for name in names), _shown(run, SEED))
-        if place in found:
-            raise ConfigError(f"{run.path} and {found[place].path} have the same settings and the "
+        if place in placed:
+            raise ConfigError(f"{run.path} and {placed[place].path} have the same settings and the "
                               "same seed; expected one run of each seed in a cell")
-        found[place] = run
-    return found
+        placed[place] = run
+    return placed
 
 
 def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:

@@ -74,8 +74,8 @@ def main(args: argparse.Namespace) -> int:
     if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:
         raise ConfigError(f"--highest {args.highest} and --step {args.step}: expected 1 <= step "
                           f"<= highest <= {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}")
-    known = _parameters(args.highest, args.step)
-    parameters = [known[name] for name in _names(args.fit, measurements, known)]
+    by_name = _parameters(args.highest, args.step)
+    parameters = [by_name[name] for name in _names(args.fit, measurements, by_name)]
     if measurements.values < max(2, len(parameters)):
         raise ConfigError(
             f"{counted(measurements.values, 'measured value')} can't determine "
@@ -84,11 +84,11 @@ def main(args: argparse.Namespace) -> int:
     with_parameters(args.base, {}, "--base")  # refuses what is none
     lab = _Lab(args.base, parameters, latency=any(
         point.measured.rise_ms is not None for point in measurements.points))
-    found = fit(measurements, parameters,
-                lab.simulator([point.setting for point in measurements.points]))
+    fitted = fit(measurements, parameters,
+                 lab.simulator([point.setting for point in measurements.points]))
     if args.csv:
-        _write_csv(args.csv, found)
-    return _show(found, args.base, lab)
+        _write_csv(args.csv, fitted)
+    return _show(fitted, args.base, lab)
 
 
 def _parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
@@ -98,14 +98,14 @@ def _parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
         Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True))}
 
 
-def _names(given: str | None, measurements: Measurements, known: Mapping[str, Parameter]
+def _names(text: str | None, measurements: Measurements, by_name: Mapping[str, Parameter]
            ) -> Sequence[str]:
-    if given is None:
+    if text is None:
         only_goodputs = measurements.values == len(measurements.points)
-        return list(known)[:1] if only_goodputs else list(known)
-    names = [name for name in known if name in given.split(",")]
-    if len(names) != len(given.split(",")):
-        raise ConfigError(f"--fit: {given!r}: expected names of {', '.join(known)}, each once, "
+        return list(by_name)[:1] if only_goodputs else list(by_name)
+    names = [name for name in by_name if name in text.split(",")]
+    if len(names) != len(text.split(",")):
+        raise ConfigError(f"--fit: {text!r}: expected names of {', '.join(by_name)}, each once, "
                           "with commas between")
     return names
 
@@ -145,55 +145,55 @@ def _console() -> Console:
     return Console(stderr=True)
 
 
-def _show(found: Fit, base: str, lab: _Lab) -> int:
+def _show(fitted: Fit, base: str, lab: _Lab) -> int:
     console = Console()
     table = Table(box=None, pad_edge=False)
     for title in ("measured", "", "model", "off by"):
         table.add_column(title, justify="left" if title == "measured" else "right")
-    for words in _rows(found):
+    for words in _rows(fitted):
         table.add_row(*words)
     console.print(table)
-    if max(map(abs, found.deviations())) > _ACCEPTABLE:
+    if max(map(abs, fitted.deviations())) > _ACCEPTABLE:
         console.print("No model explains these measurements: something that it doesn't contain "
                       "limits this router, or one of the measurements is wrong. The closest is "
-                      f"{lab.text_of(found.best)}.", soft_wrap=True, highlight=False)
+                      f"{lab.text_of(fitted.best)}.", soft_wrap=True, highlight=False)
         return 1
-    console.print(f"router_model = {lab.text_of(found.best)}", highlight=False, soft_wrap=True)
-    ranges = found.ranges()
-    for one, value in zip(found.parameters, found.best, strict=True):
+    console.print(f"router_model = {lab.text_of(fitted.best)}", highlight=False, soft_wrap=True)
+    ranges = fitted.ranges()
+    for one, value in zip(fitted.parameters, fitted.best, strict=True):
         low, high = ranges[one.name]
         console.print(f"{one.name}: {value:g}; from {low:g} to {high:g} explains them as well"
                       + (", which is all that was tried: they don't tell it"
                          if (low, high) == (one.low, one.high) else ""),
                       highlight=False, soft_wrap=True)
-    _advise(found, lab, console)
+    _advise(fitted, lab, console)
     return 0
 
 
-def _advise(found: Fit, lab: _Lab, console: Console) -> None:
+def _advise(fitted: Fit, lab: _Lab, console: Console) -> None:
     """Say which further measurement would tell the plausible models apart."""
-    plausible = found.plausible()
+    plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))
-            for place in range(len(found.parameters)) for end in (min, max)}
-    known = {point.setting for point in found.measurements.points}
-    menu = [setting for setting in _MENU if setting not in known]
+            for place in range(len(fitted.parameters)) for end in (min, max)}
+    measured = {point.setting for point in fitted.measurements.points}
+    menu = [setting for setting in _MENU if setting not in measured]
     if len(ends) < 2 or not menu:
         return
     lab.latency = True
-    told = telling_setting(menu, lab.simulator(menu)(sorted(ends)))
-    if told:
-        setting, what, apart = told
+    telling = telling_setting(menu, lab.simulator(menu)(sorted(ends)))
+    if telling:
+        setting, what, apart = telling
         console.print(f"The {what} at {setting} would narrow that: there these models are "
                       f"{apart:.0f} times apart as far as it can be measured.",
                       highlight=False, soft_wrap=True)
-    elif found.measurements.packets_per_s is None and "rx_packet_ns" in [
-            one.name for one in found.parameters]:
+    elif fitted.measurements.packets_per_s is None and "rx_packet_ns" in [
+            one.name for one in fitted.parameters]:
         console.print("Packets per second (pps=) would narrow that.", highlight=False)
 
 
-def _rows(found: Fit) -> Iterator[tuple[str, str, str, str]]:
+def _rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
     """Yield what was measured, and what the best model does."""
-    for point, model in zip(found.measurements.points, found.table[found.best], strict=True):
+    for point, model in zip(fitted.measurements.points, fitted.table[fitted.best], strict=True):
         wanted = point.measured
         yield (f"{point.setting} goodput, Mbit/s", f"{wanted.goodput_mbps:.1f}",
                f"{model.goodput_mbps:.1f}",
@@ -201,23 +201,23 @@ def _rows(found: Fit) -> Iterator[tuple[str, str, str, str]]:
         if wanted.rise_ms is not None and model.rise_ms is not None:
             yield (f"{point.setting} rise of latency, ms", f"{wanted.rise_ms:.2f}",
                    f"{model.rise_ms:.2f}", f"{model.rise_ms - wanted.rise_ms:+.2f} ms")
-    cost_ns = found.packet_ns(found.best)
-    if found.measurements.packets_per_s and cost_ns:
-        measured, forwarded = found.measurements.packets_per_s, 1e9 / cost_ns
+    cost_ns = fitted.packet_ns(fitted.best)
+    if fitted.measurements.packets_per_s and cost_ns:
+        measured, forwarded = fitted.measurements.packets_per_s, 1e9 / cost_ns
         yield ("packets per second", f"{measured:.0f}", f"{forwarded:.0f}",
                f"{100 * (forwarded / measured - 1):+.1f} %")
 
 
-def _write_csv(path: Path, found: Fit) -> None:
-    names = [f"{quantity} at {point.setting}" for point in found.measurements.points
+def _write_csv(path: Path, fitted: Fit) -> None:
+    names = [f"{quantity} at {point.setting}" for point in fitted.measurements.points
              for quantity in ("goodput_mbps", "rise_ms")]
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow([*(one.name for one in found.parameters), *names])
+            writer.writerow([*(one.name for one in fitted.parameters), *names])
             writer.writerows(
                 [*values, *(f"{one:.3f}" if one is not None else "" for model in measured
                             for one in (model.goodput_mbps, model.rise_ms))]
-                for values, measured in found.table.items())
+                for values, measured in fitted.table.items())
     except OSError as error:
         raise ConfigError(f"--csv: {path} can't be written: {error.strerror}") from None

@@ -57,9 +57,9 @@ class Fit:
 
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Return what explains the measurements as well."""
-        found = self.plausible()
-        return {one.name: (min(values[place] for values in found),
-                           max(values[place] for values in found))
+        plausible = self.plausible()
+        return {one.name: (min(values[place] for values in plausible),
+                           max(values[place] for values in plausible))
                 for place, one in enumerate(self.parameters)}
 
     def plausible(self) -> list[Values]:
@@ -171,10 +171,10 @@ def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float
         return (*values[:place], one.moved(values[place], by), *values[place + 1:])
 
     places = range(len(parameters))
-    found = [move(place, best, sign) for place in places for sign in (-1, 1)]
-    found += [move(second, move(first, best, sign), -sign)
-              for first in places for second in places[first + 1:] for sign in (-1, 1)]
-    return [one for one in dict.fromkeys(found) if one != best]
+    neighbours = [move(place, best, sign) for place in places for sign in (-1, 1)]
+    neighbours += [move(second, move(first, best, sign), -sign)
+                   for first in places for second in places[first + 1:] for sign in (-1, 1)]
+    return [one for one in dict.fromkeys(neighbours) if one != best]
 
 
 def _walk(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int, one: Parameter,
@@ -199,14 +199,14 @@ def telling_setting(settings: Sequence[Setting],
     """Return the setting in which plausible models differ most, what differs there (`goodput`
     or `latency`), and by how many standard deviations; None where no difference could be told.
     """
-    found: list[tuple[float, Setting, str]] = []
+    differences: list[tuple[float, Setting, str]] = []
     for place, setting in enumerate(settings):
         outcomes = [measured[place] for measured in candidates.values()]
         goodputs = [one.goodput_mbps for one in outcomes]
-        found.append(((max(goodputs) / min(goodputs) - 1) / GOODPUT_SD, setting, "goodput"))
+        differences.append(((max(goodputs) / min(goodputs) - 1) / GOODPUT_SD, setting, "goodput"))
         rises = [one.rise_ms for one in outcomes if one.rise_ms is not None]
         if rises:
             apart = max(rises) - min(rises)
-            found.append((apart / rise_sd_ms(sum(rises) / len(rises)), setting, "latency"))
-    apart, setting, what = max(found, key=lambda one: one[0])
+            differences.append((apart / rise_sd_ms(sum(rises) / len(rises)), setting, "latency"))
+    apart, setting, what = max(differences, key=lambda one: one[0])
     return (setting, what, apart) if apart > 2 else None

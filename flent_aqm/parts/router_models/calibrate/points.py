@@ -80,26 +80,26 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
 
 def parse_point(text: str) -> Point:
     """Return one point. Raises ConfigError."""
-    found = _POINT.fullmatch(text)
-    if not found:
+    match = _POINT.fullmatch(text)
+    if not match:
         raise ConfigError(f"{text!r} is not a measurement; give {FORM}")
-    rate = read_rate("rate_mbps", found.group(2))
-    goodput_mbps = _number(text, found.group(4))
+    rate = read_rate("rate_mbps", match.group(2))
+    goodput_mbps = _number(text, match.group(4))
     if not 0 < goodput_mbps <= rate:
         raise ConfigError(f"{text!r}: a goodput of {goodput_mbps:g} Mbit/s can't come through a "
                           f"shaper of {rate:g} Mbit/s; give {FORM}")
-    rise_ms = None if found.group(5) is None else _number(text, found.group(5))
-    return Point(Setting(rate, bool(found.group(3)), int(found.group(1) or 1)),
+    rise_ms = None if match.group(5) is None else _number(text, match.group(5))
+    return Point(Setting(rate, bool(match.group(3)), int(match.group(1) or 1)),
                  MeasuredResult(goodput_mbps, rise_ms))
 
 
 def parse_packets_per_s(text: str) -> float:
     """Return a rate of packets. Raises ConfigError."""
-    found = _PPS.fullmatch(text)
-    if not found or int(found.group(1)) < 1000:
+    match = _PPS.fullmatch(text)
+    if not match or int(match.group(1)) < 1000:
         raise ConfigError(f"{text!r}: expected pps= and a whole number of packets a second from "
                           "1000 on, of 64 bytes, that the router forwards at most")
-    return float(found.group(1))
+    return float(match.group(1))
 
 
 def _number(text: str, number: str) -> float:

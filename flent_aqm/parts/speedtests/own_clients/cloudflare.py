@@ -73,23 +73,23 @@ async def measure(server: Server, report: Report, call: Call) -> None:
                     idle_ms.append(reply.wait_ms)
                     report.idle.probe("ping_ms", reply.sent_s, reply.wait_ms)
             elif what not in finished:
-                found = sizes[what].setdefault(size, Size())
-                done = len(found.times_ms)
+                results = sizes[what].setdefault(size, Size())
+                done = len(results.times_ms)
                 await _requests(connection, beside, report, what, count,
-                                f"bytes={size}&unsent={unsent}", size, found)
-                if number != _FIRST_DOWNLOAD and min(found.times_ms[done:]) > FINISH_MS:
+                                f"bytes={size}&unsent={unsent}", size, results)
+                if number != _FIRST_DOWNLOAD and min(results.times_ms[done:]) > FINISH_MS:
                     finished.add(what)
     report.numbers["latency_ms"] = percentile(idle_ms, LATENCY_PERCENTILE)
     report.numbers["jitter_ms"] = mean_difference(idle_ms)
-    for direction, found_by_size in sizes.items():
-        _conclude(report, direction, list(found_by_size.values()))
+    for direction, by_size in sizes.items():
+        _conclude(report, direction, list(by_size.values()))
 
 
 async def _requests(connection: Connection, beside: Connection, report: Report, direction: str,
-                    count: int, query: str, size: int, found: Size) -> None:
+                    count: int, query: str, size: int, results: Size) -> None:
     way = report.way(direction)
     async with Metered(way):
-        pings = asyncio.create_task(_beside(beside, report, direction, found))
+        pings = asyncio.create_task(_beside(beside, report, direction, results))
         try:
             for _ in range(count):
                 if direction == DOWNLOAD:
@@ -99,8 +99,8 @@ async def _requests(connection: Connection, beside: Connection, report: Report, 
                     reply = await connection.post(f"/__up?{query}", size, way.count,
                                                   patience_s=None)
                 took_ms, mbps = timed(direction, reply, size)
-                found.times_ms.append(took_ms)
-                found.mbps.append(mbps)
+                results.times_ms.append(took_ms)
+                results.mbps.append(mbps)
         finally:
             pings.cancel()
 
@@ -114,11 +114,11 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
     return reply.wait_ms, size * (1 + HEADER_SHARE) * 8e-3 / reply.wait_ms
 
 
-async def _beside(connection: Connection, report: Report, direction: str, found: Size) -> None:
+async def _beside(connection: Connection, report: Report, direction: str, results: Size) -> None:
     await asyncio.sleep(LOADED_DELAY_S)
     while True:
         reply = await connection.get("/__down?bytes=0", patience_s=None)
-        found.beside_ms.append(reply.wait_ms)
+        results.beside_ms.append(reply.wait_ms)
         report.way(direction).probe("ping_ms", reply.sent_s, reply.wait_ms)
         await asyncio.sleep(LOADED_PAUSE_S)
 

@@ -64,29 +64,29 @@ addEventListener('load', () => setTimeout(start, 1000));
 
 def measurements() -> list[dict[str, object]]:
     """Return the engine's default ones without packet loss, which cloudflare.py follows too."""
-    found: list[dict[str, object]] = []
+    entries: list[dict[str, object]] = []
     for what, count, size in SEQUENCE:
-        found.append({"type": what, "numPackets": count} if what == LATENCY else
-                     {"type": what, "bytes": size, "count": count})
-    found[1]["bypassMinDuration"] = True
-    return found
+        entries.append({"type": what, "numPackets": count} if what == LATENCY else
+                       {"type": what, "bytes": size, "count": count})
+    entries[1]["bypassMinDuration"] = True
+    return entries
 
 
-def fill(report: Report, told: Mapping[str, Any]) -> None:
+def fill(report: Report, results: Mapping[str, Any]) -> None:
     """Put what the engine found into a report. Raises BadResult."""
-    if "summary" not in told:
-        raise BadResult(f"Cloudflare's page came to no result: {told.get('fault')}")
+    if "summary" not in results:
+        raise BadResult(f"Cloudflare's page came to no result: {results.get('fault')}")
     epoch_s = time.time() - time.monotonic()
     for number, (name, factor) in _NUMBERS.items():
-        value = told["summary"].get(name)
+        value = results["summary"].get(name)
         if value is not None:
             report.numbers[number] = float(value) * factor
     for direction in ("download", "upload"):
-        sizes = told["raw"][direction]["results"]
+        sizes = results["raw"][direction]["results"]
         way = report.way(direction)
         for end_s, one, size in sorted((
                 (_at_s(one) - epoch_s, one, int(size)) for size, each in sizes.items()
-                for one in each["timings"]), key=lambda found: found[0]):
+                for one in each["timings"]), key=lambda timing: timing[0]):
             length_s = one["duration"] / 1000
             way.begin(end_s - length_s)
             way.rates.append((end_s, length_s, size))
@@ -96,7 +96,7 @@ def fill(report: Report, told: Mapping[str, Any]) -> None:
         if not way.rates:
             raise BadResult(f"Cloudflare's page made no {direction}")
         way.mbps = report.numbers[f"{direction}_mbps"]
-    for one in told["raw"]["latency"]["results"]["timings"]:
+    for one in results["raw"]["latency"]["results"]["timings"]:
         report.idle.probe("ping_ms", _at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
 
 
@@ -112,12 +112,12 @@ def _at_s(timing: Mapping[str, Any]) -> float:
 def measure(call: Call, report: Report) -> None:
     """Run the page. Raises BadResult when it never came to its end, or to no numbers."""
     chromium, script = call.programs
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     page = PAGE.replace("MEASUREMENTS", json.dumps(measurements())).replace("UNSENT", UNSENT)
     if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": call.url},
-                lambda body: told.update(json.loads(body)), patience_s=END_S):
+                lambda body: results.update(json.loads(body)), patience_s=END_S):
         raise BadResult(f"Cloudflare's page in {chromium} did not end within {END_S:g} s")
-    fill(report, told)
+    fill(report, results)
 
 
 if __name__ == "__main__":

@@ -93,11 +93,11 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
     """Return the address of a server. Raises BadResult for a name that nobody knows."""
     family = {4: socket.AF_INET, 6: socket.AF_INET6}.get(ip_version or 0, socket.AF_UNSPEC)
     try:
-        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
+        address = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
     except OSError as fault:
         raise BadResult(f"{host}: {fault.strerror or fault}") from None
     name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return Server(name, found[0], found[4], secure)
+    return Server(name, address[0], address[4], secure)
 
 
 class Connection(ABC, asyncio.Protocol):

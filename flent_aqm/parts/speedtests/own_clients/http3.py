@@ -94,17 +94,17 @@ class Http3Connection(Connection):
         elif isinstance(event, StreamReset) and event.stream_id in self._streams:
             self._streams.pop(event.stream_id).fail(self.broken("the server reset a request"))
         assert self._end is not None
-        for found in self._end.http.handle_event(event):
-            stream = self._streams.get(getattr(found, "stream_id", -1))
+        for http_event in self._end.http.handle_event(event):
+            stream = self._streams.get(getattr(http_event, "stream_id", -1))
             if stream is None:
                 continue
-            if isinstance(found, HeadersReceived):
+            if isinstance(http_event, HeadersReceived):
                 stream.reply.first_s = now_s
-                stream.reply.status = int(dict(found.headers).get(b":status", b"0"))
-            elif isinstance(found, DataReceived):
-                stream.take(found.data)
-            if getattr(found, "stream_ended", False):
-                self._streams.pop(found.stream_id).finish(now_s)
+                stream.reply.status = int(dict(http_event.headers).get(b":status", b"0"))
+            elif isinstance(http_event, DataReceived):
+                stream.take(http_event.data)
+            if getattr(http_event, "stream_ended", False):
+                self._streams.pop(http_event.stream_id).finish(now_s)
 
     def fail(self, why: str) -> None:
         self._ended = self._ended or why

@@ -69,9 +69,9 @@ class PageReport:
         self.last: dict[str, object] = {}
         self._epoch_s = time.time() - time.monotonic()
 
-    def take(self, told: bytes) -> None:
+    def take(self, message: bytes) -> None:
         """A state of the worker."""
-        self.last = state = json.loads(told)
+        self.last = state = json.loads(message)
         at_s = state["at_ms"] / 1000 - self._epoch_s
         direction, name = _WAYS.get(state["testState"], ("", ""))
         if not direction:

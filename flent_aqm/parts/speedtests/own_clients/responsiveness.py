@@ -135,11 +135,11 @@ async def measure(server: Server, report: Report, call: Call) -> None:
         way = report.way(direction)
         async with Metered(way), asyncio.TaskGroup() as group:
             test = _Test(server, kind, way, requested, group, chance)
-            found = await _test(test, direction)
+            numbers = await _test(test, direction)
             for task in list(test.tasks):
                 task.cancel()
-        way.mbps = found["goodput_mbps"]
-        for name, value in found.items():
+        way.mbps = numbers["goodput_mbps"]
+        for name, value in numbers.items():
             stem, _, unit = name.rpartition("_")
             report.numbers[f"{stem}_{direction}_mbps" if unit == "mbps"
                            else f"{name}_{direction}"] = value
@@ -200,11 +200,11 @@ def _state(averages: list[float], requested: Parameters) -> int:
 
 
 def _since(probes: list[Probe], since_s: float) -> list[Probe]:
-    found = [one for one in probes if one.end_s > since_s]
-    if len(found) < FEWEST_PROBES:
-        raise BadResult(f"responsiveness: {len(found)} probes came back in the last intervals; "
+    recent = [one for one in probes if one.end_s > since_s]
+    if len(recent) < FEWEST_PROBES:
+        raise BadResult(f"responsiveness: {len(recent)} probes came back in the last intervals; "
                         f"expected {FEWEST_PROBES} or more: the line is too slow for this test")
-    return found
+    return recent
 
 
 def rpm_of(foreign: list[Probe], own: list[Probe], requested: Parameters) -> float:
@@ -280,12 +280,12 @@ async def _foreign(test: _Test) -> None:
     began_s = time.monotonic()
     async with test.kind(test.server) as connection:
         reply = await connection.get("/small", patience_s=None)
-    found = Probe(reply.end_s, reply.whole_ms, connection.tcp_ms, connection.tls_ms)
-    test.foreign.append(found)
-    test.way.probe("foreign_tcp_ms", began_s, found.tcp_ms)
-    if found.tls_ms is not None:
-        test.way.probe("foreign_tls_ms", began_s, found.tls_ms)
-    test.way.probe("foreign_http_ms", reply.sent_s, found.http_ms)
+    probe = Probe(reply.end_s, reply.whole_ms, connection.tcp_ms, connection.tls_ms)
+    test.foreign.append(probe)
+    test.way.probe("foreign_tcp_ms", began_s, probe.tcp_ms)
+    if probe.tls_ms is not None:
+        test.way.probe("foreign_tls_ms", began_s, probe.tls_ms)
+    test.way.probe("foreign_http_ms", reply.sent_s, probe.http_ms)
 
 
 async def _self(test: _Test, connection: Connection) -> None:

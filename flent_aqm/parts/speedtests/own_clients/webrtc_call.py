@@ -19,7 +19,7 @@ from flent_aqm.measure.http.webrtc import (
     CLOCK_HZ,
     PATIENCE_S,
     End,
-    Told,
+    EndRecord,
     from_json,
 )
 from flent_aqm.parts.speedtests.own_clients.connection import Server
@@ -49,10 +49,10 @@ async def measure(server: Server, report: Report, call: Call) -> None:
                         f"{getattr(fault, 'strerror', None) or 'no answer'}") from None
     end = End(writer.get_extra_info("sockname")[0], length_s)
     try:
-        output = await _asked(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
+        output = await _ask(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
         await end.accept(str(output.get("sdp")))
         began_s, mine = await end.call()
-        theirs = from_json((await _asked(reader, writer, {"over": True})).get("told"))
+        theirs = from_json((await _ask(reader, writer, {"over": True})).get("told"))
     except OSError as fault:
         raise BadResult(f"the connection to {server.name} broke: "
                         f"{fault.strerror or fault}") from None
@@ -63,25 +63,25 @@ async def measure(server: Server, report: Report, call: Call) -> None:
     fill(report, "upload", mine, theirs, began_s, length_s)
 
 
-async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-                 words: dict[str, object]) -> dict[str, object]:
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+               words: dict[str, object]) -> dict[str, object]:
     """Send a line, give the one that comes back. Raises BadResult, OSError."""
     writer.write(json.dumps(words).encode() + b"\n")
     try:
         async with asyncio.timeout(PATIENCE_S):
             line = await reader.readline()
-        found = json.loads(line)
+        answer = json.loads(line)
     except TimeoutError:
         raise BadResult(f"the server said nothing for {PATIENCE_S:g} s") from None
     except ValueError:
         raise BadResult(f"the server said {line[:60]!r}; expected JSON: is it "
                         "`flent-aqm serve webrtc`?") from None
-    if not isinstance(found, dict) or "error" in found:
-        raise BadResult(f"the server refused the call: {str(found)[:200]}")
-    return found
+    if not isinstance(answer, dict) or "error" in answer:
+        raise BadResult(f"the server refused the call: {str(answer)[:200]}")
+    return answer
 
 
-def fill(report: Report, direction: str, sender: Told, receiver: Told, began_s: float,
+def fill(report: Report, direction: str, sender: EndRecord, receiver: EndRecord, began_s: float,
          length_s: float) -> None:
     """Put one direction into a report. began_s: monotonic. Raises BadResult where no frame
     came."""
@@ -120,7 +120,7 @@ def _mbps(received: list[tuple[float, int]]) -> float:
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 
-def _late_ms(way: Way, receiver: Told, began_s: float) -> list[float]:
+def _late_ms(way: Way, receiver: EndRecord, began_s: float) -> list[float]:
     """How much longer each frame took than the fastest."""
     took_s = [at_s - pts / CLOCK_HZ for at_s, pts in receiver.frames]
     late_ms = [1000 * (one - min(took_s)) for one in took_s]

@@ -37,17 +37,17 @@ def bursts(tc: str, clock: Clock) -> Burst:
 
     def burst(shown: str, rate: str, ticks: str) -> str:
         """As it is shown, without its cell, where no number of bytes gives the same."""
-        size, known = _SIZE.fullmatch(shown), _RATE.fullmatch(rate)
-        if not size or not known or bit_per_s(rate) < 8 or not _TICKS.fullmatch(ticks):
+        size, rate_match = _SIZE.fullmatch(shown), _RATE.fullmatch(rate)
+        if not size or not rate_match or bit_per_s(rate) < 8 or not _TICKS.fullmatch(ticks):
             return shown.partition("/")[0]
         rate_bytes_per_s = bit_per_s(rate) // 8
         least = int(size[1]) * SIZE_UNIT[size[2]]
         # A microsecond lets so much through; a shown K may be 16 bytes off, an M 1024.
         near = rate_bytes_per_s // 1_000_000 + {"": 2, "K": 18, "M": 1026}[size[2]]
         for size_bytes in (*range(least, least + near), *range(least - 1, least - near, -1)):
-            found = reckon(size_bytes, rate_bytes_per_s, clock)
-            text = size_text(burst_bytes(found, rate_bytes_per_s, clock))
-            if found == int(ticks, 16) if ticks else text == shown.partition("/")[0]:
+            burst_ticks = reckon(size_bytes, rate_bytes_per_s, clock)
+            text = size_text(burst_bytes(burst_ticks, rate_bytes_per_s, clock))
+            if burst_ticks == int(ticks, 16) if ticks else text == shown.partition("/")[0]:
                 return f"{size_bytes}b"
         return shown.partition("/")[0]
 

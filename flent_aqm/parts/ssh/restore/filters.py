@@ -72,9 +72,9 @@ def _command(lines: Sequence[str]) -> list[str] | None:
         del body[0]
     if head["kind"] == "u32" and (match := _U32.fullmatch(rest)):
         words = []
-        while body and (found := _MATCH.fullmatch(body[0])):
-            words += ["match", "u32", f"0x{found[1]}", f"0x{found[2]}", "at",
-                      f"{found[3] or ''}{found[4]}"]
+        while body and (selector := _MATCH.fullmatch(body[0])):
+            words += ["match", "u32", f"0x{selector[1]}", f"0x{selector[2]}", "at",
+                      f"{selector[3] or ''}{selector[4]}"]
             del body[0]
         if not words:
             return None
@@ -87,7 +87,7 @@ def _command(lines: Sequence[str]) -> list[str] | None:
     else:
         return None
     action: list[str] = []
-    if body and (found := _MIRRED.fullmatch(body[0])):
-        action = ["action", "mirred", "egress", found[1].lower(), "dev", found[2]]
+    if body and (redirect := _MIRRED.fullmatch(body[0])):
+        action = ["action", "mirred", "egress", redirect[1].lower(), "dev", redirect[2]]
         del body[0]
     return None if body else [*first, *words, *flow, *action]

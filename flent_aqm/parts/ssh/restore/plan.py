@@ -218,11 +218,11 @@ def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Wor
 
 def _codel(**more: Writer) -> Callable[[Words], Words | None]:
     def options(words: Words) -> Words | None:
-        found = _options(words, {"limit": _packets, "target": _codel_time,
-                                 "interval": _codel_time, "ce_threshold": _codel_time, **more},
-                         ["ecn"])
+        output = _options(words, {"limit": _packets, "target": _codel_time,
+                                  "interval": _codel_time, "ce_threshold": _codel_time, **more},
+                          ["ecn"])
         # Its absence is an option of its own.
-        return found if found is None or "ecn" in found else [*found, "noecn"]
+        return output if output is None or "ecn" in output else [*output, "noecn"]
 
     return options
 

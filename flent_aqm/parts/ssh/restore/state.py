@@ -37,13 +37,13 @@ class Device:
     @property
     def offloads(self) -> dict[str, bool]:
         """By ethtool's names, those that can be changed. Raises ParseError."""
-        found = {}
+        by_name = {}
         for line in self.offload_lines:
             match = _OFFLOAD.fullmatch(line)
             if not match:
                 raise ParseError(f"offloads of {self.name}: unexpected line {line[:80]!r}")
-            found[match[1]] = match[2] == "on"
-        return found
+            by_name[match[1]] = match[2] == "on"
+        return by_name
 
 
 @dataclass(frozen=True)
