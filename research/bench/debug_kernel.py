@@ -106,16 +106,16 @@ def _check(folder: Path, aqms: list[str]) -> int:
         missed += _add(table, f"faulty: {what}", expected, cause,
                        re.search(expected, cause) is not None)
     for aqm in aqms:
-        found = any(results.glob(f"*-{aqm}-{NAME}{SUFFIX}"))
-        missed += _add(table, aqm, "nothing", "nothing" if found else _cause(results, aqm), found)
+        ran = any(results.glob(f"*-{aqm}-{NAME}{SUFFIX}"))
+        missed += _add(table, aqm, "nothing", "nothing" if ran else _cause(results, aqm), ran)
     Console().print(table)
     if not results.is_dir():
         print(done.stderr[-2000:])
     return missed
 
 
-def _add(table: Table, queue: str, expected: str, found: str, good: bool) -> int:
-    table.add_row(queue, expected, found, "ok" if good else "NO")
+def _add(table: Table, queue: str, expected: str, seen: str, good: bool) -> int:
+    table.add_row(queue, expected, seen, "ok" if good else "NO")
     return 0 if good else 1
 
 

@@ -92,27 +92,27 @@ def main() -> int:
     output = args.output.resolve()
     results: dict[str, object] = {}
     if args.what == "false-alarms":
-        found, runs = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
+        made, runs = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
         if args.draws:
             results["drawn"] = drawn(runs, args.draws)
-        found = [replace(one, right=not one.seen) for one in found]
-        good = sum(one.right for one in found)
-        print(f"{good} of {len(found)} comparisons of a kernel with itself: not different")
+        made = [replace(one, right=not one.seen) for one in made]
+        good = sum(one.right for one in made)
+        print(f"{good} of {len(made)} comparisons of a kernel with itself: not different")
     else:
-        found = power(output, args.only, args.cells, args.minutes)
+        made = power(output, args.only, args.cells, args.minutes)
         results["cells"] = args.cells or "all"
-        good = sum(one.right for one in found)
-        print(f"{good} of {len(found)} changes: as it should be")
+        good = sum(one.right for one in made)
+        print(f"{good} of {len(made)} changes: as it should be")
     RESULTS.mkdir(exist_ok=True)
     now = datetime.datetime.now(datetime.UTC)
-    results |= {"made": asdict(_made(output)), "comparisons": [asdict(one) for one in found]}
+    results |= {"made": asdict(_made(output)), "comparisons": [asdict(one) for one in made]}
     for old in RESULTS.glob(f"gate-{args.what}-*.json"):
         old.unlink()
     (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
         json.dumps(results, indent=1) + "\n")
     if not args.only and not args.cells:
         write_part(args.what, results)
-    return int(good < len(found))
+    return int(good < len(made))
 
 
 def _made(output: Path) -> Made:
@@ -130,7 +130,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
     what was found, and all runs by seed."""
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
-    found: list[Comparison] = []
+    compared: list[Comparison] = []
     before: list[ScoredFile] = []
     by_seed: dict[int, list[ScoredFile]] = {}
     for number in range(comparisons + 1):
@@ -148,10 +148,10 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
             by_seed.setdefault(seed, []).append(run)
             runs.append(_with_seed(run, seed - before_first))
         if before:
-            found.append(_compared(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
-                                   "next five", before, runs, took_s))
+            compared.append(_compared(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
+                                      "next five", before, runs, took_s))
         before = runs
-    return found, by_seed
+    return compared, by_seed
 
 
 def drawn(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
@@ -159,16 +159,16 @@ def drawn(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int
     rate of one in a hundred shows. Return how many there were, in how many of them something was
     different ("alarms"), and each metric that wasn't."""
     draw = random.Random(1)
-    found = Counter(draws=draws, alarms=0)
+    counts = Counter(draws=draws, alarms=0)
     for _ in range(draws):
         seeds = draw.sample(sorted(runs), 2 * SEEDS)
         base, test = ([_with_seed(run, place) for place, seed in enumerate(half, 1)
                        for run in runs[seed]] for half in (seeds[:SEEDS], seeds[SEEDS:]))
         seen = {one.metric.name for one in judge(pair(base, test), USUAL)
                 if one.verdict not in (SAME, UNTOLD)}
-        found.update(seen, alarms=bool(seen))
-    print(f"{found['alarms']} of {draws} pairs of sets drawn from all runs: different")
-    return dict(found)
+        counts.update(seen, alarms=bool(seen))
+    print(f"{counts['alarms']} of {draws} pairs of sets drawn from all runs: different")
+    return dict(counts)
 
 
 def _with_seeds_from(text: str, before_first: int) -> str:
@@ -188,7 +188,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
         raise SystemExit("bench.gate: no kernel is set up: make setup")
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
     batch = resource_dir("batches") / "gate.batch"
-    found = []
+    compared = []
     for number, planted in enumerate(DEFECTS):
         if only not in planted.name:
             continue
@@ -216,10 +216,10 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
             one = _sides_compared(planted.name, base, folder, took_s)
         subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
                        stderr=subprocess.DEVNULL)
-        found.append(replace(one, aqm=planted.overrides[0].removeprefix("aqm="),
-                             has_effect=planted.has_effect,
-                             right=bool(one.seen) == planted.has_effect))
-    return found
+        compared.append(replace(one, aqm=planted.overrides[0].removeprefix("aqm="),
+                                has_effect=planted.has_effect,
+                                right=bool(one.seen) == planted.has_effect))
+    return compared
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:
@@ -264,8 +264,8 @@ def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
 
 
 def is_there(folder: Path) -> bool:
-    told = status.read(folder)
-    return told is not None and told.ended_s is not None
+    folder_status = status.read(folder)
+    return folder_status is not None and folder_status.ended_s is not None
 
 
 if __name__ == "__main__":

@@ -44,11 +44,11 @@ def changes(results: Mapping[str, Any]) -> Iterator[str]:
 
 def alarms(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence, and each comparison of a kernel with itself that was an alarm."""
-    found = results["comparisons"]
-    good = sum(one["right"] for one in found)
-    yield (f"{good} of {len(found)} comparisons of set-up's kernel with itself, with other seeds "
+    pairs = results["comparisons"]
+    good = sum(one["right"] for one in pairs)
+    yield (f"{good} of {len(pairs)} comparisons of set-up's kernel with itself, with other seeds "
            "on either side, found no difference.")
-    yield from (f"- {one['name']}: {one['said']}" for one in found if not one["right"])
+    yield from (f"- {one['name']}: {one['said']}" for one in pairs if not one["right"])
     if drawn := results.get("drawn"):
         yield (f"So did {drawn['draws'] - drawn['alarms']} of {drawn['draws']} with seeds drawn "
                "from all.")

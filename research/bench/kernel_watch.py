@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--queues", default=",".join(QUEUES), metavar="NAME,...")
     args = parser.parse_args()
     output = args.output.resolve()
-    found: list[Watched] = []
+    watched: list[Watched] = []
     stock: list[Run] = []
     for source in args.sources:
         name = re.sub(r"[^a-z0-9]+", "-", source.rpartition("linux-")[2].lower()).strip("-")
@@ -73,16 +73,16 @@ def main() -> None:
                                check=True)
                 sweep(batch, folder, [f"aqm={aqm}", f"kernel={name}"])
             comparison = pair(scored(find_files([base])), scored(find_files([folder])))
-            found.append(Watched(find_named(name).version, aqm, judge(comparison, USUAL)))
+            watched.append(Watched(find_named(name).version, aqm, judge(comparison, USUAL)))
             stock += [as_run(read_data_file(file)) for file in find_files([base])]
-    marked.replace(PAGE, "kernels", "\n".join(table(found)), made_of(stock))
+    marked.replace(PAGE, "kernels", "\n".join(table(watched)), made_of(stock))
 
 
-def table(found: Sequence[Watched]) -> Iterator[str]:
+def table(watched: Sequence[Watched]) -> Iterator[str]:
     """Yield a line for each kernel and queue: what differs most."""
     yield "| Linux | queue | worse than set-up's | better | the same/can't tell |"
     yield "|---|---|---|---|---|"
-    for one in found:
+    for one in watched:
         yield (f"| {one.version} | {one.aqm} | {_most(one.judged, WORSE)} | "
                f"{_most(one.judged, BETTER)} | {_count(one.judged, SAME)}/"
                f"{_count(one.judged, UNTOLD)} |")

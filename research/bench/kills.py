@@ -100,18 +100,18 @@ class Here:
 
     def files(self) -> dict[str, Any]:
         """What the data files hold, by the part of their names after the batch's time."""
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for path in sorted((self.results() or self.folder).glob(f"*{SUFFIX}")):
             name = path.name.split("-", 5)[-1]
-            assert name not in found, f"two files of {name}"
-            found[name] = read_data_file(path).whole
-        return found
+            assert name not in by_name, f"two files of {name}"
+            by_name[name] = read_data_file(path).whole
+        return by_name
 
     def take(self) -> dict[str, Any]:
         """The files, which are removed with their folder."""
-        found = self.files()
+        files = self.files()
         shutil.rmtree(self.results() or self.folder / "none")
-        return found
+        return files
 
     def output(self) -> str:
         """All that the sweeps have printed."""
@@ -211,13 +211,13 @@ def children(parent: int) -> list[tuple[int, str]]:
 
 def processes_below(folder: Path) -> list[tuple[int, str]]:
     """Number and name of the processes that work in the folder or below."""
-    found = []
+    processes = []
     for pid, name, _ in _processes():
         with contextlib.suppress(OSError):
             where = os.readlink(f"/proc/{pid}/cwd").removesuffix(" (deleted)")
             if Path(where).is_relative_to(folder):
-                found.append((pid, name))
-    return found
+                processes.append((pid, name))
+    return processes
 
 
 def is_open(path: Path) -> bool:

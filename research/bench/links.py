@@ -19,7 +19,7 @@ TARGET_S = 0.15
 def figures(repeat: int, only: str) -> list[Figure]:
     """A download over a trace of 120 s at 300 Mbit/s, with all of boot and reading the trace, for
     each virtual second; and 200 pings one after the other at a round trip of 9 minutes."""
-    found = []
+    costs = []
     name = "iperf3 over a link by a trace of 120 s at 300 Mbit/s"
     if only in name:
         with tempfile.TemporaryDirectory() as folder:
@@ -27,14 +27,14 @@ def figures(repeat: int, only: str) -> list[Figure]:
             path.write_text(_trace())
             scenario = Scenario.from_settings({
                 "shaper": "none", "link_trace": path, "modem_down_buffer_ms": 50})
-            found.append(figure(name, "s per virtual s", TARGET_S, repeat, lambda: _per_virtual_s(
+            costs.append(figure(name, "s per virtual s", TARGET_S, repeat, lambda: _per_virtual_s(
                 scenario, ["iperf3", "-c", "server", "-R", "-t", str(LENGTH_S)], ("iperf3",))))
     name = "200 pings at a round trip of 540 s"
     if only in name:
         far = Scenario.from_settings({"base_delay_ms": 540_000})
-        found.append(figure(name, "s", None, repeat, lambda: _run(
+        costs.append(figure(name, "s", None, repeat, lambda: _run(
             far, ["ping", "-q", "-c", "200", "-i", "540", "-W", "1400", "server"], ())))
-    return found
+    return costs
 
 
 def _trace() -> str:

@@ -155,13 +155,13 @@ def main() -> int:
     args = parser.parse_args()
     if args.every < 1:
         parser.error(f"--every {args.every}: expected 1 or more")
-    known: dict[Path, Sequence[str]] = {}
+    tests_of: dict[Path, Sequence[str]] = {}
     for place, its_tests in TESTS.items():
         for module in modules_of(place):
-            known.setdefault(module, its_tests)
-    chosen = [(module, tests) for module, tests in known.items()
-              if not args.modules or any(part in str(module) for part in args.modules)]
-    if not chosen:
+            tests_of.setdefault(module, its_tests)
+    selected = [(module, tests) for module, tests in tests_of.items()
+                if not args.modules or any(part in str(module) for part in args.modules)]
+    if not selected:
         parser.error(f"no module of {', '.join(TESTS)} has {' or '.join(args.modules)} in its path")
     for library in LIBRARIES:
         importlib.import_module(library)
@@ -169,7 +169,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="flent-aqm-mutants-") as folder:
         tree = copy_of_tree(Path(folder))
         limits_s: dict[Sequence[str], float] = {}
-        for module, tests in chosen:
+        for module, tests in selected:
             if tests not in limits_s:
                 began = time.monotonic()
                 if not passes(tree, tests):
@@ -191,8 +191,8 @@ def main() -> int:
 
 def modules_of(place: str) -> list[Path]:
     """The modules of a folder or of one file, from the source tree's top."""
-    found = HERE / PACKAGE / place
-    files = [found] if found.is_file() else sorted(found.rglob("*.py"))
+    path = HERE / PACKAGE / place
+    files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     return [file.relative_to(HERE) for file in files]
 
 

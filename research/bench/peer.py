@@ -44,9 +44,9 @@ class Simulated:
 def simulate(program: Path, rate_mbps: int) -> Simulated:
     """Run the program at one of SIMULATED_S."""
     seconds = SIMULATED_S[rate_mbps]
-    found = json.loads(run([program, str(rate_mbps), str(seconds)], timeout_s=600))
-    return Simulated(found["goodput_mbps"], found["dropped"], found["wall_s"] / seconds,
-                     found["cpu_s"] / seconds)
+    output = json.loads(run([program, str(rate_mbps), str(seconds)], timeout_s=600))
+    return Simulated(output["goodput_mbps"], output["dropped"], output["wall_s"] / seconds,
+                     output["cpu_s"] / seconds)
 
 
 def peer_program() -> Path:

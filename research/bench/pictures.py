@@ -124,9 +124,9 @@ def plots(files: Sequence[Path]) -> list[Cost]:
     matplotlib.use("agg")
     from flent import gui, plotters, settings
 
-    found = [gui.results_load_helper(str(file))["results"] for file in files]
+    loaded_files = [gui.results_load_helper(str(file))["results"] for file in files]
     loaded = settings.load([str(files[0])])
-    loaded.update(found[0].meta())
+    loaded.update(loaded_files[0].meta())
     loaded.load_test(informational=True)
     loaded.OUTPUT, loaded.GUI = "-", True
     plotters.init_matplotlib("-", False, True)
@@ -135,7 +135,7 @@ def plots(files: Sequence[Path]) -> list[Cost]:
         loaded.PLOT = name
 
         def draw() -> None:
-            results = pickle.loads(pickle.dumps(found))
+            results = pickle.loads(pickle.dumps(loaded_files))
             plotter = pickle.loads(pickle.dumps(
                 plotters.draw_worker(loaded, results)))
             plotter.figure.canvas.draw()

@@ -101,11 +101,11 @@ def main() -> None:
 
 def lab_figures(repeat: int, only: str) -> list[Figure]:
     """What one lab costs on one core."""
-    found = []
+    rows = []
 
     def add(name: str, unit: str, target: float | None, measure: Callable[[], Cost]) -> None:
         if only in name:
-            found.append(figure(name, unit, target, repeat, measure))
+            rows.append(figure(name, unit, target, repeat, measure))
 
     @cache
     def boot(servers: tuple[str, ...]) -> Cost:
@@ -147,14 +147,14 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
         lambda: lab_cost(["env", *as_cell, "flent", "ping", "-H", "server",
                           "-l", "1", "-f", "null", "-D", "/tmp"], 100, IPERF3)
         .minus(boot(IPERF3)))
-    return found
+    return rows
 
 
 def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
     """What a simulator takes for the same, and a line about it: what it was, or why there is
     none, which is no reason to stop."""
     names = {rate: f"peer: ns-3 FqCoDel, TCP, {rate} Mbit/s" for rate in peer.SIMULATED_S}
-    found, goodputs = [], {}
+    rows, goodputs = [], {}
     try:
         for rate_mbps, name in names.items():
             if only not in name:
@@ -166,25 +166,25 @@ def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
                 goodputs[rate_mbps] = one.goodput_mbps
                 return Cost(one.wall_s, one.cpu_s)
 
-            found.append(figure(name, "s per virtual s", None, repeat, measure))
+            rows.append(figure(name, "s per virtual s", None, repeat, measure))
     except AqmError as error:
         print(f"no peer: {error}", flush=True)
-        return found, f"not measured: {error}"
-    return found, f"ns-3 {peer.VERSION}, goodput in Mbit/s by rate " + ", ".join(
+        return rows, f"not measured: {error}"
+    return rows, f"ns-3 {peer.VERSION}, goodput in Mbit/s by rate " + ", ".join(
         f"{rate}: {goodput:.1f}" for rate, goodput in goodputs.items())
 
 
 def file_figures(only: str) -> list[Figure]:
     """What finished runs cost: reading and writing one, scoring many."""
-    found = []
+    rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if only in "reading a data file and writing it":
             def once() -> None:
                 write_whole(folder / "written.flent.gz", read_data_file(GOLDEN).whole)
 
-            found.append(figure("reading a data file and writing it", "s", None, 3,
-                                lambda: cost_of(once)))
+            rows.append(figure("reading a data file and writing it", "s", None, 3,
+                               lambda: cost_of(once)))
         for count in (200, 3200):
             title = f"flent-aqm score of {count} files"
             if only not in title:
@@ -194,14 +194,14 @@ def file_figures(only: str) -> list[Figure]:
             for number in range(count):
                 (files / f"{number}.flent.gz").symlink_to(GOLDEN)
             command = [FLENT.with_name("flent-aqm"), "score", files, "--format", "csv"]
-            found.append(figure(title, "s", None, 1, lambda command=command: cost_of(  # type: ignore[misc]
+            rows.append(figure(title, "s", None, 1, lambda command=command: cost_of(  # type: ignore[misc]
                 lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))))
-    return found
+    return rows
 
 
 def short_sweeps(only: str) -> list[Figure]:
     """24 short runs with 1 and with 2 jobs."""
-    found = []
+    rows = []
     for jobs in (1, 2):
         title = f"sweep of 24 runs, jobs = {jobs}"
         if only not in title:
@@ -210,10 +210,10 @@ def short_sweeps(only: str) -> list[Figure]:
             folder = Path(name)
             (folder / "base.batch").symlink_to(resource_dir("batches") / "base.batch")
             (folder / "bench.batch").write_text(f"{SWEEP}jobs = {jobs}\n")
-            found.append(figure(title, "s", None, 1, lambda folder=folder: cost_of(  # type: ignore[misc]
+            rows.append(figure(title, "s", None, 1, lambda folder=folder: cost_of(  # type: ignore[misc]
                 lambda: subprocess.run([FLENT, "-B", "bench.batch"], cwd=folder, check=True,
                                        stderr=subprocess.DEVNULL))))
-    return found
+    return rows
 
 
 def sweep_figure() -> Figure:

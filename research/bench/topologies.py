@@ -42,15 +42,15 @@ assert sum(mbps) > 800 and mbps[0] > 0.5 * sum(mbps) / count
 def figures(repeat: int, only: str) -> list[Figure]:
     """Downloads of all subscribers at once, with boot, set-up and reading all queues back before
     and after, for each virtual second of them."""
-    found = []
+    costs = []
     for count, target in ((100, None), (500, TARGET_S)):
         name = f"{count} subscribers with HTB and CAKE, all busy, {RATE_MBPS} Mbit/s"
         if only in name:
             scenario = Scenario.from_settings({
                 "topology": f"subscribers:{count}", "rate_mbps": RATE_MBPS, "aqm": "cake"})
-            found.append(figure(name, "s per virtual s", target, repeat,
+            costs.append(figure(name, "s per virtual s", target, repeat,
                                 partial(_cost, scenario, count)))
-    return found
+    return costs
 
 
 def _cost(scenario: Scenario, count: int) -> Cost:

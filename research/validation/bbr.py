@@ -54,7 +54,7 @@ class Case:
     judged: Callable[[Run], Outcome]
 
 
-def _found_rate(run: Run) -> Outcome:
+def _rate_reached(run: Run) -> Outcome:
     # The median over time leaves out PROBE_RTT, which takes 6 % of the time at 400 ms.
     flow, = run.way(WAY)
     late = flow.at_s > flow_window(flow).start_s + FOUND_S + 2 * _delay_s(run)
@@ -112,15 +112,15 @@ def _shares(run: Run) -> Outcome:
 
 CASES = (
     Case("startup", "Exiting STARTUP on Bandwidth Plateau",
-         "98 % of the rate or more, 50 Mbit/s and 40 ms", _found_rate),
-    Case("startup-near", "the same", "the same at 1 ms", _found_rate),
-    Case("startup-far", "the same", "the same at 10 Mbit/s and 400 ms", _found_rate),
+         "98 % of the rate or more, 50 Mbit/s and 40 ms", _rate_reached),
+    Case("startup-near", "the same", "the same at 1 ms", _rate_reached),
+    Case("startup-far", "the same", "the same at 10 Mbit/s and 400 ms", _rate_reached),
     Case("startup", "Exiting DRAIN Based on Inflight; Exiting PROBE_DOWN on Inflight",
          "a probe's median wait of at most a quarter of the round trip", _queue_drained),
     Case("probe-rtt", "Entering and Exiting PROBE_RTT",
          "the flow's rate falls for a moment, again and again", _dips),
     Case("small-product", "Correctly Managing Sub-Packet BDPs",
-         "98 % of the rate or more, 10 Mbit/s and 1 ms: 0.8 packets", _found_rate),
+         "98 % of the rate or more, 10 Mbit/s and 1 ms: 0.8 packets", _rate_reached),
     Case("faster", "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached",
          "90 % of 100 Mbit/s within ten times log2(BDP) round trips, 84", _grows),
     Case("slower", "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down",
@@ -167,10 +167,10 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a row for each case that has a run."""
     yield "| section of the draft | what it wants, from outside | seen | holds |"
     yield "|" + "---|" * 4
-    found = {str(run.settings.get("title")).partition(":")[0]: run for run in runs}
+    by_check = {str(run.settings.get("title")).partition(":")[0]: run for run in runs}
     for case in CASES:
-        if case.check in found:
-            outcome = case.judged(found[case.check])
+        if case.check in by_check:
+            outcome = case.judged(by_check[case.check])
             yield (f"| {case.sections} | {case.wanted} | {outcome.seen} | "
                    f"{'yes' if outcome.holds else 'no'} |")
 

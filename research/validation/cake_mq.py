@@ -33,14 +33,14 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
            "runs |")
     yield "|" + "---|" * 6
     for aqm, reported in REPORTED.items():
-        found = [rates(run) for run in runs if run.settings.get("aqm") == aqm]
-        if not found:
+        measured = [rates(run) for run in runs if run.settings.get("aqm") == aqm]
+        if not measured:
             raise BadResult(f"there is no run with aqm {aqm}")
-        marked, others = (fmean(each) for each in zip(*found, strict=True))
+        marked, others = (fmean(each) for each in zip(*measured, strict=True))
         cells = [f"{got:.0f} ({got / wanted - 1:+.1%})".replace("%", " %")
                  for got, wanted in zip((marked, others), reported, strict=True)]
         yield (f"| {aqm} | {' | '.join(cells)} | {reported[0]:.0f} and {reported[1]:.0f} | "
-               f"1/{(marked + others) / marked:.1f} | {len(found)} |")
+               f"1/{(marked + others) / marked:.1f} | {len(measured)} |")
 
 
 def rates(run: Run) -> tuple[float, float]:

@@ -51,10 +51,10 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + "---|" * 7
-    found = {(_queue(run), _control(_flows(run)[1])): run for run in runs}
+    by_pair = {(_queue(run), _control(_flows(run)[1])): run for run in runs}
     for queue, (name, published) in PUBLISHED.items():
         for control in CLASSIC:
-            run = found.get((queue, control))
+            run = by_pair.get((queue, control))
             if run is None:
                 continue
             scalable, classic = _rates(run)
@@ -71,10 +71,10 @@ def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
            "probe, median ms | probes lost, % |")
     yield "|" + "---|" * 6
     places = list(PUBLISHED)
-    found = {(_queue(run), _link(run), _ecn(run)): run for run in runs}
-    for queue, link in sorted({key[:2] for key in found},
+    by_place = {(_queue(run), _link(run), _ecn(run)): run for run in runs}
+    for queue, link in sorted({key[:2] for key in by_place},
                               key=lambda key: (places.index(key[0]), key[1])):
-        pair = [found[queue, link, ecn] for ecn in ECNS if (queue, link, ecn) in found]
+        pair = [by_place[queue, link, ecn] for ecn in ECNS if (queue, link, ecn) in by_place]
         shares = [f"{classic:.2f}, {ratio(scalable / classic)}"
                   for scalable, classic in map(_rates, pair)]
         probes = [", ".join(f"{one:.1f}" if isinstance(one, float) else DASH
@@ -100,8 +100,8 @@ def ratio(value: float) -> str:
 def _queue(run: Run) -> tuple[str, str]:
     """Return the queue's index in PUBLISHED."""
     aqm = str(run.settings.get("aqm"))
-    told = run.settings.get(f"aqm_{TOLD_BY[aqm]}") if aqm in TOLD_BY else None
-    return aqm, "" if told is None else str(told)
+    setting = run.settings.get(f"aqm_{TOLD_BY[aqm]}") if aqm in TOLD_BY else None
+    return aqm, "" if setting is None else str(setting)
 
 
 def _flows(run: Run) -> tuple[Flow, Flow]:

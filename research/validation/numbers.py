@@ -113,10 +113,10 @@ def make(part: Part, folder: Path) -> None:
 def load(folder: Path) -> list[Run]:
     """Return the runs in a folder, sorted by name. Raises ConfigError if there are none,
     BadResult."""
-    found = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
-    if not found:
+    runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    if not runs:
         raise ConfigError(f"{folder}: no data files there")
-    return found
+    return runs
 
 
 def refuse_mixed(runs: Sequence[Run]) -> None:
@@ -192,10 +192,10 @@ def _score(run: Run, name: str) -> str:
     """Return a number, or only its word if it has one, as a grade is clearer than its number."""
     metric = METRICS[name]
     value = metric.of(run)
-    known = ranked(value)
-    if known is not None and metric.word and name != "rpm_ietf_estimate" and (
+    number = ranked(value)
+    if number is not None and metric.word and name != "rpm_ietf_estimate" and (
             not name.startswith("rpm_")):
-        return metric.word(known)
+        return metric.word(number)
     return metric.text(value)
 
 
@@ -211,13 +211,13 @@ PING_LOADS = ("empty", "upload", "download", "both")
 
 def ping_exp(runs: Sequence[Run]) -> Lines:
     """Yield a row for each load and configuration; a lost ping counts as slower than any other."""
-    found = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
+    by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
     yield "|---|---|---|---|---|"
     for load_name in PING_LOADS:
         for configuration, name in PING_CONFIGURATIONS.items():
-            first, second = _pings(found[configuration, load_name])
+            first, second = _pings(by_title[configuration, load_name])
             came = first.rtt_ms[~first.lost]
             median = of_any(first.rtt_ms, 50)
             jitter = numpy.abs(numpy.diff(came)).mean()
@@ -277,13 +277,13 @@ def spread(runs: Sequence[Run]) -> Lines:
 
 
 def _spread(values: Sequence[float | Unavailable]) -> str:
-    known = sorted(one for value in values if (one := ranked(value)) is not None)
-    if not known:
+    ranks = sorted(one for value in values if (one := ranked(value)) is not None)
+    if not ranks:
         return DASH
     center = middle(values)
-    of = "" if len(known) == len(values) else f" in {len(known)} of {len(values)}"
+    of = "" if len(ranks) == len(values) else f" in {len(ranks)} of {len(values)}"
     return (f"{LOST if isinstance(center, Unavailable) else digits(center)} "
-            f"({digits(known[0])}{DASH}{digits(known[-1])}){of}")
+            f"({digits(ranks[0])}{DASH}{digits(ranks[-1])}){of}")
 
 
 GALLERY = ("rrul_line", "rrul_search", "rrul_two", "rrul_ipv6", "rrul_fibre",

@@ -39,18 +39,18 @@ class Recipe:
 
     def commands(self, folder: Path) -> list[list[str]]:
         """Return what to run, each as a list of words."""
-        found = []
+        made = []
         for number, sweep in enumerate(self.sweeps, 1):
             file, *words = sweep.split()
             if file == SCORECARD:
-                found.append([str(BIN / "flent-aqm"), *sweep.split(), "-o",
-                              str(folder / str(number))])
+                made.append([str(BIN / "flent-aqm"), *sweep.split(), "-o",
+                             str(folder / str(number))])
                 continue
-            found.append([str(BIN / "flent"), "-B", f"batches/{file}.batch", *words,
-                          "--batch-override", f"output_path={folder / str(number)}"])
+            made.append([str(BIN / "flent"), "-B", f"batches/{file}.batch", *words,
+                         "--batch-override", f"output_path={folder / str(number)}"])
         module, *words = self.module.split()
-        return [*found, [sys.executable, "-m", f"research.validation.{module}", *words, str(folder),
-                         *self.options.split(), "-o", "docs"]]
+        return [*made, [sys.executable, "-m", f"research.validation.{module}", *words, str(folder),
+                        *self.options.split(), "-o", "docs"]]
 
 
 def _over(*settings: str) -> str:

@@ -80,8 +80,8 @@ def row_of(run: Run) -> Row:
                    for flow in run.speed_test)
     return Row(requested[0], str(run.settings["aqm"]), flows,
                megabits / load.length_s if load else 0,
-               _known(lambda: _wait_ms(run, "median")), _known(lambda: _wait_ms(run, "p99")),
-               _known(lambda: drop_pct(run, WAY)))
+               _or_none(lambda: _wait_ms(run, "median")), _or_none(lambda: _wait_ms(run, "p99")),
+               _or_none(lambda: drop_pct(run, WAY)))
 
 
 def _wait_ms(run: Run, statistic: str) -> float:
@@ -89,7 +89,7 @@ def _wait_ms(run: Run, statistic: str) -> float:
     return loaded_ms(run, statistic) - idle_ms(run, "median")
 
 
-def _known(number: Callable[[], float]) -> float | None:
+def _or_none(number: Callable[[], float]) -> float | None:
     try:
         return number()
     except LostProbe:

@@ -42,13 +42,13 @@ def main() -> int:
     parser.add_argument("--output", type=Path, metavar="DIR",
                         help="folder for the page (default: docs/results)")
     arguments = parser.parse_args()
-    chosen = [check for check in CHECKS if not arguments.only or check.name in arguments.only]
+    selected = [check for check in CHECKS if not arguments.only or check.name in arguments.only]
     output = arguments.output or (None if arguments.only else DOCS)
     if output:
         (output / PICTURES).mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    outcomes = _run_all(chosen, max(1, arguments.jobs))
-    results = [(check, outcomes[check.name]) for check in chosen]
+    outcomes = _run_all(selected, max(1, arguments.jobs))
+    results = [(check, outcomes[check.name]) for check in selected]
     if output:
         # The hash tells apart kernels of one version with other options or patches.
         kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"

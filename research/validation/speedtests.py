@@ -93,9 +93,9 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     yield "|" + "---|" * 7
     for experience in AIM:
         steps = [
-            WORDS.index(word) - WORDS.index(told) for runs in by_test.values()
+            WORDS.index(word) - WORDS.index(reported) for runs in by_test.values()
             if (word := _word(runs.get("ndt7"), f"aim_{experience}"))
-            and (told := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
+            and (reported := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
         counts = [sum(min(max(one, -1), 4) == step for one in steps) for step in range(-1, 5)]
         yield f"| {experience} | " + " | ".join(map(str, counts)) + " |"
 
@@ -138,13 +138,13 @@ def _rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
     """Return the draft's RPM from the probes that returned in the last last_s seconds. Raises
     BadResult if there are none."""
     samples = file.raw_values.get(f"TCP {way}", [])
-    found = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
-             for name in ("foreign_tcp_ms", "foreign_http_ms", "self_http_ms")}
-    if not all(found.values()):
+    times_of = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
+                for name in ("foreign_tcp_ms", "foreign_http_ms", "self_http_ms")}
+    if not all(times_of.values()):
         raise BadResult(f"{file.path}: it has no probes of responsiveness")
-    end_s = max(at for times in found.values() for at, _ in times)
+    end_s = max(at for times in times_of.values() for at, _ in times)
     means = {name: _trimmed([ms for at, ms in times if at > end_s - last_s], kept)
-             for name, times in found.items()}
+             for name, times in times_of.items()}
     foreign_ms = (means["foreign_tcp_ms"] + means["foreign_http_ms"]) / 2
     return ietf_rpm(foreign_ms, means["self_http_ms"])
 

@@ -45,10 +45,10 @@ def made_of(runs: Sequence[Run]) -> Made:
 
 def parts_of(page: str) -> dict[str, Made]:
     """Return what each stamped part of a page was made with, by its name."""
-    return {found["part"]: Made(tuple(found["versions"].split(", ")),
-                                tuple(found["kernels"].split(", ")), found["date"],
-                                int(found["runs"] or 0))
-            for found in _COMMENT.finditer(page)}
+    return {match["part"]: Made(tuple(match["versions"].split(", ")),
+                                tuple(match["kernels"].split(", ")), match["date"],
+                                int(match["runs"] or 0))
+            for match in _COMMENT.finditer(page)}
 
 
 def line(parts: Iterable[Made]) -> str:

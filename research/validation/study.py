@@ -62,12 +62,12 @@ def main() -> int:
         parser.error(str(error))
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)
-    chosen = [row for row in rows if row.has(test="ndt7", router_model=args.router_model)]
+    selected = [row for row in rows if row.has(test="ndt7", router_model=args.router_model)]
     lines = ["| the study | the lab | |", "|---|---|---|"]
     complete = not faults
     for finding in FINDINGS:
         try:
-            measured, verdict = finding.judge(chosen)
+            measured, verdict = finding.judge(selected)
         except MissingRuns as missing:
             measured, verdict, complete = f"no run of {missing}", CANT_TELL, False
         lines.append(f"| {finding.statement} | {measured} | {verdict} |")
@@ -75,7 +75,7 @@ def main() -> int:
     print(text)
     if args.output:
         marked.replace(args.output / "results" / "study.md", "findings", text,
-                       made_of([load_run(row.path) for row in chosen]))
+                       made_of([load_run(row.path) for row in selected]))
     return 0 if complete else 1
 
 
@@ -86,14 +86,14 @@ class MissingRuns(Exception):
 def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float = 0.0,
          **settings: str | float) -> list[FigureRow]:
     """Return the runs of a cell. Raises MissingRuns if there are none."""
-    found = [row for row in rows
-             if row.has(burst_shaping=burst, cross_traffic=cross, base_delay_ms=delay_ms,
-                        **settings)]
-    if not found:
+    members = [row for row in rows
+               if row.has(burst_shaping=burst, cross_traffic=cross, base_delay_ms=delay_ms,
+                          **settings)]
+    if not members:
         words = ", ".join(f"{key} {value}" for key, value in settings.items())
         raise MissingRuns(f"{words}, burst shaping {burst}, cross traffic {cross}, "
                           f"delay {delay_ms:g} ms")
-    return found
+    return members
 
 
 def throughputs(rows: Sequence[FigureRow]) -> list[float]:
@@ -110,25 +110,25 @@ def variation(row: FigureRow) -> float:
 
 def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: less than 700 of 800 Mbit/s without burst shaping."""
-    found = [one for aqm in AQMS for one in throughputs(
+    mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
-    return _span(found, "Mbit/s"), AGREES if max(found) < 700 else DISAGREES
+    return _span(mbps, "Mbit/s"), AGREES if max(mbps) < 700 else DISAGREES
 
 
 def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: close to 800 Mbit/s with burst shaping; TCP can carry at most 765."""
-    found = [one for aqm in AQMS for one in throughputs(
+    mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
-    return _span(found, "Mbit/s"), AGREES if min(found) > 0.95 * 800 * 1448 / 1514 else DISAGREES
+    return _span(mbps, "Mbit/s"), AGREES if min(mbps) > 0.95 * 800 * 1448 / 1514 else DISAGREES
 
 
 def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: without burst shaping, only high rates are underused."""
     shares = {}
     for rate in range(100, 1001, 100):
-        found = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
-                                 cross=False))
-        shares[rate] = float(numpy.median(found)) / (rate * 1448 / 1514)
+        mbps = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
+                                cross=False))
+        shares[rate] = float(numpy.median(mbps)) / (rate * 1448 / 1514)
     low, high = max(shares[rate] for rate in (100, 200, 300)), max(shares[900], shares[1000])
     text = ", ".join(f"{rate}: {100 * share:.0f} %" for rate, share in shares.items())
     return f"share of what TCP can carry, fq_codel: {text}", (
@@ -139,13 +139,13 @@ def deviation(burst: bool, cross: bool, study_mbps: float
               ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
     """Return a judge of the standard deviation over repetitions of fq_codel at 900 Mbit/s."""
     def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
-        found = cell(rows, aqm="fq_codel", rate_mbps=900.0, burst=burst, cross=cross)
-        if len(found) < FEWEST:
-            return f"{len(found)} runs", CANT_TELL
-        sds = {way: float(numpy.std([row.mbps[way] for row in found], ddof=1)) for way in WAYS}
+        members = cell(rows, aqm="fq_codel", rate_mbps=900.0, burst=burst, cross=cross)
+        if len(members) < FEWEST:
+            return f"{len(members)} runs", CANT_TELL
+        sds = {way: float(numpy.std([row.mbps[way] for row in members], ddof=1)) for way in WAYS}
         text = ", ".join(f"{way} {sd:.2f}" for way, sd in sds.items())
         near = any(study_mbps / 2 <= sd <= study_mbps * 2 for sd in sds.values())
-        return f"{text} Mbit/s, {len(found)} runs", AGREES if near else DISAGREES
+        return f"{text} Mbit/s, {len(members)} runs", AGREES if near else DISAGREES
 
     return judge
 
@@ -155,9 +155,9 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     def spread(cross: bool) -> float:
         shares = []
         for rate in range(100, 1001, 100):
-            found = [one for aqm in AQMS for one in throughputs(
+            mbps = [one for aqm in AQMS for one in throughputs(
                 cell(rows, aqm=aqm, rate_mbps=float(rate), burst=True, cross=cross))]
-            shares.append(float(numpy.std(found) / numpy.mean(found)))
+            shares.append(float(numpy.std(mbps) / numpy.mean(mbps)))
         return float(numpy.median(shares))
 
     without, with_cross = spread(False), spread(True)
@@ -198,13 +198,13 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
     """Return a judge of upload throughput over time: which queues keep it stable, and which
     don't."""
     def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
-        found = {aqm: float(numpy.median([variation(row) for row in cell(
+        variations = {aqm: float(numpy.median([variation(row) for row in cell(
             rows, aqm=aqm, rate_mbps=rate_mbps, burst=burst, cross=cross)])) for aqm in AQMS}
-        text = ", ".join(f"{aqm} {100 * share:.1f} %" for aqm, share in found.items())
-        wrong = ([aqm for aqm in stable if found[aqm] > VARYING]
-                 + [aqm for aqm in varying if found[aqm] < STABLE])
-        right = (all(found[aqm] <= STABLE for aqm in stable)
-                 and all(found[aqm] >= VARYING for aqm in varying))
+        text = ", ".join(f"{aqm} {100 * share:.1f} %" for aqm, share in variations.items())
+        wrong = ([aqm for aqm in stable if variations[aqm] > VARYING]
+                 + [aqm for aqm in varying if variations[aqm] < STABLE])
+        right = (all(variations[aqm] <= STABLE for aqm in stable)
+                 and all(variations[aqm] >= VARYING for aqm in varying))
         return f"standard deviation in steps of 100 ms: {text} of the mean", (
             DISAGREES if wrong else AGREES if right else CANT_TELL)
 

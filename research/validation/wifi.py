@@ -39,12 +39,12 @@ HEAD = ("load", "access point", "packets in an aggregate", "airtime, %", "Mbit/s
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a row for each load and access point."""
-    found = {run.title: run for run in runs}
+    by_title = {run.title: run for run in runs}
     yield f"| {' | '.join(HEAD)} |"
     yield "|" + "---|" * len(HEAD)
     for load in LOADS:
         for name in ACCESS_POINTS:
-            run = found.get(f"{name}, {load}")
+            run = by_title.get(f"{name}, {load}")
             if run is None:
                 raise BadResult(f"there is no run with the title {name}, {load}")
             yield f"| {load} | {name} | {' | '.join(_cells(run, load))} |"
@@ -75,8 +75,8 @@ def _received_mbps(run: Run) -> list[float]:
     flows = run.way(WAY)
     whole = flow_window(flows[0])
     window = Window(whole.start_s + SETTLED_S, whole.end_s)
-    found = {flow.name.partition("client")[2][:1]: mean_mbps(flow, window) for flow in flows}
-    return [found[str(number)] for number in range(1, len(HOSTS) + 1)]
+    mbps = {flow.name.partition("client")[2][:1]: mean_mbps(flow, window) for flow in flows}
+    return [mbps[str(number)] for number in range(1, len(HOSTS) + 1)]
 
 
 def _three(values: Iterable[float], digits: int = 1) -> str:

@@ -40,12 +40,12 @@ def published(phy: Phy, receivers: Sequence[Receiver], *, fair: bool) -> list[Sh
     proportion to its airtime."""
     data = [phy.data_us(one.frames, one.packet_bytes, one.rate_mbps) for one in receivers]
     shares = [1 / len(data) if fair else one / sum(data) for one in data]
-    found = []
+    all_shares = []
     for one, data_us, share in zip(receivers, data, shares, strict=True):
         alone = (8 * one.frames * one.packet_bytes
                  / (data_us + phy.overhead_us(one.rate_mbps)))
-        found.append(Share(share, alone, share * alone))
-    return found
+        all_shares.append(Share(share, alone, share * alone))
+    return all_shares
 
 
 def by_turns(phy: Phy, receivers: Sequence[Receiver], *, fair: bool) -> list[Share]:

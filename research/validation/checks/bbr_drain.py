@@ -44,23 +44,23 @@ def measure() -> Outcome:
         way = passage(folder / "in.pcap", folder / "out.pcap")
     here = ~way.dropped
     entered_s, wait_ms = way.entered_s[here], way.sojourn_ms[here]
-    found = drains_s(entered_s)
-    findings: list[Finding] = [at_least("drains", "", 4, len(found))]
-    for i, (start, end) in enumerate(found):
+    drains = drains_s(entered_s)
+    findings: list[Finding] = [at_least("drains", "", 4, len(drains))]
+    for i, (start, end) in enumerate(drains):
         # After the first round trip, when the pipe is empty.
         inside = (entered_s > start + DELAY_MS / 1e3) & (entered_s < end)
         findings.append(close_to(f"lowest delay of drain {i + 1}, path included", "ms", DELAY_MS,
                                  DELAY_MS + float(wait_ms[inside].min()), percent=1))
         findings.append(at_most(f"packets in a round trip, drain {i + 1}", "", 4.4,
                                 float(inside.sum()) / ((end - start) * 1e3 / DELAY_MS - 1)))
-    for i, (one, following) in enumerate(itertools.pairwise(found)):
+    for i, (one, following) in enumerate(itertools.pairwise(drains)):
         findings.append(Finding(f"from drain {i + 1} to drain {i + 2}", "s",
                                 following[0] - one[0], 10, 10.5, 10.2))
 
     def draw(figure: Figure) -> None:
         axis = figure.subplots()
         axis.plot(entered_s, DELAY_MS + wait_ms, color="#0072B2", linewidth=0.6)
-        for start, end in found:
+        for start, end in drains:
             axis.axvspan(start, end, color="#D55E00", alpha=0.3)
         axis.axhline(DELAY_MS, color="#444444", linewidth=0.8, linestyle=":")
         axis.set_ylim(DELAY_MS - 2, DELAY_MS + 14)

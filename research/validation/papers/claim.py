@@ -54,15 +54,15 @@ class Paper:
 
     def lines(self, runs: Sequence[Run]) -> Iterator[str]:
         """Yield the table. Raises BadResult if a cell has no run."""
-        found = {run.title: run for run in runs}
-        lacking = sorted({claim.cell for claim in self.claims} - set(found))
+        by_title = {run.title: run for run in runs}
+        lacking = sorted({claim.cell for claim in self.claims} - set(by_title))
         if lacking:
             raise BadResult(f"no run has the title {lacking[0]!r}; make all by "
                             f"flent -B batches/papers.batch -b {self.batch}")
         yield f"| {self.quantity} | {' | '.join(HEAD)} |"
         yield "|" + "---|" * (len(HEAD) + 1)
         for claim in self.claims:
-            yield f"| {' | '.join(claim.row(found[claim.cell]))} |"
+            yield f"| {' | '.join(claim.row(by_title[claim.cell]))} |"
 
 
 def within(published: float, percent: float) -> tuple[float, float]:

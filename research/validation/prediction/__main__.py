@@ -79,11 +79,11 @@ def predict(folder: Path) -> tuple[str, list[str], Made]:
 def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[str, Cell]],
           points: list[str], model: str) -> Iterator[str]:
     """Yield the page's part."""
-    told, floods = about(folder / "measured"), packets_per_s(folder / "measured")
+    host, floods = about(folder / "measured"), packets_per_s(folder / "measured")
     each = max(len(cell.runs) for cell in measured.values())
-    yield (f"Measured {told['date']}: {told['qemu']}, without KVM, on one core of {told['cpu']}; "
-           f"in it Debian's {told['kernel']}. The machine's load average over the last "
-           f"five minutes of it was {told['load']}. Runs of each cell: {each}. Packets of 64 "
+    yield (f"Measured {host['date']}: {host['qemu']}, without KVM, on one core of {host['cpu']}; "
+           f"in it Debian's {host['kernel']}. The machine's load average over the last "
+           f"five minutes of it was {host['load']}. Runs of each cell: {each}. Packets of 64 "
            f"bytes a second: "
            f"{', '.join(f'{one:.0f}' for one in sorted(floods))}.")
     yield ""
@@ -111,10 +111,10 @@ def calibrate(points: list[str]) -> str:
 
 def model_of(printed: str) -> str:
     """Return the model that calibrate printed, or the closest one. Raises ConfigError."""
-    found = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", printed, re.MULTILINE)
-    if not found:
+    match = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", printed, re.MULTILINE)
+    if not match:
         raise ConfigError(f"flent-aqm calibrate named no model: {printed!r}")
-    return found[1] or found[2]
+    return match[1] or match[2]
 
 
 def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:

@@ -64,10 +64,10 @@ class Cell:
     @staticmethod
     def _value(run: Run, quantity: str) -> float:
         if quantity == "goodput":
-            found = ranked(METRICS["throughput_upload_mbps"].of(run))
-            if found is None or isinstance(found, Unavailable):
+            mbps = ranked(METRICS["throughput_upload_mbps"].of(run))
+            if mbps is None or isinstance(mbps, Unavailable):
                 raise ConfigError(f"{run.path}: no throughput there")
-            return float(found)
+            return float(mbps)
         # Not the metric, which omits p99 for short runs. Here the repetitions show how
         # uncertain it is.
         return float(of_any(run.loaded().rtt_ms, {"median": 50, "p99": 99}[quantity]))
@@ -79,8 +79,8 @@ def load(folder: Path) -> dict[str, Cell]:
     runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not runs:
         raise ConfigError(f"{folder}: no data files there")
-    found = [Cell(members) for members in collect(runs, lambda run: Cell([run]).name).values()]
-    return {cell.name: cell for cell in found}
+    cells = [Cell(members) for members in collect(runs, lambda run: Cell([run]).name).values()]
+    return {cell.name: cell for cell in cells}
 
 
 def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mapping[str, Cell],

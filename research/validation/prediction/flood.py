@@ -23,13 +23,13 @@ _LENGTH_S = 3
 def main() -> None:
     """Flood, write the file, then replace this process by the command."""
     server, file, times, *command = sys.argv[1:]
-    with Path(file).open("w", encoding="utf-8") as found:
+    with Path(file).open("w", encoding="utf-8") as output:
         for _ in range(int(times)):
             # More than any such router can forward.
             words = ["iperf3", "--json", "--udp", "--bandwidth", "0", "--length",
                      str(_PAYLOAD_BYTES), "--time", str(_LENGTH_S), "--client", server]
-            told = json.loads(run(words))["end"]["sum"]
-            print(f"{(told['packets'] - told['lost_packets']) / told['seconds']:.0f}", file=found)
+            udp = json.loads(run(words))["end"]["sum"]
+            print(f"{(udp['packets'] - udp['lost_packets']) / udp['seconds']:.0f}", file=output)
     os.execvp(command[0], command)
 
 

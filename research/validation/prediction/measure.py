@@ -42,9 +42,9 @@ def measure(folder: Path, repetitions: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in (*folder.glob("*.flent.gz"), folder / _FLOODS):
         old.unlink(missing_ok=True)
-    given = {"testbed": ROUTER, "hosts": SERVER, "output_path": folder, "repetitions": repetitions}
+    batch = {"testbed": ROUTER, "hosts": SERVER, "output_path": folder, "repetitions": repetitions}
     flent = [str(FLENT), "-B", str(resource_dir("batches") / "prediction.batch"),
-             *(word for key, value in given.items()
+             *(word for key, value in batch.items()
                for word in ("--batch-override", f"{key}={value}"))]
     done = subprocess.run(
         ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
