@@ -82,15 +82,15 @@ class DebianArchive:
         prefix = re.split(r"[\\\[(.+*?]", name_pattern)[0]
         names = [name for name in self._query("pkgnames", prefix).split()
                  if re.fullmatch(name_pattern, name)]
-        found = []
+        packages = []
         for line in self._query("madison", *names).splitlines() if names else ():
             name, version, origin = (word.strip() for word in line.split("|"))
             if origin.endswith(" Packages"):
-                found.append(Package(name, version))
-        if not found:
+                packages.append(Package(name, version))
+        if not packages:
             name = name_pattern.replace("\\", "")  # without what makes it a pattern
             raise SetupError(f"no package {name} in Debian's {', '.join(self._suites)}")
-        return sorted(set(found), key=cmp_to_key(_compare), reverse=True)
+        return sorted(set(packages), key=cmp_to_key(_compare), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:
         """Fetch and verify a package file into a new folder; returns its path."""
@@ -160,9 +160,9 @@ def archive_uri() -> str:
 
     FLENT_AQM_DEBIAN_URI goes first. Raises SetupError when neither names one.
     """
-    given = os.environ.get(URI_VARIABLE)
-    if given:
-        return given
+    uri_setting = os.environ.get(URI_VARIABLE)
+    if uri_setting:
+        return uri_setting
     listed = run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
                   "Created-By: Packages", "Component: main", "Origin: Debian"])
     # Security and the like live under addresses of their own, which lack our suites.

@@ -52,8 +52,8 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
         wrapper.write_text(_WRAPPER)
         wrapper.chmod(0o755)
         # proves that it runs here, before anything uses it
-        found = tc_version(wrapper)
-        if found < OLDEST:
+        version = tc_version(wrapper)
+        if version < OLDEST:
             raise SetupError(f"tc of {packages[0].version} doesn't run here or is older than "
                              "iproute2 6.18")
         target = cache / "tools" / f"iproute2-{packages[0].version}"

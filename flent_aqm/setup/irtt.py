@@ -45,8 +45,8 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
 
 def irtt_is_there() -> bool:
     """Return whether the one that runs take, of a cache or else of the system, is fit."""
-    found = install.find_tool_link("irtt") or find_program("irtt")
-    return found is not None and is_fit(found)
+    path = install.find_tool_link("irtt") or find_program("irtt")
+    return path is not None and is_fit(path)
 
 
 def is_fit(program: Path) -> bool:

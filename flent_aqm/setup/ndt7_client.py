@@ -67,8 +67,8 @@ def set_up_ndt7_client(cache: Path) -> None:
 
 def ndt7_client_is_there() -> bool:
     """Return whether the one of the caches that runs take has the pinned version, and is whole."""
-    found = install.find_tool_link("ndt7-client")
-    return found is not None and found.parent.name == FOLDER and is_whole(found)
+    path = install.find_tool_link("ndt7-client")
+    return path is not None and path.parent.name == FOLDER and is_whole(path)
 
 
 def find_cargo() -> Path:

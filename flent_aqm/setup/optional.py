@@ -26,9 +26,9 @@ def find(program: Program) -> Path | None:
     if program.name == defaults.MLAB_NDT7_CLIENT:
         return find_mlab_client()
     if program.is_script:
-        chosen = os.environ.get(program.variable) if program.variable else None
-        found = find_on_path(program.name, *([chosen] if chosen else []))
-        return found or (
+        named = os.environ.get(program.variable) if program.variable else None
+        on_path = find_on_path(program.name, *([named] if named else []))
+        return on_path or (
             find_cached("tools", folder_of(program), program.file) if program.file else None)
     return next((path for name in (program.name, *program.also) if (path := find_tool(name))), None)
 
@@ -74,13 +74,13 @@ def optional_of(names: Iterable[str]) -> dict[str, Path]:
 
 def optional_there() -> dict[str, Path]:
     """Return all of them that are on this machine, as optional_of() gives them."""
-    found = {name: find(program) for name, program in PROGRAMS.items()}
-    return _elsewhere({name: path for name, path in found.items() if path is not None})
+    paths = {name: find(program) for name, program in PROGRAMS.items()}
+    return _elsewhere({name: path for name, path in paths.items() if path is not None})
 
 
-def _elsewhere(found: Mapping[str, Path]) -> dict[str, Path]:
+def _elsewhere(paths: Mapping[str, Path]) -> dict[str, Path]:
     # Chromium's script finds the rest of it by its own place, which a link would not be.
-    return {name: path for name, path in found.items()
+    return {name: path for name, path in paths.items()
             if not is_python(PROGRAMS[name])
             and (path.name != name or str(path.parent) not in SYSTEM_PATH)}
 

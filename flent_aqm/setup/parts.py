@@ -107,10 +107,10 @@ def _kernel() -> Part:
 def _named_kernels() -> Iterator[Part]:
     for kernel in all_named():
         path = kernel.program
-        found = path is not None and is_whole(path)
+        there = path is not None and is_whole(path)
         version = ", with ".join([kernel.version, *kernel.made_of])
-        yield Part(f"kernel {kernel.name}", "kernel", found,
-                   version if found or path is None else DAMAGED, str(path or ""), kernel.command)
+        yield Part(f"kernel {kernel.name}", "kernel", there,
+                   version if there or path is None else DAMAGED, str(path or ""), kernel.command)
 
 
 def _irtt() -> Part:
@@ -187,10 +187,10 @@ def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
 
 def _python_package(name: str, group: str) -> Part:
     try:
-        found = metadata.distribution(name)
+        package = metadata.distribution(name)
     except metadata.PackageNotFoundError:
         return _without_metadata(name, group)
-    return Part(name, group, True, found.version, str(found.locate_file("")), GET_PYTHON)
+    return Part(name, group, True, package.version, str(package.locate_file("")), GET_PYTHON)
 
 
 def _without_metadata(name: str, group: str) -> Part:

@@ -30,9 +30,9 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
 
     Under the cache's lock. Raises ConfigError for an unknown name.
     """
-    chosen = check_names(names)
+    programs = check_names(names)
     without: list[str] = []
-    for name in chosen:
+    for name in programs:
         progress = Progress(name)
         program = OPTIONAL[name]
         if find(program) is not None:
@@ -51,12 +51,12 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
 
 def check_names(names: Iterable[str]) -> list[str]:
     """Return the names, or all. Raises ConfigError for an unknown one."""
-    chosen = list(dict.fromkeys(names)) or list(OPTIONAL)
-    for name in chosen:
+    programs = list(dict.fromkeys(names)) or list(OPTIONAL)
+    for name in programs:
         if name not in OPTIONAL:
             raise ConfigError(f"--speedtests: unknown name {name!r}; known: "
                               f"{', '.join(OPTIONAL)}{did_you_mean(name, OPTIONAL)}")
-    return chosen
+    return programs
 
 
 def _go(program: Program, cache: Path, progress: Progress) -> None:

@@ -32,7 +32,7 @@ _HEADERS = "iproute2-headers"
 
 def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
     """Return (name of the queue, content) of files given with --tc. Raises ConfigError."""
-    found = []
+    queues = []
     for path in files:
         named = re.fullmatch(rf"q_({REGISTERED})\.c", path.name)
         if named is None:
@@ -42,8 +42,8 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
         if f"{named[1]}_qdisc_util" not in content.decode("utf-8", "replace"):
             raise ConfigError(f"--tc: {path} has no {named[1]}_qdisc_util, by which tc finds the "
                               f"options of {named[1]}")
-        found.append((named[1], content))
-    return found
+        queues.append((named[1], content))
+    return queues
 
 
 def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
@@ -101,10 +101,10 @@ def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
 
 def find_tc(folder: str) -> Path:
     """Return the tc that build_tc() made. Raises ToolMissing where it is gone."""
-    found = find_cached("tc", folder, "tc")
-    if found is None:
+    path = find_cached("tc", folder, "tc")
+    if path is None:
         raise ToolMissing("kernel: the tc that was built with it is gone from the cache")
-    return found
+    return path
 
 
 def tc_headers(cache: Path, tc: Path) -> Path:
@@ -112,13 +112,13 @@ def tc_headers(cache: Path, tc: Path) -> Path:
     system's; they are fetched once. Under the cache's lock."""
     version = tc.parent.name.removeprefix("iproute2-")
     archive = DebianArchive(cache, "apt-sources", sources=True)
-    known = version if version != tc.parent.name else archive.newest("iproute2").version
-    target = find_cached(_HEADERS, known) or cache / _HEADERS / known
+    series = version if version != tc.parent.name else archive.newest("iproute2").version
+    target = find_cached(_HEADERS, series) or cache / _HEADERS / series
     if target.is_dir():
         return target
-    Progress("tc").step(f"downloading the source of iproute2 {known}, for its headers")
+    Progress("tc").step(f"downloading the source of iproute2 {series}, for its headers")
     with install.staging(cache) as work:
-        (original,) = archive.download_source("iproute2", known, work / "source"
+        (original,) = archive.download_source("iproute2", series, work / "source"
                                               ).glob("*.orig.tar.*[xg]z")
         result = work / "headers"
         result.mkdir()

@@ -15,7 +15,7 @@ def version_of(argv: Sequence[str | Path], pattern: str) -> tuple[int, int]:
     """Run argv and return a major and a minor version: the two groups of pattern, a regular
     expression, in what it prints. (0, 0) if it doesn't run or doesn't say."""
     try:
-        found = re.search(pattern, run(argv))
+        match = re.search(pattern, run(argv))
     except AqmError:
         return (0, 0)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    return (int(match[1]), int(match[2])) if match else (0, 0)

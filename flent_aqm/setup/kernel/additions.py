@@ -74,7 +74,7 @@ class Addition:
 
 def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Addition]:
     """Return the files given with a command's option. Raise ConfigError for one that is none."""
-    found: dict[str, Addition] = {}
+    additions: dict[str, Addition] = {}
     for path in files:
         named = re.fullmatch(rf"{place.prefix}({REGISTERED})\.c", path.name)
         if named is None:
@@ -87,21 +87,21 @@ def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Add
             raise ConfigError(f"{option}: {path} has {place.field} = "
                               f"{', '.join(map(repr, registered)) or 'nothing'}; a file of this "
                               f"name registers {named[1]!r}")
-        found[named[1]] = Addition(place, named[1], content,
-                                   tuple(_headers(option, path.parent, content).items()))
-    return list(found.values())
+        additions[named[1]] = Addition(place, named[1], content,
+                                       tuple(_headers(option, path.parent, content).items()))
+    return list(additions.values())
 
 
 def _headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
     """Return what a file includes from its own folder, and what that does."""
-    found: dict[str, bytes] = {}
+    headers: dict[str, bytes] = {}
     texts = [content]
     while texts:
         for name in map(bytes.decode, _INCLUDED.findall(texts.pop())):
-            if name not in found and (folder / name).is_file():
-                found[name] = read_bytes(option, folder / name)
-                texts.append(found[name])
-    return found
+            if name not in headers and (folder / name).is_file():
+                headers[name] = read_bytes(option, folder / name)
+                texts.append(headers[name])
+    return headers
 
 
 def read_bytes(option: str, path: Path) -> bytes:

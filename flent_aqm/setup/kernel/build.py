@@ -103,8 +103,8 @@ def kernel_is_there() -> bool:
 
 def is_built(wanted: Recipe) -> bool:
     """Return whether a cache has the kernel of a recipe, whole."""
-    found = find_cached("kernels", wanted.hash, "linux")
-    return found is not None and is_whole(found)
+    path = find_cached("kernels", wanted.hash, "linux")
+    return path is not None and is_whole(path)
 
 
 def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:

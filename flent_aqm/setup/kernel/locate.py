@@ -45,9 +45,9 @@ def find_kernel() -> Kernel:
 
     FLENT_AQM_KERNEL goes first. Raises ToolMissing when there is none.
     """
-    given = os.environ.get(VARIABLE)
-    if given:
-        return _given_kernel(Path(given))
+    kernel_path = os.environ.get(VARIABLE)
+    if kernel_path:
+        return _kernel_at(Path(kernel_path))
     choices = read_choices()
     for source in choices:
         name = current_recipe(source).hash
@@ -81,8 +81,8 @@ def kernel_of(wanted: str) -> Kernel | None:
     """Return the kernel with that hash, if this machine has it; where FLENT_AQM_KERNEL names one,
     no other counts."""
     if os.environ.get(VARIABLE):
-        given = find_kernel()
-        return given if given.hash == wanted else None
+        kernel = find_kernel()
+        return kernel if kernel.hash == wanted else None
     return built_kernel(wanted)
 
 
@@ -102,7 +102,7 @@ def _kernel(path: Path, name: str) -> Kernel:
         return Kernel(path, "unknown", name)
 
 
-def _given_kernel(path: Path) -> Kernel:
+def _kernel_at(path: Path) -> Kernel:
     if not os.access(path, os.X_OK) or not path.is_file():
         raise ToolMissing(f"{VARIABLE}: {path} is not a program; unset it, or give the path of a "
                           "User-Mode Linux kernel")

@@ -55,11 +55,11 @@ class NamedKernel:
     @property
     def path(self) -> Path:
         """The program. Raises ToolMissing where it is gone."""
-        found = self.program
-        if found is None:
+        program = self.program
+        if program is None:
             raise ToolMissing(f"kernel: the program of {self.name} is gone from the cache; build "
                               f"it again: {self.command}")
-        return found
+        return program
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -84,12 +84,12 @@ class NamedKernel:
 def find_named(name: str) -> NamedKernel:
     """Return the kernel of that name. Raise ToolMissing for one that isn't there, or was built
     for another version of the lab."""
-    found = find_cached(FOLDER, f"{name}.json")
-    if found is None or (kernel := _read(found)) is None:
-        known = [each.name for each in all_named()]
-        there = f"known: {', '.join(['stock', *known])}"
+    path = find_cached(FOLDER, f"{name}.json")
+    if path is None or (kernel := _read(path)) is None:
+        names = [each.name for each in all_named()]
+        there = f"known: {', '.join(['stock', *names])}"
         raise ToolMissing(f"kernel: there is none called {name!r}"
-                          f"{did_you_mean(name, ['stock', *known]) or '; ' + there}; make one with "
+                          f"{did_you_mean(name, ['stock', *names]) or '; ' + there}; make one with "
                           f"flent-aqm kernel build {name}")
     series = series_of(kernel.version)
     if kernel.lab_hash != recipe.current_recipe(Source("", ""), series).lab_hash:
@@ -100,12 +100,12 @@ def find_named(name: str) -> NamedKernel:
 
 def all_named() -> list[NamedKernel]:
     """Return all kernels with names, by name; this user's go before the machine's."""
-    found: dict[str, NamedKernel] = {}
+    by_name: dict[str, NamedKernel] = {}
     for path in _files():
         kernel = _read(path)
         if kernel is not None:
-            found.setdefault(kernel.name, kernel)
-    return [found[name] for name in sorted(found)]
+            by_name.setdefault(kernel.name, kernel)
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def save(cache: Path, kernel: NamedKernel) -> None:

@@ -103,14 +103,14 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
 
 def _what_failed(output: str) -> str:
     """Of patch's words: each file with its hunks that failed."""
-    found, file = [], ""
+    failures, file = [], ""
     for line in output.splitlines():
         if line.startswith(("checking file ", "patching file ")):
             file = line.split(" ", 2)[2]
         elif re.match(r"Hunk .*FAILED", line) or "can't find file" in line or "malformed" in line \
                 or "previously applied" in line:
-            found.append(f"{file}: {line.strip()}" if file else line.strip())
-    return "; ".join(found)[:500] or " ".join(output.split())[:500]
+            failures.append(f"{file}: {line.strip()}" if file else line.strip())
+    return "; ".join(failures)[:500] or " ".join(output.split())[:500]
 
 
 def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:

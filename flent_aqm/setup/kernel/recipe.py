@@ -151,10 +151,10 @@ def _backport_for(series: str) -> Backport | None:
     if not path.is_file():
         numbers = re.fullmatch(r"(\d+)\.(\d+)", series)
         if numbers and tuple(map(int, numbers.groups())) < SECCOMP_MODE_SINCE:
-            known = ", ".join(sorted(each.stem for each in BACKPORTS.glob("*.patch")))
+            names = ", ".join(sorted(each.stem for each in BACKPORTS.glob("*.patch")))
             raise SetupError(f"Linux {series} is too old for the lab, which needs User-Mode "
                              "Linux's seccomp mode; expected "
-                             f"{'.'.join(map(str, SECCOMP_MODE_SINCE))} or newer, or {known}, to "
+                             f"{'.'.join(map(str, SECCOMP_MODE_SINCE))} or newer, or {names}, to "
                              "which the lab adds it")
         return None
     donor = stock_source()
@@ -172,15 +172,15 @@ def series_of(version: str) -> str:
 def read_choices() -> list[Source]:
     """Return the source versions chosen earlier: by this user, by who made the ready-made
     kernel, by root; without repeats."""
-    found: list[Source] = []
+    sources: list[Source] = []
     for cache in caches():
         try:
             source = read_choice(cache)
         except (OSError, ValueError, KeyError, TypeError):
             continue  # absent or damaged: set-up chooses again
-        if source not in found:
-            found.append(source)
-    return found
+        if source not in sources:
+            sources.append(source)
+    return sources
 
 
 def stock_source() -> Source | None:

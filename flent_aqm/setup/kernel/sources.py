@@ -153,8 +153,8 @@ class GitOrigin:
 
     def _repository(self) -> Path | None:
         try:
-            found = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
-                         "--git-common-dir"]).splitlines()
+            folders = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
+                           "--git-common-dir"]).splitlines()
         except CommandFailed:
             try:  # a bare one
                 bare = run(["git", "-C", self._top, "rev-parse", "--git-common-dir"]).strip()
@@ -162,7 +162,7 @@ class GitOrigin:
                 return None
             return (self._top / bare).resolve()
         # A folder within another project's repository is not that project's kernel.
-        return (self._top / found[1]).resolve() if Path(found[0]) == self._top else None
+        return (self._top / folders[1]).resolve() if Path(folders[0]) == self._top else None
 
     def _tree_of(self, repository: Path | None) -> str:
         """Return the name of git's tree object: of the commit, or of the files as they are now."""
@@ -182,8 +182,8 @@ class GitOrigin:
             makefile = self._git("show", f"{self.tree_id}:Makefile")
         except SetupError:
             return ""
-        found = re.match(r"(?s).*?^VERSION = (\d+)$.*?^PATCHLEVEL = (\d+)$", makefile, re.MULTILINE)
-        return f"{found[1]}.{found[2]}" if found else ""
+        match = re.match(r"(?s).*?^VERSION = (\d+)$.*?^PATCHLEVEL = (\d+)$", makefile, re.MULTILINE)
+        return f"{match[1]}.{match[2]}" if match else ""
 
     def _git(self, *words: str, env: dict[str, str] | None = None,
              status_matters: bool = True) -> str:
@@ -214,11 +214,11 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
     """
     package, _, version = text.partition("=")
     if re.fullmatch(r"linux-source-\d+\.\d+", package):
-        known = [each.version for each in archive.versions(re.escape(package))]
-        if version and version not in known:
+        versions = [each.version for each in archive.versions(re.escape(package))]
+        if version and version not in versions:
             raise ConfigError(f"--source: Debian's suites have no {package} {version}; they have "
-                              f"{', '.join(known)}")
-        return DebianOrigin(cache, archive, Source(package, version or known[0]))
+                              f"{', '.join(versions)}")
+        return DebianOrigin(cache, archive, Source(package, version or versions[0]))
     place, at, ref = text.rpartition("@")
     if Path(text).is_dir() or not at:
         place, ref = text, ""

@@ -36,14 +36,14 @@ _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+
 
 def files_of(patch: bytes) -> list[str]:
     """Return the files that a patch changes, as patch -p1 names them."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for name in _PATCHED.findall(patch):
         text = name.decode("utf-8", "replace").strip()
         if text != "/dev/null":
             # "rename from" has no a/ before the name
             for one in (text, text.partition("/")[2]):
-                found[one] = None
-    return [name for name in found if name]
+                names[one] = None
+    return [name for name in names if name]
 
 
 class Tree:
@@ -132,20 +132,20 @@ class Tree:
 
     def settle(self) -> None:
         """Once all changes are made: let make see which of them are new."""
-        known = self._known_times()
-        names = {*known, *_files_below(self._before), *_files_below(self._absent)}
+        times = self._read_times()
+        names = {*times, *_files_below(self._before), *_files_below(self._absent)}
         for name in sorted(names):
             path = self.path / name
             if not path.is_file():
                 continue
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            was = known.get(name)
+            was = times.get(name)
             if was is not None and was[0] == digest:
                 os.utime(path, ns=(was[1], was[1]))
             else:
-                known[name] = (digest, path.stat().st_mtime_ns)
+                times[name] = (digest, path.stat().st_mtime_ns)
         self._times.parent.mkdir(exist_ok=True)
-        write_text(self._times, json.dumps(known, indent=0) + "\n")
+        write_text(self._times, json.dumps(times, indent=0) + "\n")
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -165,10 +165,10 @@ class Tree:
         yield
         self._compiling.unlink()
 
-    def _known_times(self) -> dict[str, tuple[str, int]]:
+    def _read_times(self) -> dict[str, tuple[str, int]]:
         try:
-            known = read_note(self._times)
-            return {str(name): (str(digest), int(time)) for name, (digest, time) in known.items()}
+            note = read_note(self._times)
+            return {str(name): (str(digest), int(time)) for name, (digest, time) in note.items()}
         except (OSError, ValueError, AttributeError, TypeError):
             return {}
 
