@@ -24,8 +24,7 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
-from flent_aqm.parts.scorecard import figure, markdown
-from flent_aqm.parts.scorecard import found as found_of
+from flent_aqm.parts.scorecard import figure, markdown, worst_lines
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import COUNT, IN_SHORT, NONE, headline, ordered
 from flent_aqm.parts.scorecard.order import Order, compare
@@ -64,22 +63,22 @@ def main() -> int:
 
 def table(results: Path, docs: Path | None) -> str:
     """Return the table of all tests, and what each says in words. Raises AqmError."""
-    known = _cards(results / "1")
+    shown = _cards(results / "1")
     if docs:
-        _draw(known, docs / PICTURE)
+        _draw(shown, docs / PICTURE)
     lines = ["| test | when a line stalls, it says | " + " | ".join(
         column.heading for column in IN_SHORT) + " |", "|---|---|" + "---|" * len(IN_SHORT)]
-    for card in ordered(known):
+    for card in ordered(shown):
         lines.append(f"| {markdown.cell(card.label)} | {_stalled(card)} | " + " | ".join(
             column.value(card.scores.get(column.kind)) for column in IN_SHORT) + " |")
     none = [f"{markdown.cell(card.label)} in {counted(len(card.failed), 'cell')}"
-            for card in ordered(known) if card.failed]
-    lines += ["", f"{headline(known)}{'; no number: ' * bool(none)}{', '.join(none)}."]
+            for card in ordered(shown) if card.failed]
+    lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}."]
     if (results / "2").is_dir():
-        lines += ["", *_held(compare(known, _cards(results / "2"), "seeds"))]
-    for card in ordered(known):
+        lines += ["", *_held(compare(shown, _cards(results / "2"), "seeds"))]
+    for card in ordered(shown):
         lines += [f"\n**{markdown.cell(card.label)}.** {' '.join(one.sentences())}"
-                  for one in found_of.read_all(results / "3" / card.test)]
+                  for one in worst_lines.read_all(results / "3" / card.test)]
     return "\n".join(lines)
 
 
@@ -87,13 +86,13 @@ def real_time(results: Path, docs: Path | None) -> str:
     """Return which tests tell queues apart between namespaces, and, where the lab has the same
     lines, how their order holds. Raises AqmError."""
     del docs
-    known = _cards(results / "2")
+    shown = _cards(results / "2")
     column = next(one for one in IN_SHORT if one.kind == "tells_apart")
-    told = [f"{markdown.cell(card.label)} {column.value(score)}" for card in ordered(known)
-            if (score := card.scores.get(column.kind))]
-    lines = [f"{headline(known)}; {column.heading}: {', '.join(told)}."]
+    texts = [f"{markdown.cell(card.label)} {column.value(score)}" for card in ordered(shown)
+             if (score := card.scores.get(column.kind))]
+    lines = [f"{headline(shown)}; {column.heading}: {', '.join(texts)}."]
     if (results / "1").is_dir():
-        lines += ["", *_held(compare(_cards(results / "1"), known, "real time"))]
+        lines += ["", *_held(compare(_cards(results / "1"), shown, "real time"))]
     return "\n".join(lines)
 
 
@@ -115,10 +114,10 @@ def _stalled(card: Card) -> str:
 
 
 def _cards(folder: Path) -> Sequence[Card]:
-    known = [*cards.read_all(folder)]
-    if not known:
+    shown = [*cards.read_all(folder)]
+    if not shown:
         raise BadResult(f"{folder}: no card of a test; make them with flent-aqm scorecard")
-    return known
+    return shown
 
 
 def _held(order: Order) -> list[str]:
@@ -126,9 +125,9 @@ def _held(order: Order) -> list[str]:
                                 for line in order.exceptions()[:_MOST_NAMED])]
 
 
-def _draw(known: Sequence[Card], path: Path) -> None:
+def _draw(shown: Sequence[Card], path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        figure.write(known, Path(folder) / path.name)
+        figure.write(shown, Path(folder) / path.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(folder) / f"{path.name}.png", path.with_suffix(".png"))
 

@@ -13,7 +13,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.regular_file import MAX_NOTE_BYTES, read_note
-from flent_aqm.parts.scorecard import found
+from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.card import read_all
 from flent_aqm.parts.scorecard.worst import AIMS
 from flent_aqm.results import status
@@ -134,7 +134,7 @@ def test_search_whose_result_makes_no_sense_is_named(odd: dict[str, Any], tmp_pa
     """It stands beside the card."""
     note = tmp_path / f"worst-{FOUND['aim']}.json"
     note.write_text(json.dumps(FOUND))
-    assert [one.runs for one in found.read_all(tmp_path)] == [3]
+    assert [one.runs for one in worst_lines.read_all(tmp_path)] == [3]
     note.write_text(json.dumps(FOUND | odd))
     with pytest.raises(BadResult, match="not what a search found"):
-        found.read_all(tmp_path)
+        worst_lines.read_all(tmp_path)

@@ -14,13 +14,13 @@ from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import plain
-from flent_aqm.parts.scorecard import found
+from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.contestant import Contestant
-from flent_aqm.parts.scorecard.found import Found
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading, read
 from flent_aqm.parts.scorecard.scores import Score, scores
+from flent_aqm.parts.scorecard.worst_lines import WorstLine
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 
 NAME = "card.json"
@@ -30,7 +30,7 @@ SCHEMA_VERSION = 1
 @dataclass(frozen=True)
 class Card:
     """test: its name; label: for readers; method: how it measures; testbed: of its runs; failed:
-    by the name of a place, why there is no reading; found: by searches for its worst line."""
+    by the name of a place, why there is no reading; worst: by searches for its worst line."""
 
     test: str
     label: str
@@ -38,7 +38,7 @@ class Card:
     failed: Mapping[str, str]
     method: str = ""
     testbed: str = "virtual"
-    found: Sequence[Found] = ()
+    worst: Sequence[WorstLine] = ()
 
     @cached_property
     def scores(self) -> Mapping[str, Score]:
@@ -77,15 +77,15 @@ def read_all(folder: Path) -> Iterator[Card]:
     """Yield the cards of all tests below a folder. Raises BadResult for one that is damaged."""
     for path in sorted(folder.glob(f"*/{NAME}")):
         try:
-            given = read_note(path)
-            if given["schema"] != SCHEMA_VERSION:
-                raise BadResult(f"{path}: its schema is {str(given['schema'])[:40]}, this version "
+            note = read_note(path)
+            if note["schema"] != SCHEMA_VERSION:
+                raise BadResult(f"{path}: its schema is {str(note['schema'])[:40]}, this version "
                                 f"knows {SCHEMA_VERSION}; remove it and score the test again")
             test, label, method, testbed = (
-                plain(given[name]) for name in ("test", "label", "method", "testbed"))
-            failed = {plain(name): plain(cause) for name, cause in given["failed"].items()}
-            card = Card(test, label, [Reading.from_dict(one) for one in given["readings"]], failed,
-                        method, testbed, found.read_all(path.parent))
+                plain(note[name]) for name in ("test", "label", "method", "testbed"))
+            failed = {plain(name): plain(cause) for name, cause in note["failed"].items()}
+            card = Card(test, label, [Reading.from_dict(one) for one in note["readings"]], failed,
+                        method, testbed, worst_lines.read_all(path.parent))
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
             raise BadResult(f"{path}: no card of a test ({fault!r}); remove it and score the test "
                             "again") from None

@@ -73,7 +73,7 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.parts.scorecard.worst import USUAL_RUNS
 
     _check_search(args)
-    pairs = [(one, args.output / one.test) for one in _chosen(args, own)]
+    pairs = [(one, args.output / one.test) for one in _contestants(args, own)]
     cells = places(args.cells, _seeds(args.seeds), args.only)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
     if own:
@@ -93,22 +93,22 @@ def main(args: argparse.Namespace) -> int:
     return 0 if all(complete) else 1
 
 
-def _chosen(args: argparse.Namespace, own: Path | None) -> Sequence[Contestant]:
+def _contestants(args: argparse.Namespace, own: Path | None) -> Sequence[Contestant]:
     """Return the tests of ours that are to run. Raises ConfigError."""
     from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
     from flent_aqm.tools.own import NAME
 
-    known = [one for name, one in CONTESTANTS.items() if name != NAME]
+    contestants = [one for name, one in CONTESTANTS.items() if name != NAME]
     names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
     if not (names or own or args.all or args.against) or (names and args.all):
         raise ConfigError("which test? give one by name, such as ndt7, a file of yours, or --all; "
-                          f"known: {', '.join(one.test for one in known)}")
+                          f"known: {', '.join(one.test for one in contestants)}")
     if not args.all:
         return [contestant(name) for name in names if name != NAME]
-    for one in known:
+    for one in contestants:
         if missing := why_not(one):
             print(f"left out: {one.label}: {missing}", file=sys.stderr)
-    return [one for one in known if not why_not(one)]
+    return [one for one in contestants if not why_not(one)]
 
 
 def _own_file(args: argparse.Namespace) -> Path | None:

@@ -74,10 +74,10 @@ CONTESTANTS: Mapping[str, Contestant] = {
 
 def own_contestant() -> Contestant:
     """Return that of the user's file, which FLENT_AQM_OWN_TOOL names. Raises ConfigError."""
-    tool, known = own.tool(), CONTESTANTS[own.NAME]
+    tool, default = own.tool(), CONTESTANTS[own.NAME]
     verdict = Verdict(tool.metric("good")) if any(
         number.name == "good" for number in tool.numbers) else None
-    return replace(known, verdict=verdict)
+    return replace(default, verdict=verdict)
 
 
 def contestant(name: str) -> Contestant:

@@ -65,15 +65,15 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
     two tests in common, or no cell."""
     ours, theirs = ({card.test: card for card in cards} for cards in (page, others))
     tests = [test for test in ours if test in theirs]
-    both = [known[test] for known in (ours, theirs) for test in tests]
+    both = [side[test] for side in (ours, theirs) for test in tests]
     cells = set.intersection(*({one.without_seed for one in card.readings} for card in both)
                              ) if both else set()
     if len(tests) < 2 or not cells:
         raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} and "
                           f"{counted(len(cells), 'cell')} in common with the page; expected two "
                           "tests or more, on the same cells")
-    ours, theirs = ({test: _only(known[test], cells) for test in tests}
-                    for known in (ours, theirs))
+    ours, theirs = ({test: _only(side[test], cells) for test in tests}
+                    for side in (ours, theirs))
     return Order(name, _what(theirs, cells), [
         held for kind in KINDS if kind.name not in _NO_SCORE
         and (held := _held(kind.name, [(ours[test].label, ours[test].scores.get(kind.name),
@@ -86,17 +86,17 @@ def _only(card: Card, cells: set[str]) -> Card:
 
 
 def _what(theirs: Mapping[str, Card], cells: set[str]) -> str:
-    found = [one for card in theirs.values() for one in card.readings]
+    readings = [one for card in theirs.values() for one in card.readings]
     if any(card.testbed != "virtual" for card in theirs.values()):
         how = "real time"
     else:
-        seeds = sorted({int(seed[1]) for one in found if (seed := _SEED.search(one.place))})
+        seeds = sorted({int(seed[1]) for one in readings if (seed := _SEED.search(one.place))})
         how = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
-    return f"{counted(len(found), 'run')} of {counted(len(cells), 'cell')} ({how})"
+    return f"{counted(len(readings), 'run')} of {counted(len(cells), 'cell')} ({how})"
 
 
-def _held(kind: str, known: Sequence[tuple[str, Score | None, Score | None]]) -> Held | None:
-    clear = [(one, other) for one, other in combinations(known, 2) if _apart(one[1], other[1])
+def _held(kind: str, scores: Sequence[tuple[str, Score | None, Score | None]]) -> Held | None:
+    clear = [(one, other) for one, other in combinations(scores, 2) if _apart(one[1], other[1])
              and one[2] is not None and other[2] is not None]
     turned = [(one[0], other[0]) for one, other in clear
               if _sign(one[1], other[1]) != _sign(one[2], other[2])]
@@ -121,10 +121,10 @@ def hold(output: Path, folder: Path) -> Order:
     """Compare the page's cards with those of a folder, and keep what is found. Raises ConfigError,
     BadResult."""
     name = folder.resolve().name
-    found = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
+    result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
     write_output(output / _FOLDER / f"{name}.json",
-                 json.dumps(asdict(found), indent=1, allow_nan=False) + "\n")
-    return found
+                 json.dumps(asdict(result), indent=1, allow_nan=False) + "\n")
+    return result
 
 
 def read_all(output: Path) -> list[Order]:
@@ -134,8 +134,8 @@ def read_all(output: Path) -> list[Order]:
 
 def _read(path: Path) -> Order:
     try:
-        given: dict[str, Any] = json.loads(path.read_bytes())
-        return Order(given["name"], given["of"], [Held(**one) for one in given["held"]])
+        note: dict[str, Any] = json.loads(path.read_bytes())
+        return Order(note["name"], note["of"], [Held(**one) for one in note["held"]])
     except (OSError, ValueError, LookupError, TypeError) as fault:
         raise BadResult(f"{path}: no order of tests ({fault!r}); remove it and compare again"
                         ) from None

@@ -94,8 +94,8 @@ class Place:
     @property
     def buffer(self) -> Buffer:
         """Its queue."""
-        if found := _DROP_TAIL.fullmatch(self.queue):
-            return Buffer("bfifo", f"drop-tail of {found[1]} ms", float(found[1]))
+        if match := _DROP_TAIL.fullmatch(self.queue):
+            return Buffer("bfifo", f"drop-tail of {match[1]} ms", float(match[1]))
         return BUFFERS[self.queue]
 
     @property
@@ -179,14 +179,15 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
     if name not in SETS:
         raise ConfigError(f"--cells: {name!r} is no set of cells{did_you_mean(name, SETS)}; "
                           f"known: {', '.join(SETS)}")
-    found = [place for group in SETS[name] for place in group.places()]
+    selected = [place for group in SETS[name] for place in group.places()]
     if seeds:
-        found = [Place(place.line, place.queue, place.beside, seed)
-                 for place in {one.without_seed: one for one in found}.values() for seed in seeds]
+        selected = [Place(place.line, place.queue, place.beside, seed)
+                    for place in {one.without_seed: one for one in selected}.values()
+                    for seed in seeds]
     if only:
-        names = [place.name for place in found]
-        found = [place for place in found if any(text in place.name for text in only)]
-        if not found:
+        names = [place.name for place in selected]
+        selected = [place for place in selected if any(text in place.name for text in only)]
+        if not selected:
             raise ConfigError(f"--only: {', '.join(only)}: no cell of the set {name} has that in "
                               f"its name; such names are {', '.join(names[:3])}")
-    return found
+    return selected

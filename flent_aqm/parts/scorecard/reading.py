@@ -77,19 +77,19 @@ class Reading:
     def telling(self) -> list[tuple[str, Way]]:
         """The directions of which the test tells a latency, by name; where it tells none of a
         direction, the worse one, if it tells any."""
-        told = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
-        return [one for one in told if one[0] != WORSE] or told
+        shown = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
+        return [one for one in shown if one[0] != WORSE] or shown
 
     def as_dict(self) -> dict[str, Any]:
         """Return it fit for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Reading:
+    def from_dict(cls, values: Mapping[str, Any]) -> Reading:
         """Return what as_dict() gave. Raises TypeError, LookupError or AttributeError for what
         it can't have given."""
-        ways = {name: Way(**way) for name, way in given["ways"].items()}
-        one = cls(**{**given, "ways": ways})
+        ways = {name: Way(**way) for name, way in values["ways"].items()}
+        one = cls(**{**values, "ways": ways})
         numbers = [one.megabytes, one.seconds, one.lab_wall_s]
         for way in ways.values():
             numbers += asdict(way).values()
@@ -118,7 +118,7 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
         probe = run.loaded(way)
     except NotAvailable:
         return Way()
-    shown_mbps = _known(run, dict(zip(DIRECTIONS, one.shown.rates, strict=True))[way])
+    shown_mbps = _metric_or_none(run, dict(zip(DIRECTIONS, one.shown.rates, strict=True))[way])
     possible_mbps = link_rate_mbps(run, way) * payload_share(run, way)
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
         raise BadResult(f"it shows {shown_mbps:g} Mbit/s of {way}, where {possible_mbps:.3g} "
@@ -138,8 +138,8 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
 def _worse(one: Contestant, run: Run, ways: Mapping[str, Way]) -> Way:
     """Each number by itself: the test doesn't say which direction it means."""
     def most(name: str) -> float | None:
-        known = [value for way in ways.values() if (value := getattr(way, name)) is not None]
-        return max(known, default=None)
+        values = [value for way in ways.values() if (value := getattr(way, name)) is not None]
+        return max(values, default=None)
 
     single = _latency_ms(one, run, "")
     return Way(
@@ -150,18 +150,18 @@ def _worse(one: Contestant, run: Run, ways: Mapping[str, Way]) -> Way:
 
 def _latency_ms(one: Contestant, run: Run, way: str) -> float | None:
     """Return the largest latency that it shows of a direction, or, for "", of none."""
-    found = []
+    latencies_ms = []
     for name in one.shown.latency:
-        value = _known(run, name)
+        value = _metric_or_none(run, name)
         if next((each for each in DIRECTIONS if each in name), "") == way and value:
-            found.append(60_000 / value if METRICS[name].unit == "RPM" else value)
-    if any(value < 0 for value in found):
-        raise BadResult(f"it shows {min(found):g} ms of latency; expected 0 or more")
-    return max(found, default=None)
+            latencies_ms.append(60_000 / value if METRICS[name].unit == "RPM" else value)
+    if any(value < 0 for value in latencies_ms):
+        raise BadResult(f"it shows {min(latencies_ms):g} ms of latency; expected 0 or more")
+    return max(latencies_ms, default=None)
 
 
 def _good(run: Run, verdict: Verdict | None) -> bool | None:
-    if verdict is None or (value := _known(run, verdict.metric)) is None:
+    if verdict is None or (value := _metric_or_none(run, verdict.metric)) is None:
         return None
     word = METRICS[verdict.metric].word
     if word is None:
@@ -171,8 +171,8 @@ def _good(run: Run, verdict: Verdict | None) -> bool | None:
 
 def _glitches_per_minute(run: Run, way: str) -> float:
     samples = run.loaded(way)
-    found = glitches.find_glitches(samples, glitches.idle_median_ms(run), GLITCH_MS)
-    return len(found) * 60 / samples.length_s if samples.length_s > 0 else math.nan
+    events = glitches.find_glitches(samples, glitches.idle_median_ms(run), GLITCH_MS)
+    return len(events) * 60 / samples.length_s if samples.length_s > 0 else math.nan
 
 
 def _megabytes(run: Run) -> float | None:
@@ -188,11 +188,11 @@ def _megabytes(run: Run) -> float | None:
 
 
 def _counters(run: Run, moment: str, way: str) -> Mapping[str, Any]:
-    found = run.counters(moment, way).get("shaper") or run.counters(moment, way).get("qdisc")
-    return found if isinstance(found, dict) else {}
+    counters = run.counters(moment, way).get("shaper") or run.counters(moment, way).get("qdisc")
+    return counters if isinstance(counters, dict) else {}
 
 
-def _known(run: Run, name: str) -> float | None:
+def _metric_or_none(run: Run, name: str) -> float | None:
     # A tool of the user's need not have both directions.
     value = METRICS[name].of(run) if name in METRICS else None
     return None if isinstance(value, Unavailable) else value

@@ -62,12 +62,12 @@ _OF_TEST = re.compile(r"TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.
 
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
     """Return why runs have no data file, by the name of their place."""
-    known = status.read(folder)
-    causes = dict(known.failed) if known else {}
-    found = {}
+    folder_status = status.read(folder)
+    causes = dict(folder_status.failed) if folder_status else {}
+    causes_by_place = {}
     for cell in cells:
         if not cell.data_file.exists():
             cause = causes.get(cell.data_file.name, "it was not made")
             of_test = _OF_TEST.search(cause)
-            found[cell.name] = of_test[1] if of_test else cause
-    return found
+            causes_by_place[cell.name] = of_test[1] if of_test else cause
+    return causes_by_place

@@ -69,19 +69,19 @@ class Kind:
 
 def scores(readings: Sequence[Reading]) -> dict[str, Score]:
     """Return all that there are, by name."""
-    found = {kind.name: kind.of(readings) for kind in KINDS}
-    return {name: score for name, score in found.items() if score is not None}
+    by_name = {kind.name: kind.of(readings) for kind in KINDS}
+    return {name: score for name, score in by_name.items() if score is not None}
 
 
 def _median(values: Iterable[tuple[float, str]], best: float) -> Score | None:
     """Of numbers with their cells; those nearest to best, as a factor where that is 1, are the
     best."""
-    known = [(value, cell) for value, cell in values if math.isfinite(value)]
-    if not known:
+    finite = [(value, cell) for value, cell in values if math.isfinite(value)]
+    if not finite:
         return None
-    numbers = [value for value, _ in known]
+    numbers = [value for value, _ in finite]
     interval = median_interval(numbers)
-    nearest, farthest = (pick(known, key=lambda one: _distance(one[0], best))
+    nearest, farthest = (pick(finite, key=lambda one: _distance(one[0], best))
                          for pick in (min, max))
     return Score(float(numpy.median(numbers)), len(numbers),
                  interval.low if interval else None, interval.high if interval else None,
@@ -97,16 +97,16 @@ def _distance(value: float, best: float) -> float:
 
 def _share(cases: Iterable[tuple[bool, str]], best: float) -> Score | None:
     """Of cases that are so or not, with their cells."""
-    known = list(cases)
-    if not known:
+    listed = list(cases)
+    if not listed:
         return None
     from scipy.stats import binomtest
 
-    yes = sum(so for so, _ in known)
-    interval = binomtest(yes, len(known)).proportion_ci(LEVEL)
-    right, wrong = (next((Case(cell) for so, cell in known if (so == bool(best)) is good), None)
+    yes = sum(so for so, _ in listed)
+    interval = binomtest(yes, len(listed)).proportion_ci(LEVEL)
+    right, wrong = (next((Case(cell) for so, cell in listed if (so == bool(best)) is good), None)
                     for good in (True, False))
-    return Score(yes / len(known), len(known), float(interval.low), float(interval.high),
+    return Score(yes / len(listed), len(listed), float(interval.low), float(interval.high),
                  best=right, worst=wrong)
 
 
@@ -137,8 +137,8 @@ def _spread(value: Callable[[Way], float | None]
         for one in readings:
             own = [name for name in DIRECTIONS if value(one.ways[name]) is not None]
             for name in own or [WORSE]:
-                if (known := value(one.ways[name])) is not None:
-                    cells[one.without_seed, name].append(known)
+                if (number := value(one.ways[name])) is not None:
+                    cells[one.without_seed, name].append(number)
         return _median((((max(values) - min(values)) / float(numpy.median(values)),
                          f"{cell}, {name}") for (cell, name), values in cells.items()
                         if len(values) > 1 and numpy.median(values) > 0), 0)
@@ -234,8 +234,8 @@ def _blind(readings: Sequence[Reading]) -> Score | None:
 def _cost(value: Callable[[Reading], float | None]
           ) -> Callable[[Sequence[Reading]], Score | None]:
     def of(readings: Sequence[Reading]) -> Score | None:
-        return _median(((known, one.words) for one in readings
-                        if not one.beside and (known := value(one)) is not None), 0)
+        return _median(((number, one.words) for one in readings
+                        if not one.beside and (number := value(one)) is not None), 0)
     return of
 
 

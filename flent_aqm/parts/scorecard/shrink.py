@@ -91,8 +91,8 @@ def _of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
                 middle = float(f"{math.sqrt(near * far):.2g}")
                 if middle in (near, far):
                     break
-                if found := _right(lines, setting.put(wrong.place, middle)):
-                    right, far = found, middle
+                if point := _right(lines, setting.put(wrong.place, middle)):
+                    right, far = point, middle
                 else:
                     near = middle
             yield Change(setting.words.format(value), setting.words.format(far), right)

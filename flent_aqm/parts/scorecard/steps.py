@@ -14,15 +14,14 @@ from rich.console import Console
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import card as cards
-from flent_aqm.parts.scorecard import figure, html, markdown, order, terminal, whole
-from flent_aqm.parts.scorecard import found as found_of
+from flent_aqm.parts.scorecard import figure, html, markdown, order, terminal, whole, worst_lines
 from flent_aqm.parts.scorecard.columns import failed_lines
 from flent_aqm.parts.scorecard.contestant import Contestant
-from flent_aqm.parts.scorecard.found import seek
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.parts.scorecard.runs import cell_of, failures, make
+from flent_aqm.parts.scorecard.worst_lines import seek
 
 PAGE = "scorecard"
 
@@ -63,28 +62,28 @@ def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         cells = [cell_of(one, place, place_folder, "virtual") for place in places]
         make(cells, keys)
-        known = {made.place: made for made in cards.made(
+        readings = {made.place: made for made in cards.made(
             one, places, place_folder, failures(place_folder, cells), "virtual").readings}
-        return [known.get(place.name) for place in places]
+        return [readings.get(place.name) for place in places]
 
-    found = seek(aim, runs, measure)
-    found_of.write(found, folder)
-    print(f"{plain(one.label)}: {' '.join(found.sentences())}")
+    worst_line = seek(aim, runs, measure)
+    worst_lines.write(worst_line, folder)
+    print(f"{plain(one.label)}: {' '.join(worst_line.sentences())}")
 
 
 def show(output: Path) -> None:
     """Print the table of all tests that have a card, and write the page, as HTML, Markdown, figure
     and JSON. Raises AqmError."""
-    found, page = list(cards.read_all(output)), output / PAGE
-    if not found:
+    shown, page = list(cards.read_all(output)), output / PAGE
+    if not shown:
         return
     orders = order.read_all(output)
-    write_output(page.with_suffix(".json"), whole.text(found, orders))
-    write_output(page.with_suffix(".md"), markdown.page(found, orders))
-    figure.write(found, page)
+    write_output(page.with_suffix(".json"), whole.text(shown, orders))
+    write_output(page.with_suffix(".md"), markdown.page(shown, orders))
+    figure.write(shown, page)
     write_output(page.with_suffix(".html"), html.page(
-        found, orders, page.with_suffix(".svg").read_bytes(), figure.caption(found)))
-    terminal.show(found, Console())
+        shown, orders, page.with_suffix(".svg").read_bytes(), figure.caption(shown)))
+    terminal.show(shown, Console())
     for one in orders:
         print("", *textwrap.wrap(plain("; ".join([one.sentence(), *one.exceptions()])), 79),
               sep="\n")

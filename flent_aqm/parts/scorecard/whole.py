@@ -26,6 +26,6 @@ def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
                    "testbed": card.testbed, "runs": len(card.readings),
                    "scores": {name: asdict(score) for name, score in card.scores.items()},
                    "failed": dict(card.failed),
-                   "found": [one.as_dict() for one in card.found], "words": sentences(card)}
+                   "found": [one.as_dict() for one in card.worst], "words": sentences(card)}
                   for card in ordered(cards)]}
     return json.dumps(content, indent=1, allow_nan=False) + "\n"

@@ -23,8 +23,8 @@ _LOADING = {"download": "while the line downloads", "upload": "while the line up
 
 def sentences(card: Card) -> list[str]:
     """Return what there is to say, the most important first."""
-    found = [text for say in _SENTENCES if (text := say(card))]
-    return [*found, *(text for one in card.found for text in one.sentences())]
+    texts = [text for say in _SENTENCES if (text := say(card))]
+    return [*texts, *(text for one in card.worst for text in one.sentences())]
 
 
 def _shows_no_latency(card: Card) -> str:
@@ -51,22 +51,22 @@ def stalls(card: Card) -> list[Stall]:
             if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
 
 
-def typical(found: Sequence[Stall]) -> tuple[str, str]:
+def typical(cases: Sequence[Stall]) -> tuple[str, str]:
     """Return what a test says of lines that stall, and what there is: medians."""
-    return (_ms(median(one.shown_ms for one in found)), _ms(median(one.true_ms for one in found)))
+    return (_ms(median(one.shown_ms for one in cases)), _ms(median(one.true_ms for one in cases)))
 
 
 def _hides(card: Card) -> str:
     """What it shows of lines that stall, and the line of which it shows the smallest part."""
-    found = stalls(card)
-    if not found:
+    stalled = stalls(card)
+    if not stalled:
         return ""
-    shown, true = typical(found)
-    worst = max(found, key=lambda one: one.true_ms / one.shown_ms)
-    told = f"On lines that stall for {true} this test says {shown}"
+    shown, true = typical(stalled)
+    worst = max(stalled, key=lambda one: one.true_ms / one.shown_ms)
+    text = f"On lines that stall for {true} this test says {shown}"
     if worst.true_ms < worst.shown_ms * (1 + _RIGHT):
-        return f"{told}, and nowhere less than there was."
-    return f"{told}; at worst {_ms(worst.shown_ms)} of {_ms(worst.true_ms)} ({worst.where})."
+        return f"{text}, and nowhere less than there was."
+    return f"{text}; at worst {_ms(worst.shown_ms)} of {_ms(worst.true_ms)} ({worst.where})."
 
 
 def _ms(value: float) -> str:

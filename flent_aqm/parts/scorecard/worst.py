@@ -82,20 +82,21 @@ class Lines:
         self.aim = aim
         self._measure = measure
         self._most = most
-        self._known: dict[str, Point | None] = {}
+        self._points: dict[str, Point | None] = {}
 
     @property
     def runs(self) -> int:
         """How many were made."""
-        return len(self._known)
+        return len(self._points)
 
     def points(self, places: Sequence[Place]) -> list[Point | None]:
         """Return what the test shows there; None where it shows nothing, or no run is left."""
-        new = {place.name: place for place in places if place.name not in self._known}
-        chosen = [*new.values()][:max(self._most - self.runs, 0)]
-        for place, reading in zip(chosen, self._measure(chosen) if chosen else [], strict=True):
-            self._known[place.name] = self._farthest(place, reading)
-        return [self._known.get(place.name) for place in places]
+        new = {place.name: place for place in places if place.name not in self._points}
+        selected = [*new.values()][:max(self._most - self.runs, 0)]
+        readings = self._measure(selected) if selected else []
+        for place, reading in zip(selected, readings, strict=True):
+            self._points[place.name] = self._farthest(place, reading)
+        return [self._points.get(place.name) for place in places]
 
     def point(self, place: Place) -> Point | None:
         """Return that of one."""
@@ -103,13 +104,13 @@ class Lines:
 
     def farthest(self) -> Point | None:
         """Return that of all, None if none has a number."""
-        return max(filter(None, self._known.values()), key=lambda one: one.error, default=None)
+        return max(filter(None, self._points.values()), key=lambda one: one.error, default=None)
 
     def _farthest(self, place: Place, reading: Reading | None) -> Point | None:
-        known = [Point(place, name, shown, true)
-                 for name, shown, true in (self.aim.pairs(reading) if reading else ())
-                 if shown and true]
-        return max(known, key=lambda one: one.error, default=None)
+        points = [Point(place, name, shown, true)
+                  for name, shown, true in (self.aim.pairs(reading) if reading else ())
+                  if shown and true]
+        return max(points, key=lambda one: one.error, default=None)
 
 
 def search(lines: Lines, runs: int) -> Point:
@@ -124,8 +125,8 @@ def search(lines: Lines, runs: int) -> Point:
         trials = [study.ask() for _ in range(min(_ROUND, runs - lines.runs))]
         if not trials:
             break
-        found = lines.points([_place(trial, lines.aim) for trial in trials])
-        for trial, point in zip(trials, found, strict=True):
+        points = lines.points([_place(trial, lines.aim) for trial in trials])
+        for trial, point in zip(trials, points, strict=True):
             if point is None:
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
             else:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.parts.scorecard import found as found_of
-from flent_aqm.parts.scorecard.found import seek
+from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.places import Line, Place
 from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
 from flent_aqm.parts.scorecard.shrink import changes, simplified
 from flent_aqm.parts.scorecard.worst import AIMS, Lines
+from flent_aqm.parts.scorecard.worst_lines import seek
 
 
 class World:
@@ -123,8 +123,8 @@ def test_throughput_is_searched_without_cross_traffic() -> None:
 def test_found_line_is_kept_and_told_in_words(tmp_path: Path) -> None:
     """As it was found; a damaged file is named."""
     found = seek("latency", 100, World())
-    found_of.write(found, tmp_path)
-    assert found_of.read_all(tmp_path) == [found]
+    worst_lines.write(found, tmp_path)
+    assert worst_lines.read_all(tmp_path) == [found]
     first, *rest = found.sentences()
     assert first.startswith("Its worst latency, of ")
     assert "in place of drop-tail of" in rest[-1]
@@ -132,4 +132,4 @@ def test_found_line_is_kept_and_told_in_words(tmp_path: Path) -> None:
         "No change of one setting makes it right.")
     (tmp_path / "worst-latency.json").write_text("{}")
     with pytest.raises(BadResult, match=r"worst-latency\.json: not what a search found"):
-        found_of.read_all(tmp_path)
+        worst_lines.read_all(tmp_path)

@@ -23,7 +23,7 @@ _LOADING = {"download": "down", "upload": "up", "worse": "in the worse direction
 
 
 @dataclass(frozen=True)
-class Told:
+class LineError:
     """line, way: in words; shown: by the test; true: what was."""
 
     line: str
@@ -43,14 +43,14 @@ class Mended:
 
 
 @dataclass(frozen=True)
-class Found:
+class WorstLine:
     """aim: of worst.AIMS; runs: that were made; worst: line; simple: where all that doesn't matter
     is as usual; mended: by changing one setting of that."""
 
     aim: str
     runs: int
-    worst: Told
-    simple: Told
+    worst: LineError
+    simple: LineError
     mended: Sequence[Mended]
 
     def as_dict(self) -> dict[str, Any]:
@@ -71,13 +71,13 @@ class Found:
             f"{digits(one.true)} {unit})" for one in self.mended) + "."]
 
 
-def _of(told: Told, unit: str) -> str:
-    return (f"{told.line}, {_LOADING[told.way]}: it says {digits(told.shown)} of "
-            f"{digits(told.true)} {unit}")
+def _of(error: LineError, unit: str) -> str:
+    return (f"{error.line}, {_LOADING[error.way]}: it says {digits(error.shown)} of "
+            f"{digits(error.true)} {unit}")
 
 
 def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Reading | None]]
-         ) -> Found:
+         ) -> WorstLine:
     """Search and shrink by no more than so many runs. Raises ToolMissing, BadResult."""
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
@@ -85,38 +85,39 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
     # What doesn't matter may have hidden the error.
     worst = max(worst, simple, key=lambda point: point.error)
     mended = changes(lines, simple)
-    return Found(aim, lines.runs, _told(worst), _told(simple), [_mended(one) for one in mended])
+    return WorstLine(aim, lines.runs, _line_error(worst), _line_error(simple),
+                     [_mended(one) for one in mended])
 
 
-def _told(point: Point) -> Told:
-    return Told(point.place.words, point.way, point.shown, point.true)
+def _line_error(point: Point) -> LineError:
+    return LineError(point.place.words, point.way, point.shown, point.true)
 
 
 def _mended(change: Change) -> Mended:
     return Mended(change.before, change.after, change.point.shown, change.point.true)
 
 
-def write(found: Found, folder: Path) -> None:
+def write(worst_line: WorstLine, folder: Path) -> None:
     """Keep it, in place of an earlier one with the same aim. Raises ConfigError."""
-    write_output(folder / _NAME.format(found.aim),
-                 json.dumps(found.as_dict(), indent=1, allow_nan=False) + "\n")
+    write_output(folder / _NAME.format(worst_line.aim),
+                 json.dumps(worst_line.as_dict(), indent=1, allow_nan=False) + "\n")
 
 
-def read_all(folder: Path) -> list[Found]:
+def read_all(folder: Path) -> list[WorstLine]:
     """Return what searches found of a test. Raises BadResult for a damaged file."""
     return [_read(path) for aim in AIMS
             if (path := folder / _NAME.format(aim)).is_file()]
 
 
-def _read(path: Path) -> Found:
+def _read(path: Path) -> WorstLine:
     try:
-        given: Mapping[str, Any] = read_note(path)
-        mended: Iterable[Mapping[str, Any]] = given["mended"]
-        found = Found(given["aim"], given["runs"], Told(**given["worst"]), Told(**given["simple"]),
-                      [Mended(**one) for one in mended])
-        if not all(line.isprintable() for line in found.sentences()):
+        note: Mapping[str, Any] = read_note(path)
+        mended: Iterable[Mapping[str, Any]] = note["mended"]
+        worst_line = WorstLine(note["aim"], note["runs"], LineError(**note["worst"]),
+                               LineError(**note["simple"]), [Mended(**one) for one in mended])
+        if not all(line.isprintable() for line in worst_line.sentences()):
             raise ValueError("it has text that can't be shown")
-        return found
+        return worst_line
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
         raise BadResult(f"{path}: not what a search found ({fault!r}); remove it and search again"
                         ) from None
