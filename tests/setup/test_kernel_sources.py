@@ -183,6 +183,22 @@ def test_installed_package_is_unpacked_once(tmp_path: Path) -> None:
     assert (tree / "kernel" / "Kconfig").read_text() == "ours\n"
 
 
+def test_files_of_other_machines_are_not_unpacked(tmp_path: Path) -> None:
+    """But what tells kconfig and make of them, and all of User-Mode Linux."""
+    kept = {"arch/arm/Kconfig", "arch/um/kernel/um_arch.c", "arch/x86/um/tsc.c", "arch/Kconfig",
+            "drivers/usb/Makefile", "drivers/tty/tty_io.c", "drivers/net/veth.c", "fs/usb.c",
+            "rust/Makefile", "lib/raid6/rvv.h"}
+    for name in {*kept, "arch/arm/mm/init.c", "tools/arch/arm64/lib/head.S", "rust/kernel/lib.rs",
+                 "drivers/usb/core/usb.c", "drivers/net/ethernet/a/b.h"}:
+        (tmp_path / "linux-source" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "linux-source" / name).touch()
+    subprocess.run(["tar", "-cJf", "dpkg.tar.xz", "linux-source"], cwd=tmp_path, check=True)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    InstalledOrigin("dpkg", tmp_path).fill(tree, tmp_path, Progress("kernel"))
+    assert {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()} == kept
+
+
 def test_package_that_is_not_installed_is_refused(tmp_path: Path) -> None:
     """By its name; so is one without a tarball."""
     for name in ("linux-source-0.0", "dpkg"):

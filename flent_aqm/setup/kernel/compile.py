@@ -95,7 +95,9 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
 def expected_lines(tree: Path) -> int:
     """Return about how many lines make will print: the objects older than what they are made of,
     as kbuild has noted it beside each. New options are not seen before make looks at them."""
-    notes = list(tree.rglob(".*.o.cmd"))
+    # make's own programs are there once the options are chosen
+    notes = [note for folder in tree.iterdir() if folder.is_dir() and folder.name != "scripts"
+             for note in folder.rglob(".*.o.cmd")]
     if not notes:
         return EXPECTED_LINES
     times: dict[str, float] = {}
