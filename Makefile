@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help setup packages test-packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check deb-check debug-check older-check site clean
+.PHONY: help infer setup packages test-packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo 'make reference     write the pages that follow from the code again'
 	@echo 'make docs          run make validate, and renew all other numbers in docs/'
 	@echo 'make results       renew those results in docs/ that make docs does not; takes hours'
+	@echo 'make infer         make runs whose queue is known, and the model of flent-aqm infer; hours'
 	@echo 'make identical     prove that runs repeat byte by byte; takes long'
 	@echo 'make mutants       insert small defects, and list those that the tests miss; takes long'
 	@echo 'make kills         prove that a sweep survives kill -9 at any moment'
@@ -91,6 +92,13 @@ docs: validate
 # The tables that take hours: papers, speed tests, the study. real_time needs root.
 results: setup
 	$(BIN)/python -m research.validation.renew $(RESULTS_ARGUMENTS)
+
+# Runs whose queue is known, the model that `flent-aqm infer` has of them, and its page; hours.
+infer: setup
+	$(BIN)/python -m research.infer.recipe make results/infer $(INFER_ARGUMENTS)
+	$(BIN)/python -m research.infer.table results/infer -o results/infer/table.parquet
+	$(BIN)/python -m research.infer.train results/infer/table.parquet
+	$(BIN)/python -m research.infer.page results/infer/table.parquet results/infer -o docs
 
 # The parts of README.md and docs/reference/ that follow from the code.
 reference: venv

@@ -63,12 +63,13 @@ def test_code_names_documents_that_there_are() -> None:
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/results/*.md")), ids=lambda path: path.name)
 def test_result_page_begins_with_what_was_found_and_how(page: Path) -> None:
-    """A table or a picture before the first section, and a command that makes it."""
+    """A table, a list of numbers or a picture before the first section, and a command that makes
+    it."""
     text = page.read_text(encoding="utf-8")
     beginning = text.partition("\n## ")[0]
     if page.name == "validation.md":  # a picture for each check
         beginning = text
-    assert re.search(r"^\||^!\[", beginning, re.MULTILINE)
+    assert re.search(r"^\||^!\[|^- .*: \d", beginning, re.MULTILINE)
     assert re.search(r"```\n\S|`make \w+`", beginning)
 
 

@@ -68,6 +68,7 @@ _ELSEWHERE = (
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),
     (r"flent-aqm worker |dask scheduler |.* scheduler=|export DASK",
      "parts/cluster/test_cluster.py", "scheduler="),
+    (r"flent-aqm infer ", "parts/infer/test_command.py", "infer"),
     (r"flent-aqm scorecard ", "parts/scorecard/test_own.py", "scorecard"),
     (r"flent-aqm serve", "measure/serve/test_command.py", "serve"),
     (r"flent-gui ", "show/plots/test_gui.py", "flent-gui"),

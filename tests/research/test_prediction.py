@@ -44,6 +44,9 @@ def test_prediction_of_what_was_measured_has_no_error(folder: Path) -> None:
     assert [line.split(" | ")[1] for line in found] == list(cells.QUANTITIES.values())
     assert found[0].startswith(f"| {name} |")
     assert list(cells.table(measured, measured, measured, calibration=True))[2:] == []
+    row, = list(cells.by_cell(cells.table(measured, measured, measured, calibration=False)))[2:]
+    assert row.startswith(f"| {name} | ")
+    assert row.count(" | ") == len(cells.QUANTITIES)
     assert list(cells.unexplained(measured, measured)) == []
 
 

@@ -11,7 +11,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import DASH
 
 # Behind the quantity, by which a table begins.
-HEAD = ("published", "bounds", "here", "agrees")
+HEAD = ("published", "bounds", "here")
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,15 @@ class Claim:
     name: str = ""
 
     def row(self, run: Run) -> list[str]:
-        """Return the cells of its table row: its name, and those of HEAD."""
+        """Return the cells of its table row: its name, and those of HEAD. What does not agree is
+        bold."""
         here = self.measure(run)
         numbers = (self.published, self.lowest, self.highest, here)
         published, lowest, highest, own = (f"{one:.{self.digits}f}" for one in numbers)
         # Compare as displayed: a number that rounds to a bound has reached it.
         agrees = float(lowest) <= float(own) <= float(highest)
-        return [self.name or self.cell, published, f"{lowest}{DASH}{highest}", own,
-                "yes" if agrees else "**no**"]
+        return [self.name or self.cell, published, f"{lowest}{DASH}{highest}",
+                own if agrees else f"**{own}**"]
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,10 @@ def renew(page: Path) -> None:
 
 
 def lines(page: str) -> Iterator[str]:
-    """Yield a row for each section, with the number of its rows that agree."""
-    yield "| section | numbers that agree |"
-    yield "|---|---|"
+    """Yield an item for each section, with the number of its rows that agree."""
     _, *parts = _SECTION.split(page)
     for name, title, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        verdicts = re.findall(r"\| (yes|\*\*no\*\*) \|$", body, re.MULTILINE)
+        bold = [cell.startswith("**")
+                for cell in re.findall(r"^\|.*\| ([*\d.-]+) \|$", body, re.MULTILINE)]
         anchor = re.sub(r"[^\w -]", "", f"{name}: {title}".lower()).replace(" ", "-")
-        yield f"| [{name}](#{anchor}) | {verdicts.count('yes')} of {len(verdicts)} |"
+        yield f"- [{name}](#{anchor}): {bold.count(False)} of {len(bold)}"

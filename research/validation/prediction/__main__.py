@@ -23,7 +23,15 @@ from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.base.paths import resource_dir
 from research.validation import marked
 from research.validation.numbers import as_csv
-from research.validation.prediction.cells import NEAR, QUANTITIES, Cell, load, table, unexplained
+from research.validation.prediction.cells import (
+    NEAR,
+    QUANTITIES,
+    Cell,
+    by_cell,
+    load,
+    table,
+    unexplained,
+)
 from research.validation.prediction.measure import FLENT, about, measure, middle, packets_per_s
 from research.validation.stamp import Made, made_of
 
@@ -91,7 +99,7 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
     yield ""
     yield f"chooses `{model}`, which predicts:"
     yield ""
-    yield from table(measured, lab["ideal"], lab["model"], calibration=False)
+    yield from by_cell(table(measured, lab["ideal"], lab["model"], calibration=False))
     yield ""
     left = list(unexplained(measured, lab["model"]))
     count = len(measured) * len(QUANTITIES)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -100,6 +100,16 @@ def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mappin
                    f"{_digits(truth)} ({_digits(min(values))}{DASH}{_digits(max(values))}) | "
                    f"{_digits(by_ideal)} | {_digits(by_model)} | "
                    f"{_error(by_model, truth)} |")
+
+
+def by_cell(rows: Iterable[str]) -> Iterator[str]:
+    """Yield table()'s rows with one for each cell: what was measured, the ideal lab, the model."""
+    yield f"| measured, ideal lab, model | {' | '.join(QUANTITIES.values())} |"
+    yield "|---|" + "---|" * len(QUANTITIES)
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows][2:]
+    for first in range(0, len(cells), len(QUANTITIES)):
+        of_cell = cells[first:first + len(QUANTITIES)]
+        yield f"| {of_cell[0][0]} | {' | '.join(', '.join(one[2:5]) for one in of_cell)} |"
 
 
 def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iterator[str]:

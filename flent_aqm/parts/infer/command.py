@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm infer`: which queue is behind NDT7 downloads, and how sure that is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import plain
+from flent_aqm.parts.infer.classes import CANT_TELL
+from flent_aqm.parts.infer.features import FEATURES, features
+from flent_aqm.parts.infer.model import Verdict, judge
+from flent_aqm.parts.infer.reading import Download, read_downloads
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.status import NAME as STATUS
+
+# Of a folder: data files of Flent's, and M-Lab's archive as it is downloaded.
+_ENDS = (".json", ".json.gz", ".jsonl", ".jsonl.gz")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this command's options."""
+    parser.description = (
+        "Say which kind of queue NDT7 downloads went through: drop-tail and how deep it is, an "
+        "AQM, flow queueing, a policer, or that it can't be told. Reads data files of Flent's and "
+        "JSON of M-Lab's archive, one object or a line each.")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
+                        help="data file, JSON of M-Lab's archive, or a folder of either")
+    parser.add_argument("--format", choices=("text", "json"), default="text",
+                        help="json: a line for each download, with probabilities and features")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print a line for each download; 1 where a file could not be read."""
+    damaged = 0
+    for path in _files(args.files):
+        try:
+            for one in read_downloads(path):
+                print((_json if args.format == "json" else _text)(path, one, judge(one)))
+        except BadResult as fault:
+            damaged += 1
+            print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
+    return 1 if damaged else 0
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    """Return them, with folders replaced by what they have; the state of a sweep is none."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        archived = sorted(
+            one for one in path.rglob("*") if one.name.endswith(_ENDS) and one.name != STATUS
+            and not one.name.startswith(".")) if os.path.isdir(path) else []
+        found.update(dict.fromkeys(archived))
+        try:
+            found.update(dict.fromkeys(find_files([path])))
+        except ConfigError:
+            if not archived:
+                raise
+    return list(found)
+
+
+def _text(path: Path, one: Download, verdict: Verdict) -> str:
+    name = plain(f"{path}: {one.name[:80]}: " if one.name else f"{path}: ")
+    if verdict.likeliest == CANT_TELL and verdict.answer == CANT_TELL:
+        return (f"{name}can't tell ({verdict.probability:.0%}): nothing happened by which queues "
+                "differ")
+    if verdict.answer == CANT_TELL:
+        shares = sorted(verdict.probabilities.items(), key=lambda pair: -pair[1])
+        said = ", ".join(f"{kind} {share:.0%}" for kind, share in shares[:3])
+        return f"{name}can't tell ({said})"
+    depth = ""
+    if verdict.depth_ms is not None:
+        depth = f", {'at least' if verdict.at_least else 'about'} {verdict.depth_ms:.0f} ms deep"
+    deciding = FEATURES[verdict.deciding]
+    return (f"{name}{verdict.answer}{depth} ({verdict.probability:.0%}), above all by "
+            f"{deciding.words}: {deciding.shown(features(one)[verdict.deciding])}")
+
+
+def _json(path: Path, one: Download, verdict: Verdict) -> str:
+    return json.dumps({
+        "file": str(path), "test": one.name, "answer": verdict.answer,
+        "probability": round(verdict.probability, 3),
+        "probabilities": {name: round(share, 3) for name, share in verdict.probabilities.items()},
+        "depth_ms": verdict.depth_ms and round(verdict.depth_ms, 1),
+        "depth_at_least": verdict.at_least, "deciding": verdict.deciding,
+        "throughput_mbps": round(one.throughput_mbps, 3),
+        "features": {name: round(value, 6) for name, value in features(one).items()}})

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NDT7 downloads of a file: a data file of Flent's, or JSON as M-Lab archives it.
+
+M-Lab's is one object for each test (github.com/m-lab/ndt-server, data/result.go: NDT7Result), alone
+in a file, or a line each; BigQuery's exports have it under "raw". Times in it are in us, and those
+of the kernel's TCP_INFO. Only the sender's TCP_INFO tells of the queue, so uploads are left out:
+M-Lab archives the receiver's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.data_file import DataFile, Numbers, a_number, as_data_file
+from flent_aqm.results.reading.limits import limits
+from flent_aqm.results.reading.parse import parse
+from flent_aqm.results.reading.unpack import unpack_file
+
+# M-Lab's server measures about 40 times; a program that asks each ms has no more to tell.
+MOST_SAMPLES = 20_000
+MOST_TESTS = 100_000
+# Fewer than these are no test of ten seconds.
+FEWEST_SAMPLES = 8
+_LONGEST_S = 3600.0
+
+
+@dataclass(frozen=True, eq=False)
+class Download:
+    """What a sender knew. at_s: since it began, ascending; of the others, at these times: round
+    trips in ms (smoothed, and the least so far), bytes since it began. bbr: whether BBR decided how
+    fast it sent. name: of the test, in a file with several."""
+
+    name: str
+    bbr: bool
+    at_s: Numbers
+    rtt_ms: Numbers
+    min_rtt_ms: Numbers
+    acked_bytes: Numbers
+    sent_bytes: Numbers
+    retransmitted_bytes: Numbers
+
+    @property
+    def throughput_mbps(self) -> float:
+        """Mean, of what arrived."""
+        return float(self.acked_bytes[-1] * 8e-6 / self.at_s[-1])
+
+
+def read_downloads(path: Path) -> list[Download]:
+    """Return the NDT7 downloads in a file. Raises BadResult, with the path."""
+    try:
+        whole = unpack_file(path, limits())
+        found = list(itertools.islice(_downloads(whole, path), MOST_TESTS))
+    except OSError as error:
+        raise BadResult(f"{path}: {error.strerror or error}") from None
+    except (ValueError, BadResult) as error:
+        raise BadResult(f"{path}: {error}") from None
+    if not found:
+        raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
+                        "file of a test ndt7…, or JSON of M-Lab's NDT7 archive")
+    return found
+
+
+def _downloads(text: bytearray, path: Path) -> Iterator[Download]:
+    if b"raw_values" in text:  # no word of M-Lab's
+        yield from of_data_file(as_data_file(parse(text), path))
+        return
+    lines = [line for line in text.splitlines() if line.strip()]
+    # A line each, or one object that has line ends in it.
+    try:
+        tests = [parse(line) for line in lines]
+    except BadResult:
+        tests = [parse(text)]
+    for number, test in enumerate(tests, 1):
+        if (found := _of_mlab(test, f"test {number}" if len(tests) > 1 else "")) is not None:
+            yield found
+
+
+def of_data_file(data: DataFile) -> Iterator[Download]:
+    """Yield the downloads of a data file. Raises BadResult."""
+    requested = data.metadata.get("AQM", {})
+    requested = requested.get("requested", {}) if isinstance(requested, dict) else {}
+    cc = requested.get("ndt7_cc", "bbr") if isinstance(requested, dict) else "bbr"
+    for name, meta in data.series_meta.items():
+        begun_s = a_number(meta.get("LOAD_START"))
+        if meta.get("RUNNER") != "AqmNdt7Runner" or not name.endswith("download") \
+                or begun_s is None:
+            continue
+        rows = [(at_s - begun_s, *values) for sample in data.raw_values.get(name, [])
+                if (at_s := a_number(sample.get("t"))) is not None
+                and (values := _numbers(sample, _OURS)) is not None]
+        found = _download("", cc == "bbr", rows, ms=1.0)
+        if found is not None:
+            yield found
+
+
+_OURS = ("tcp_rtt", "tcp_min_rtt", "bytes_acked", "bytes_sent", "bytes_retrans")
+_MLABS = ("RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")
+
+
+def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...] | None:
+    """Return the values; None where one is missing."""
+    values = tuple(a_number(sample.get(name)) for name in names)
+    return None if None in values else values  # type: ignore[return-value]
+
+
+def _of_mlab(test: Any, name: str) -> Download | None:
+    """Return the download of an archived test; None where it has none."""
+    if not isinstance(test, dict):
+        return None
+    inner = test.get("raw")
+    part = (inner if isinstance(inner, dict) else test).get("Download")
+    measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
+    if not isinstance(measured, list):
+        return None
+    rows, bbr = [], False
+    for one in measured:
+        tcp = one.get("TCPInfo") if isinstance(one, dict) else None
+        if not isinstance(tcp, dict):
+            continue
+        bbr = bbr or bool(one.get("BBRInfo"))
+        values = _numbers(tcp, ("ElapsedTime", *_MLABS))
+        if values is not None:
+            rows.append((values[0] / 1e6, *values[1:]))
+    uuid = part.get("UUID") if isinstance(part, dict) else None
+    return _download(name or (uuid if isinstance(uuid, str) else ""), bbr, rows, ms=1e-3)
+
+
+def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float
+              ) -> Download | None:
+    """Return it; None for fewer samples than tell anything. ms: of one unit of round trips. Raises
+    BadResult."""
+    if len(rows) > MOST_SAMPLES:
+        raise BadResult(f"{len(rows):,} measurements in one download; expected {MOST_SAMPLES:,} at "
+                        "most")
+    # In order of time, each moment once, from when the first data was acknowledged.
+    known = sorted({row[0]: row for row in rows if 0 < row[0] <= _LONGEST_S
+                    and min(row[1:]) >= 0 and row[3] > 0}.values())
+    if len(known) < FEWEST_SAMPLES:
+        return None
+    table = numpy.array(known, dtype=float).T
+    counts = numpy.maximum.accumulate(table[3:], axis=1)
+    if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:
+        raise BadResult("a download has counters or round trips beyond any network's")
+    return Download(name, bbr, table[0], table[1] * ms, table[2] * ms, *counts)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How good `flent-aqm infer` is on lines that its model has not seen: tables of docs/infer.md.
+
+    .venv/bin/python -m research.infer.page TABLE.parquet FOLDER… [-o docs]
+
+FOLDERs have the runs of the table. Held out are whole bands of rates and of round trips, congestion
+controls, the worlds of the recipe, another kernel, and real time; never rows at random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy
+from matplotlib import pyplot
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.parts.infer.classes import (
+    ANSWERS,
+    CANT_TELL,
+    CLASSES,
+    DROP_TAIL,
+    answer_of,
+)
+from flent_aqm.parts.infer.features import BASELINE, FEATURES
+from flent_aqm.results.data_file import Numbers, read_data_file
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import as_run
+from research.infer.recipe import SLOW_ROUTER, TWO_BOTTLENECKS, WIFI
+from research.infer.train import Rows, bands, fit, read, usual
+from research.validation import marked
+from research.validation.stamp import made_of
+
+matplotlib.use("agg")
+
+PAGE, PICTURE = "infer.md", Path("img") / "infer.png"
+_BINS = 10
+# A share of fewer says nothing.
+_LEAST_IN_BIN = 4
+NONE = "none"
+_OURS, _BASELINE = list(FEATURES), list(BASELINE)
+
+
+def main() -> int:
+    """Print the tables and, with -o, write them onto the page; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m research.infer.page",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("table", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
+    args = parser.parse_args()
+    rows = read(args.table)
+    by_rate = _by_band(usual(rows), "line_mbps", _OURS)
+    parts = {"held out": _held_out(rows), "by class": _by_class(usual(rows), by_rate),
+             "depth": _depth(usual(rows), by_rate)}
+    for name, text in parts.items():
+        print(f"\n{name}\n\n{text}")
+    if not args.output:
+        return 0
+    try:
+        runs = [as_run(read_data_file(path)) for path in find_files(args.folders)]
+        for name, text in parts.items():  # all of the same runs, which are counted once
+            marked.replace(args.output / PAGE, name, text,
+                           made_of(runs) if name == "held out" else None)
+    except (AqmError, ValueError) as error:
+        print(f"infer: {error}", file=sys.stderr)
+        return 1
+    _draw(usual(rows), by_rate, args.output / PICTURE)
+    return 0
+
+
+def _by_band(rows: Rows, column: str, names: list[str]) -> Numbers:
+    """Return probabilities for all rows, of models that had none of a row's band."""
+    found = numpy.zeros((len(rows), len(CLASSES)))
+    for apart in bands(rows[column]):
+        found[apart] = fit(rows[~apart].reset_index(drop=True), names).probabilities(rows[apart])
+    return found
+
+
+def _apart(rows: Rows, apart: Any, names: list[str]) -> tuple[Rows, Numbers]:
+    """Return the rows apart and what a model of the others thinks of them."""
+    test = rows[apart].reset_index(drop=True)
+    return test, fit(rows[~apart].reset_index(drop=True), names).probabilities(test)
+
+
+def _cases(rows: Rows, names: list[str]) -> Iterator[tuple[str, Rows, Numbers]]:
+    """Yield what is held out in words, its rows, and the probabilities of a model without it."""
+    own = usual(rows)
+    yield "a fifth of the rates", own, _by_band(own, "line_mbps", names)
+    yield "a fifth of the round trips", own, _by_band(own, "line_rtt_ms", names)
+    for name in ("bbr", "cubic", "reno"):
+        yield f"{_CC[name]} as sender", *_apart(own, own["cc"] == name, names)
+    for world, words in _WORLDS.items():
+        yield words, *_apart(own, own["world"] == world, names)
+    model = fit(own, names)
+    for words, other in (
+            ("Linux 6.12", rows[(rows["kernel"] != "stock") & (rows["testbed"] == "virtual")]),
+            ("namespaces, in real time", rows[rows["testbed"] == "netns"])):
+        if len(other):
+            yield words, other, model.probabilities(other)
+
+
+_CC = {"bbr": "BBR", "cubic": "Cubic", "reno": "Reno"}
+_WORLDS = {SLOW_ROUTER: "slow routers", TWO_BOTTLENECKS: "two bottlenecks", WIFI: "Wi-Fi"}
+
+
+def _held_out(rows: Rows) -> str:
+    """How often a model answers what it has not seen, and is right then; beside the baseline's."""
+    lines = ["| held out | runs | answered, right, % | IMC'17's features |", "|---|---|---|---|"]
+    for (words, test, ours), (_, _, theirs) in zip(
+            _cases(rows, _OURS), _cases(rows, _BASELINE), strict=True):
+        cells = [", ".join(_answered(test["truth"], one)) for one in (ours, theirs)]
+        lines.append(f"| {words} | {len(test)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def answers(probabilities: Numbers) -> list[str]:
+    """Return what is answered, row by row."""
+    return [answer_of(dict(zip(CLASSES, map(float, row), strict=True))) for row in probabilities]
+
+
+def _answered(truth: Any, probabilities: Numbers) -> tuple[str, str]:
+    """Return the share of rows with an answer, and of these that with a right one. Where no queue
+    can be told, any answer is wrong."""
+    told = [(answer, true) for answer, true in zip(answers(probabilities), truth, strict=True)
+            if answer != CANT_TELL]
+    right = sum(true in ANSWERS[answer] for answer, true in told)
+    return (f"{100 * len(told) / len(truth):.0f}",
+            f"{100 * right / len(told):.0f}" if told else NONE)
+
+
+def _by_class(rows: Rows, probabilities: Numbers) -> str:
+    """Of each queue, what is answered: the rates held out."""
+    given = answers(probabilities)
+    lines = [f"| queue, runs | {' | '.join(ANSWERS)} |", "|---|" + "---|" * len(ANSWERS)]
+    for queue in CLASSES:
+        of = [answer for answer, true in zip(given, rows["truth"], strict=True) if true == queue]
+        shares = [f"{100 * of.count(answer) / len(of):.0f}" if of else NONE for answer in ANSWERS]
+        lines.append(f"| {queue}, {len(of)} | {' | '.join(shares)} |")
+    return "\n".join(lines)
+
+
+def _depth(rows: Rows, probabilities: Numbers) -> str:
+    """Of drop-tail queues that are told: the highest rise against the depth."""
+    told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
+    drop_tail = told & ((rows["truth"] == DROP_TAIL) & rows["depth_ms"].notna()).to_numpy()
+    lost = (rows["loss_start"] + rows["loss_late"]).to_numpy() > 0
+    parts = []
+    for words, apart in (("about", lost), ("at least", ~lost)):
+        ratios = (rows["highest_rise_ms"] / rows["depth_ms"])[drop_tail & apart]
+        if len(ratios):
+            low, middle, high = numpy.quantile(ratios, (0.25, 0.5, 0.75))
+            parts.append(f'"{words}" {middle:.2f} ({low:.2f} to {high:.2f}, {len(ratios)} runs)')
+    return f"Depth said by true depth, median and quartiles: {'; '.join(parts)}."
+
+
+def reliability(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[float, int]]:
+    """Return for the mean probability of each bin how often the likeliest class was right, and how
+    many rows there are."""
+    highest = probabilities.max(axis=1)
+    right = numpy.array([CLASSES[at] for at in probabilities.argmax(axis=1)]) == numpy.array(truth)
+    bins = numpy.minimum((highest * _BINS).astype(int), _BINS - 1)
+    return {float(highest[bins == one].mean()): (float(right[bins == one].mean()),
+                                                 int((bins == one).sum()))
+            for one in range(_BINS) if (bins == one).sum() >= _LEAST_IN_BIN}
+
+
+def _draw(rows: Rows, probabilities: Numbers, path: Path) -> None:
+    """The reliability diagram, for a paper's column."""
+    found = reliability(rows["truth"], probabilities)
+    figure, axes = pyplot.subplots(figsize=(3.33, 2.6), layout="constrained")
+    axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
+    axes.plot(list(found), [right for right, _ in found.values()], "o-", markersize=3.5,
+              linewidth=1)
+    for said, (right, count) in found.items():
+        axes.annotate(f"{count}", (said, right), xytext=(3, -9), textcoords="offset points",
+                      fontsize=6)
+    axes.set(xlabel="probability of the likeliest class", ylabel="share that was right",
+             xlim=(0.15, 1.02), ylim=(0, 1.04))
+    axes.tick_params(labelsize=7)
+    figure.savefig(path, dpi=200, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NDT7 downloads over lines at random, whose queue is known: what the model is made of.
+
+    .venv/bin/python -m research.infer.recipe make FOLDER [--first 0] [--runs 3000] [--jobs 2]
+                                                          [--scheduler tcp://HOST:PORT]
+    .venv/bin/python -m research.infer.recipe show 17       what the settings of a run are
+
+The settings of a run follow from its number alone, so any part of the 20,000 can be made anywhere
+and in any order; runs whose data files are there are not repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from flent_aqm.base.errors import AqmError
+from flent_aqm.parts.infer.classes import AQM, DROP_TAIL, FLOW_QUEUEING, POLICER
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep.sweep import Stopped, Sweep
+
+ALL_RUNS = 20_000
+TEST = "ndt7_download"
+# Bump it where anything below changes: other runs then have these numbers.
+_VERSION = 1
+
+_Of = TypeVar("_Of")
+
+# Before and after the test, in place of Flent's 5 s: nobody looks at it.
+_IDLE_S = 1
+
+# What is ahead of the client: the router's queue alone, or more that delays.
+PLAIN, TWO_BOTTLENECKS, WIFI, SLOW_ROUTER = "plain", "two_bottlenecks", "wifi", "slow_router"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A run of the recipe. queue: the class of the router's queue; depth_ms: of a drop-tail one,
+    at the line's rate; settings: keys of a batch."""
+
+    number: int
+    world: str
+    queue: str
+    rate_mbps: float
+    rtt_ms: float
+    depth_ms: float | None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Of the data file."""
+        return f"{self.number:05d}-{self.world}"
+
+
+def line(number: int) -> Line:
+    """Return a run's settings."""
+    draw = _Draw(number)
+    rate_mbps, rtt_ms = draw.between(5, 1000), draw.between(5, 200)
+    world = draw.one({PLAIN: 80, TWO_BOTTLENECKS: 7, WIFI: 7, SLOW_ROUTER: 6})
+    queue, depth_ms, settings = _queue(draw, rate_mbps)
+    settings |= {
+        "rate_down_mbps": rate_mbps,
+        "rate_up_mbps": max(_round(rate_mbps / draw.one({1: 4, 2: 2, 5: 2, 10: 2})), 1.0),
+        "base_delay_ms": rtt_ms,
+        "ndt7_cc": draw.one({"bbr": 6, "cubic": 3, "reno": 1}),
+        "cross_traffic": draw.one({"0": 60, "bulk": 26, "video": 7, "web": 7}),
+        "seed": number + 1}
+    if world == WIFI:  # the channel is the bottleneck, and the queue in front of it stays empty
+        settings |= {"aqm": "no_aqm", "shaper": "none", "tbf_burst_ms": ""}
+        del settings["rate_down_mbps"], settings["rate_up_mbps"]
+        settings = {key: value for key, value in settings.items() if not key.startswith("aqm_")}
+    return Line(number, world, queue, rate_mbps, rtt_ms, depth_ms,
+                settings | _around(world, draw, rate_mbps))
+
+
+def digest() -> str:
+    """Return what tells this recipe from any other: a hash over the settings of all runs."""
+    everything = json.dumps([vars(line(number)) for number in range(ALL_RUNS)], sort_keys=True)
+    return hashlib.sha256(everything.encode()).hexdigest()[:16]
+
+
+def cell(one: Line, folder: Path, changes: Mapping[str, object] | None = None) -> Cell:
+    """Return the run as a sweep makes it; changes: other settings, such as a kernel's. Raises
+    ConfigError."""
+    scenario = Scenario.from_settings({"testbed": "virtual", **one.settings, **(changes or {})})
+    parameters = {"cross_traffic": one.settings["cross_traffic"]}
+    return Cell(
+        name=one.name, folder=folder, test_name=TEST, scenario=scenario,
+        settings={"HOSTS": ["server"], "LENGTH": 10, "DELAY": _IDLE_S,
+                  "TEST_PARAMETERS": parameters},
+        commands=ROUTER_COMMAND, metadata={"BATCH_NAME": "infer", "TITLE": one.name},
+        length_s=15.0)
+
+
+class _Draw:
+    """Random numbers of one run. Of Python's generator only random() is the same in any version."""
+
+    def __init__(self, number: int) -> None:
+        self._random = random.Random(f"infer {_VERSION} {number}")
+
+    def between(self, low: float, high: float) -> float:
+        """Return a value whose logarithm is uniform, to three digits."""
+        return _round(low * (high / low) ** self._random.random())
+
+    def one(self, weights: Mapping[_Of, int]) -> _Of:
+        """Return one of them, as often as its weight says."""
+        point = self._random.random() * sum(weights.values())
+        for value, weight in weights.items():
+            point -= weight
+            if point < 0:
+                return value
+        return value
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def _queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[str, object]]:
+    """Return the class, the depth of a drop-tail queue, and the keys."""
+    kind = draw.one({"bfifo": 34, "codel": 10, "pie": 9, "red": 7, "fq_codel": 12, "cake": 10,
+                     "sfq": 6, "policer": 12})
+    if kind == "bfifo":
+        depth_ms = draw.between(10, 2000)
+        return DROP_TAIL, depth_ms, {"aqm": kind, "aqm_limit": _bytes(rate_mbps, depth_ms)}
+    if kind == "policer":
+        return POLICER, None, {"aqm": "bfifo", "aqm_limit": 2 * 1514, "shaper": "tbf",
+                               "tbf_burst_ms": draw.between(5, 500)}
+    if kind in ("codel", "fq_codel"):
+        target = draw.one({"5ms": 3, "15ms": 1})
+        return (AQM if kind == "codel" else FLOW_QUEUEING), None, {
+            "aqm": kind, "aqm_target": target}
+    if kind == "cake":
+        return FLOW_QUEUEING, None, {"aqm": kind, "aqm_rtt": draw.one({"100ms": 3, "30ms": 1})}
+    return (FLOW_QUEUEING if kind == "sfq" else AQM), None, {"aqm": kind}
+
+
+def _bytes(rate_mbps: float, depth_ms: float) -> int:
+    # Two frames or more, as one can't be sent while another arrives.
+    return max(round(rate_mbps * 125 * depth_ms), 2 * 1514)
+
+
+def _around(world: str, draw: _Draw, rate_mbps: float) -> dict[str, object]:
+    if world == TWO_BOTTLENECKS:
+        modem_mbps = _round(max(rate_mbps * draw.between(0.8, 1.25), 1.0))
+        return {"modem_down_mbps": modem_mbps, "modem_up_mbps": modem_mbps,
+                "modem_down_buffer_ms": draw.between(20, 500)}
+    if world == WIFI:
+        return {"topology": "clients:2",
+                "wifi_rates_mbps": f"2x{draw.one({'144.4': 2, '65': 2, '26': 1, '7.2': 1})}",
+                "wifi_ap": draw.one({"fifo": 1, "fq_mac": 1, "airtime": 1})}
+    if world == SLOW_ROUTER:
+        return {"router_model": draw.one({"omnia": 1, "mt7621": 1, "100us": 1})}
+    return {}
+
+
+def make(folder: Path, numbers: range, keys: Mapping[str, object],
+         changes: Mapping[str, object]) -> int:
+    """Make those runs that aren't there; return how many failed. keys: of the sweep; changes: of
+    each run. Raises AqmError."""
+    sweep = Sweep()
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in numbers:
+        planned = cell(line(number), folder, changes)
+        if not planned.data_file.exists():
+            sweep.plan(planned, keys)
+    if not sweep.planned:
+        return 0
+    with sweep:
+        sweep.start()
+        try:
+            for planned in sweep.planned.values():
+                sweep.submit(planned)
+        except Stopped:
+            raise KeyboardInterrupt from None
+        sweep.drain()
+    return len(sweep.failed)
+
+
+def main() -> int:
+    """Make runs, or show what one is; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m research.infer.recipe",
+                                     description=(__doc__ or "").splitlines()[0])
+    parts = parser.add_subparsers(dest="what", required=True)
+    making = parts.add_parser("make", help="make runs")
+    making.add_argument("folder", type=Path)
+    making.add_argument("--first", type=int, default=0, metavar="N")
+    making.add_argument("--runs", type=int, default=3000, metavar="N")
+    making.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="another setting for all, such as kernel=NAME")
+    making.add_argument("--jobs", metavar="N")
+    making.add_argument("--scheduler", metavar="ADDRESS")
+    showing = parts.add_parser("show", help="print a run's settings")
+    showing.add_argument("number", type=int)
+    args = parser.parse_args()
+    if args.what == "show":
+        print(json.dumps(vars(line(args.number)), indent=2))
+        return 0
+    if not (args.first >= 0 and args.first + args.runs <= ALL_RUNS):
+        parser.error(f"--first {args.first} --runs {args.runs}: the recipe has runs 0 to "
+                     f"{ALL_RUNS - 1}")
+    keys = {name: value for name, value in (("jobs", args.jobs), ("scheduler", args.scheduler))
+            if value}
+    changes = dict(one.partition("=")[::2] for one in args.set)
+    try:
+        numbers = range(args.first, args.first + args.runs)
+        return 1 if make(args.folder, numbers, keys, changes) else 0
+    except AqmError as error:
+        print(f"infer: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the model of `flent-aqm infer` from a table of runs.
+
+    .venv/bin/python -m research.infer.train TABLE.parquet
+
+writes it into the package. research/infer/page.py says how good it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy
+import pandas
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from flent_aqm.parts.infer.classes import CLASSES
+from flent_aqm.parts.infer.features import FEATURES
+from flent_aqm.parts.infer.model import FILE, calibrated, from_json
+from flent_aqm.results.data_file import Numbers
+
+# A table of pandas.
+Rows: TypeAlias = Any
+_BANDS = 5
+_SEED = 1
+# Enough that more change nothing; small enough for the package.
+_TREES, _LEAST_IN_LEAF = 120, 3
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A forest with its calibration, as the package has it."""
+
+    whole: dict[str, Any]
+
+    def probabilities(self, rows: Rows) -> Numbers:
+        """Return those of each class, a row each."""
+        model = from_json(self.whole)
+        values = rows[list(model.names)].to_numpy()
+        shares = numpy.zeros((len(rows), len(CLASSES)))
+        for tree in model.trees:
+            at = numpy.zeros(len(rows), dtype=int)
+            while (inner := tree.feature[at] >= 0).any():
+                of = numpy.maximum(tree.feature[at], 0)
+                left = values[numpy.arange(len(rows)), of] <= tree.threshold[at]
+                at = numpy.where(inner, numpy.where(left, tree.left[at], tree.right[at]), at)
+            shares += tree.shares[at]
+        return calibrated(model, shares / len(model.trees))
+
+
+def fit(rows: Rows, names: list[str]) -> Fitted:
+    """Return the model of these rows. The calibration is fitted on bands of rate, each judged by
+    trees that haven't seen it."""
+    held_out = numpy.zeros((len(rows), len(CLASSES)))
+    for apart in bands(rows["line_mbps"]):
+        held_out[apart] = votes(forest(rows[~apart], names), rows[apart][names])
+    classes = numpy.array([CLASSES.index(name) for name in rows["truth"]])
+    logistic = LogisticRegression(C=1.0, max_iter=2000).fit(
+        numpy.log(numpy.maximum(held_out, 1e-3)), classes)
+    weights, bias = numpy.zeros((len(CLASSES),) * 2), numpy.full(len(CLASSES), -30.0)
+    weights[logistic.classes_], bias[logistic.classes_] = logistic.coef_, logistic.intercept_
+    return Fitted({
+        "features": names, "weights": weights.round(4).tolist(), "bias": bias.round(4).tolist(),
+        "made_of": f"{len(rows)} runs", "trees": list(_trees(forest(rows, names)))})
+
+
+def forest(rows: Rows, names: list[str]) -> RandomForestClassifier:
+    """Return the trees of these rows; the same for the same ones."""
+    return RandomForestClassifier(_TREES, min_samples_leaf=_LEAST_IN_LEAF, random_state=_SEED,
+                                  n_jobs=1).fit(rows[names].to_numpy(), rows["truth"])
+
+
+def votes(trained: RandomForestClassifier, rows: Rows) -> Numbers:
+    """Return the trees' shares of each class, in the order of CLASSES."""
+    found = numpy.zeros((len(rows), len(CLASSES)))
+    found[:, [CLASSES.index(name) for name in trained.classes_]] = trained.predict_proba(
+        rows.to_numpy())
+    return found
+
+
+def _trees(trained: RandomForestClassifier) -> Iterator[dict[str, Any]]:
+    order = [list(trained.classes_).index(name) if name in trained.classes_ else None
+             for name in CLASSES]
+    for one in trained.estimators_:
+        tree = one.tree_
+        counts = tree.value[:, 0, :]
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        yield {
+            "feature": numpy.where(tree.feature < 0, -1, tree.feature).tolist(),
+            "threshold": [float(f"{value:.6g}") for value in tree.threshold],
+            "left": tree.children_left.tolist(), "right": tree.children_right.tolist(),
+            # in thousandths
+            "shares": [[0 if at is None else round(float(each[at]) * 1000) for at in order]
+                       for each in shares]}
+
+
+def bands(values: Any) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
+    """Yield the rows of each band, all with as many."""
+    ranks = values.rank(method="min", pct=True)
+    for high in range(1, _BANDS + 1):
+        yield ((ranks > (high - 1) / _BANDS) & (ranks <= high / _BANDS)).to_numpy()
+
+
+def as_bytes(fitted: Fitted) -> bytes:
+    """Return the model's file; the same for the same model."""
+    return gzip.compress(json.dumps(fitted.whole, separators=(",", ":")).encode(), 9, mtime=0)
+
+
+def read(path: Path) -> Rows:
+    """Return a table's rows."""
+    return pandas.read_parquet(path)
+
+
+def usual(rows: Rows) -> Rows:
+    """Return those of the lab's own kernel, of which the model is made."""
+    found = rows[(rows["kernel"] == "stock") & (rows["testbed"] == "virtual")]
+    return found.reset_index(drop=True)
+
+
+def main() -> int:
+    """Write the model; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m research.infer.train",
+                                     description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("table", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=FILE)
+    args = parser.parse_args()
+    rows = usual(read(args.table))
+    args.output.write_bytes(as_bytes(fit(rows, list(FEATURES))))
+    print(f"{args.output}: {args.output.stat().st_size:,} bytes, of {len(rows):,} runs")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

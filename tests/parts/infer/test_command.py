@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm infer` on a file of each world: what it says, and whether that is so."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, FLOW_QUEUEING, POLICER
+from flent_aqm.parts.infer.classes import answer_of as answer
+
+from ...warm_flent import run_flent_aqm
+from .archive import archived
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "infer"
+# The class of each file's queue is a part of the answer.
+TRUTH = {
+    "aqm_cubic": AQM, "cant_tell_bbr": CANT_TELL, "drop_tail_bbr": DROP_TAIL,
+    "drop_tail_cubic": DROP_TAIL, "flow_queueing_bbr": FLOW_QUEUEING, "linux_6_12": AQM,
+    "policer_bbr": POLICER, "real_time": DROP_TAIL}
+# Where several are right, by the settings of the file.
+OTHERS = {"slow_router", "two_bottlenecks", "wifi"}
+
+
+def _lines(*words: str | Path, folder: Path) -> list[str]:
+    done = run_flent_aqm("infer", *words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_file_of_each_world_is_told(tmp_path: Path) -> None:
+    """A line each, in the order of names, with what spoke most."""
+    lines = [line.replace(f"{GOLDEN}/", "") for line in _lines(GOLDEN, folder=tmp_path)]
+    expected = GOLDEN / "expected.txt"
+    if os.environ.get("KEEP_INFER"):
+        expected.write_text("".join(f"{line}\n" for line in lines))
+    assert lines == expected.read_text().splitlines()
+    said = {line.split(".")[0]: line.split(": ", 1)[1] for line in lines}
+    assert set(said) == {*TRUTH, *OTHERS}
+    for name, truth in TRUTH.items():
+        assert truth in said[name], name
+
+
+def test_json_has_probabilities_that_add_up(tmp_path: Path) -> None:
+    """And the answer that follows from them; the depth of a drop-tail queue alone."""
+    for line in _lines("--format", "json", GOLDEN, folder=tmp_path):
+        one = json.loads(line)
+        assert set(one["probabilities"]) == set(CLASSES)
+        assert sum(one["probabilities"].values()) == pytest.approx(1, abs=0.003)
+        assert (one["depth_ms"] is not None) == (one["answer"] == DROP_TAIL)
+        assert one["deciding"] in one["features"]
+
+
+def test_archive_of_mlab_is_read_with_its_folder(tmp_path: Path) -> None:
+    """Its download went through FQ-CoDel at 100 Mbit/s, and lost a packet at the start."""
+    folder = tmp_path / "2026" / "11"
+    folder.mkdir(parents=True)
+    (folder / "ndt7-download-1.json").write_text(json.dumps(archived()))
+    (folder / "sweep.json").write_text("{}")
+    line, = _lines(tmp_path, folder=tmp_path)
+    assert line.startswith(f"{folder}/ndt7-download-1.json: client_1767225600_0000000000000001: ")
+
+
+def test_file_without_a_download_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    """The others are told; the status says that one was not."""
+    (tmp_path / "odd.json").write_text('{"Download": 7}\n')
+    done = run_flent_aqm("infer", "odd.json", GOLDEN / "real_time.flent.gz", cwd=tmp_path)
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stderr.startswith("flent-aqm: skipped: odd.json: no NDT7 download with the")
+    missing = run_flent_aqm("infer", "nowhere", cwd=tmp_path)
+    assert (missing.returncode, "nowhere: not found" in missing.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("probabilities", "expected"), [
+    ((0.7, 0.1, 0.1, 0.1, 0.0), DROP_TAIL), ((0.0, 0.35, 0.35, 0.3, 0.0),
+                                             "AQM, perhaps with flow queueing"),
+    ((0.0, 0.71, 0.29, 0.0, 0.0), AQM), ((0.69, 0.0, 0.0, 0.31, 0.0), CANT_TELL),
+    ((0.0, 0.0, 0.0, 0.0, 1.0), CANT_TELL)])
+def test_answer_is_the_narrowest_one_that_is_likely_enough(
+        probabilities: tuple[float, ...], expected: str) -> None:
+    """From 70 % on."""
+    assert answer(dict(zip(CLASSES, probabilities, strict=True))) == expected

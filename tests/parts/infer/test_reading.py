@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NDT7 downloads in data files and in JSON of M-Lab's archive."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.infer.features import BASELINE, FEATURES, features
+from flent_aqm.parts.infer.reading import read_downloads
+
+from .archive import archived, measurement
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def _written(folder: Path, whole: object, name: str = "one.json") -> Path:
+    path = folder / name
+    path.write_text(whole if isinstance(whole, str) else json.dumps(whole))
+    return path
+
+
+def test_data_file_has_what_the_sender_knew() -> None:
+    """In order of time, from the start of the download."""
+    one, = read_downloads(GOLDEN / "runs" / "ndt7.flent.gz")
+    assert one.bbr
+    assert 0 < one.at_s[0] < 1
+    assert 9 < one.at_s[-1] < 10.5
+    assert (one.at_s[1:] > one.at_s[:-1]).all()
+    assert (one.sent_bytes >= one.acked_bytes).all()
+
+
+def test_archive_of_mlab_is_the_same_alone_by_line_and_from_bigquery(tmp_path: Path) -> None:
+    """Its server's own messages, with all fields of TCP_INFO."""
+    test = archived()
+    alone, = read_downloads(_written(tmp_path, json.dumps(test, indent=1)))
+    lines = read_downloads(_written(tmp_path, f"{json.dumps(test)}\n\n{json.dumps(test)}\n"))
+    exported, = read_downloads(_written(tmp_path, {"id": "x", "raw": test}))
+    packed = tmp_path / "ndt7-download-1.json.gz"
+    packed.write_bytes(gzip.compress(json.dumps(test).encode()))
+    zipped, = read_downloads(packed)
+    assert len(lines) == 2
+    for one in (*lines, exported, zipped):
+        assert features(one) == features(alone)
+    assert alone.bbr
+    assert alone.throughput_mbps == pytest.approx(95, abs=2)
+    assert (alone.name, lines[1].name) == ("client_1767225600_0000000000000001", "test 2")
+
+
+def _without(name: str) -> Callable[[dict[str, Any]], object]:
+    return lambda row: row["TCPInfo"].pop(name)
+
+
+def _with(name: str, value: object) -> Callable[[dict[str, Any]], object]:
+    return lambda row: row["TCPInfo"].update({name: value})
+
+
+@pytest.mark.parametrize("damage", [
+    *map(_without, ("ElapsedTime", "RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")),
+    _with("RTT", "5"), _with("RTT", None), _with("BytesSent", True), _with("MinRTT", -1),
+    _with("ElapsedTime", 1e300), _with("ElapsedTime", -5), _with("BytesAcked", 0),
+    lambda row: row.update(TCPInfo=None), lambda row: row.update(TCPInfo=[7]),
+    lambda row: row.clear()])
+def test_measurement_that_is_no_measurement_is_left_out(
+        tmp_path: Path, damage: Callable[[dict[str, Any]], object]) -> None:
+    """The others tell enough."""
+    test = archived()
+    rows = test["Download"]["ServerMeasurements"]
+    damage(rows[5])
+    one, = read_downloads(_written(tmp_path, test))
+    assert one.at_s.size == len(rows) - 1
+
+
+@pytest.mark.parametrize(("whole", "told"), [
+    ({}, "no NDT7 download"), ([], "no NDT7 download"), ("7", "no NDT7 download"),
+    ("", "no NDT7 download"), ({"raw": 5}, "no NDT7 download"),
+    ({"Upload": archived()["Download"]}, "no NDT7 download"),
+    ({"Download": {"ServerMeasurements": [measurement(at) for at in range(7)]}}, "no NDT7 down"),
+    ({"Download": {"ServerMeasurements": [[[[]]]] * 9}}, "no NDT7 download"),
+    ({"Download": {"ServerMeasurements": {"0": {}}}}, "no NDT7 download"),
+    ({"Download": {"ServerMeasurements": [measurement(at) for at in range(20_001)]}},
+     "20,001 measurements in one download; expected 20,000 at most"),
+    ({"Download": {"ServerMeasurements": [
+        measurement(at, BytesSent=10 ** 17) for at in range(9)]}}, "beyond any network's"),
+    ("[" * 100_000, "damaged"), ("{\"raw_values\": {}}", "metadata"), ("not JSON", "damaged"),
+])
+def test_what_is_no_test_is_named_in_a_line(tmp_path: Path, whole: object, told: str) -> None:
+    """With the path, what was seen, and what is expected."""
+    path = _written(tmp_path, whole)
+    with pytest.raises(BadResult) as raised:
+        read_downloads(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert told in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_what_is_no_file_is_named_in_a_line(tmp_path: Path) -> None:
+    """Nothing is waited for, and nothing is unpacked without end."""
+    with pytest.raises(BadResult, match="nowhere"):
+        read_downloads(tmp_path / "nowhere.json")
+    with pytest.raises(BadResult, match="not a regular file"):
+        read_downloads(Path("/dev/zero"))
+    bomb = tmp_path / "bomb.json.gz"
+    bomb.write_bytes(gzip.compress(b" " * (65 << 20)))
+    with pytest.raises(BadResult, match="more than 64 MiB"):
+        read_downloads(bomb)
+
+
+@pytest.mark.parametrize("changes", [
+    {"RTT": 0, "MinRTT": 0}, {"BytesRetrans": 0}, {"BytesAcked": 1, "BytesSent": 1},
+    {"RTT": 5, "MinRTT": 5_000}, {"BytesRetrans": 10 ** 12}])
+def test_features_of_odd_downloads_are_numbers(
+        tmp_path: Path, changes: dict[str, int]) -> None:
+    """Nothing divides by nothing."""
+    rows = [measurement(at, **changes) for at in range(40)]
+    one, = read_downloads(_written(tmp_path, {"Download": {"ServerMeasurements": rows}}))
+    values = features(one)
+    assert set(values) == set(FEATURES) | set(BASELINE)
+    assert all(abs(value) <= 1e9 for value in values.values())
