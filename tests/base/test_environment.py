@@ -50,5 +50,5 @@ def test_variable_is_set_and_read_where_the_table_says(name: str) -> None:
     listed = {file for file in (*row.set_by, *row.read_by) if file != USER and not _taken_out(file)}
     using = {str(path.relative_to(ROOT)) for path in SOURCES if name in _uses(path)}
     assert listed <= using
-    told = {"flent_aqm/parts/cluster/agreement.py"}  # names one in a message
-    assert using - listed <= told
+    in_messages = {"flent_aqm/parts/cluster/agreement.py"}  # names one in a message
+    assert using - listed <= in_messages

@@ -52,10 +52,10 @@ def test_disable_switch_when_set_gives_stock_flent(stock: Env, installed: Env) -
     """With FLENT_AQM_DISABLE=1 the list of tests is the stock one; with 0, ours are known."""
     listed = installed.run("flent", "--list-tests", environ={"FLENT_AQM_DISABLE": "1"}).out
     assert listed == stock.run("flent", "--list-tests").out
-    for value, known in (("1", False), ("0", True)):
+    for value, is_ours in (("1", False), ("0", True)):
         ended = installed.run("flent", "aqm_probe", "--list-plots",
                               environ={"FLENT_AQM_DISABLE": value})
-        assert ("Available plots for test 'aqm_probe'" in ended.out) is known
+        assert ("Available plots for test 'aqm_probe'" in ended.out) is is_ours
 
 
 def test_start_file_when_package_is_gone_is_silent(own_installed: Env) -> None:

@@ -231,7 +231,7 @@ def test_gui_when_new_test_is_asked_for_lists_ours_and_loads_its_data(
     script.write_text(DIALOG)
     ended = installed.run("python", script, data, environ={"QT_QPA_PLATFORM": "offscreen"})
     assert ended.status == 0, ended.err
-    chosen, has_stock, count = ended.out.splitlines()[-2].split()
-    assert (chosen, has_stock) == ("aqm_probe", "True")
+    selected, has_stock, count = ended.out.splitlines()[-2].split()
+    assert (selected, has_stock) == ("aqm_probe", "True")
     assert int(count) > 80
     assert ended.out.splitlines()[-1] == "Probe of the bridge's own tests"

@@ -54,15 +54,15 @@ def test_both_wheels_without_compiler_or_cache_run_the_lab(
     bins = tmp_path / "bins"
     bins.mkdir()
     for name in ("sh", "ip", "tc", "sysctl", "ethtool", "iperf3", "netserver", "tcpdump"):
-        if found := shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin"):
-            (bins / name).symlink_to(found)
+        if program := shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin"):
+            (bins / name).symlink_to(program)
     environ = {"PATH": str(bins), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    told = json.loads(fresh.run("flent-aqm", "doctor", "--json", environ=environ).out)
-    where = {part["name"]: part["where"] for part in told}
+    parts = json.loads(fresh.run("flent-aqm", "doctor", "--json", environ=environ).out)
+    where = {part["name"]: part["where"] for part in parts}
     lab = str(fresh.site / paths.READY_MADE)
     for name in ("lab kernel", "irtt", "ndt7-client", "tc for dualpi2"):
         assert where[name].startswith(lab), name
-    assert {part["name"]: part["version"] for part in told}["ndt7-client"] == "0.3.1"
+    assert {part["name"]: part["version"] for part in parts}["ndt7-client"] == "0.3.1"
     ended = fresh.run("flent-aqm", "setup", environ=environ)
     assert (ended.status, ended.out, ended.err) == (0, "", "")
     assert not (tmp_path / "cache" / "flent-aqm").exists()

@@ -254,7 +254,7 @@ def test_command_of_the_lab(desk: Path, words: str) -> None:
     one.words for one in TYPED if one.runs and _PLANNED.match(one.words)}))
 def test_sweep_is_planned(desk: Path, words: str) -> None:
     """With as many runs as the comments say."""
-    told = run(desk, words if "--batch-dry-run" in words else f"{words} --batch-dry-run")
+    printed = run(desk, words if "--batch-dry-run" in words else f"{words} --batch-dry-run")
     for one in TYPED:
         if one.words == words and (output := re.search(r"# ([\d,]+) runs", one.line)):
-            assert f"Would have run {output[1].replace(',', '')} tests" in told
+            assert f"Would have run {output[1].replace(',', '')} tests" in printed

@@ -121,12 +121,12 @@ def files_in(folder: Path) -> list[Path]:
 def run(tmp_path: Path) -> Run:
     """Run a program of this environment; gives how it ended."""
     def run(*words: str | Path) -> Ended:
-        told = tmp_path / "told.json"
+        report = tmp_path / "told.json"
         done = subprocess.run(
-            [sys.executable, "-c", RUN, told, sys.executable, *words], cwd=tmp_path,
+            [sys.executable, "-c", RUN, report, sys.executable, *words], cwd=tmp_path,
             capture_output=True, timeout=HANGS_S, check=False, stdin=subprocess.DEVNULL,
             env={**os.environ, "MPLBACKEND": "agg", "HOME": str(tmp_path)})
-        status, peak_mb = json.loads(told.read_text())
+        status, peak_mb = json.loads(report.read_text())
         ended = Ended(status, peak_mb, *(text.decode(errors="surrogateescape")
                                          for text in (done.stdout, done.stderr)))
         ended.check()

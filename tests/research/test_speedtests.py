@@ -37,9 +37,9 @@ def test_rpm_of_raw_samples_is_what_the_client_told() -> None:
     ours with a probe."""
     file = golden("responsiveness")
     for way in ("download", "upload"):
-        told = METRICS[f"responsiveness_rpm_{way}"].of(as_run(file))
-        assert isinstance(told, float)
-        assert speedtests._rpm(file, way, 4.0, 0.95) == pytest.approx(told, rel=0.1)
+        rpm = METRICS[f"responsiveness_rpm_{way}"].of(as_run(file))
+        assert isinstance(rpm, float)
+        assert speedtests._rpm(file, way, 4.0, 0.95) == pytest.approx(rpm, rel=0.1)
 
 
 def test_parameters_compare_the_worst_queue_with_the_full_one() -> None:

@@ -81,10 +81,10 @@ def test_bad_arguments_when_given_are_refused_and_change_nothing(
         code += (f'sh "$FLENT_AQM_HOOKS/on_router.sh" {arguments} 2>&1; echo "status $?"\n'
                  'on_router tc -r qdisc | cmp - /tmp/before && echo unchanged\n')
     lines = iter(in_guest(code).splitlines())
-    for name, (_, told) in REFUSED.items():
+    for name, (_, fault) in REFUSED.items():
         output = next(lines)
         assert output.startswith("router hook: "), name
-        assert told in output, name
+        assert fault in output, name
         assert [next(lines), next(lines)] == ["status 2", "unchanged"], name
     assert list(lines) == []
 
@@ -115,9 +115,9 @@ END
         put 2>&1; echo "status $?"; real_tc_again
         on_router tc qdisc | cmp - /tmp/before && echo same
     """)
-    told, *rest = printed.splitlines()
-    assert "tc refused fq_codel" in told
-    assert "Invalid quantum" in told
+    message, *rest = printed.splitlines()
+    assert "tc refused fq_codel" in message
+    assert "Invalid quantum" in message
     assert rest == ["status 1", "same"]
 
 
@@ -152,9 +152,9 @@ END
     lines = printed.splitlines()
     assert lines[1::3] == ["status 1"] * 3
     assert lines[2::3] == ["same"] * 3
-    for line, told in zip(lines[::3], ("Invalid quantum", "tc doesn't know pie",
-                                       "kind is unknown"), strict=True):
-        assert told in line
+    for line, reason in zip(lines[::3], ("Invalid quantum", "tc doesn't know pie",
+                                         "kind is unknown"), strict=True):
+        assert reason in line
         assert "nothing was changed" in line
 
 

@@ -87,7 +87,7 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     assert shares["1:13"] == pytest.approx(0.20, abs=0.04)
 
 
-@pytest.mark.parametrize(("settings", "told"), [
+@pytest.mark.parametrize(("settings", "message"), [
     ({"tbf_burst_ms": 5}, "tbf_burst_ms: needs shaper = tbf, not htb"),
     ({"shaper": "tbf", "tbf_burst_ms": 0}, "tbf_burst_ms: 0 ms is out of range"),
     ({"ndt7_cc": "bbr2"}, "ndt7_cc: unknown value 'bbr2'; known: bbr, cubic, reno"),
@@ -120,11 +120,11 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"aqm": "codell"}, "known: no_aqm, bfifo, red"),
 ])
 def test_settings_when_wrong_are_refused_on_entry(
-        settings: dict[str, object], told: str) -> None:
+        settings: dict[str, object], message: str) -> None:
     """One line that names the key and what was expected."""
     with pytest.raises(ConfigError) as raised:
         scenario(settings)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -35,9 +35,9 @@ def test_words_are_those_that_routers_get() -> None:
     assert {name for scenario in scenarios for name in scenario.router.queues} >= set(QUEUES)
     # each parameter; CAKE's of both its queues are the same
     for name, queue in QUEUES.items():
-        given = {one for scenario in scenarios if scenario.router.aqm == (queue.per_queue or name)
+        names = {one for scenario in scenarios if scenario.router.aqm == (queue.per_queue or name)
                  for one, _ in scenario.router.aqm_parameters}
-        assert given == set(queue.parameters), name
+        assert names == set(queue.parameters), name
 
 
 @pytest.mark.parametrize("line", SETTINGS)

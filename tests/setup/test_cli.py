@@ -122,11 +122,11 @@ def test_reader_that_goes_away_causes_no_traceback() -> None:
         assert process.wait() == 141
 
 
-@pytest.mark.parametrize(("most_mb", "told"), [
+@pytest.mark.parametrize(("most_mb", "message"), [
     (300, "flent-aqm: the limit on memory, ulimit -v, is 300 MB; expected 1000 MB or more"),
     (3000, ""),
 ])
-def test_little_memory_is_refused_in_a_line(most_mb: int, told: str) -> None:
+def test_little_memory_is_refused_in_a_line(most_mb: int, message: str) -> None:
     """In which importing numpy and scipy fails with a traceback, or tries for ever."""
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most_mb * 10**6,) * 2)
@@ -135,8 +135,8 @@ def test_little_memory_is_refused_in_a_line(most_mb: int, told: str) -> None:
     done = subprocess.run([sys.executable, "-m", "flent_aqm.cli", "score", run], check=False,
                           cwd=Path(cli.__file__).parents[1], preexec_fn=limit, text=True,
                           capture_output=True)
-    assert (done.returncode, done.stderr[:len(told)]) == (1 if told else 0, told)
-    assert len(done.stderr.splitlines()) == (1 if told else 0)
+    assert (done.returncode, done.stderr[:len(message)]) == (1 if message else 0, message)
+    assert len(done.stderr.splitlines()) == (1 if message else 0)
 
 
 def test_memory_that_runs_out_is_told_in_a_line(

@@ -77,9 +77,9 @@ def test_what_cannot_be_had_is_skipped_with_one_line(
     if go:
         program(cache, "go", f"#!/bin/sh\nmkdir $GOBIN; {go}\n")
     assert set_up_speedtests(["ethr", "librespeed-cli"], cache) == ["ethr", "librespeed-cli"]
-    told = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
-    assert [line.split(":")[0] for line in told] == ["ethr", "librespeed-cli"]
-    assert all(why in line for line in told)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
+    assert [line.split(":")[0] for line in lines] == ["ethr", "librespeed-cli"]
+    assert all(why in line for line in lines)
     assert not (cache / "tools").exists()
     assert not list(cache.glob("staging-*"))
 

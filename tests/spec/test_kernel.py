@@ -31,7 +31,7 @@ def test_two_kernels_have_the_same_seed() -> None:
     assert derive_seed("ndt7", base, 1) != derive_seed("ndt7", base.but(aqm="pie"), 1)
 
 
-@pytest.mark.parametrize(("given", "output"), [
+@pytest.mark.parametrize(("settings", "output"), [
     ({"kernel": "../mine"}, "kernel: '../mine' is not a valid name of a kernel"),
     ({"kernel": ".."}, "is not a valid name of a kernel"),
     ({"kernel": "a b"}, "is not a valid name of a kernel"),
@@ -46,10 +46,10 @@ def test_two_kernels_have_the_same_seed() -> None:
     ({"aqm": "foo", "kernel": "mine", "aqm_options": "a " * 300 + "b"}, "up to 500 characters"),
     ({"aqm": "codel", "kernel": "mine", "aqm_options": "limit 5"}, "codel has no such parameter"),
 ])
-def test_odd_values_are_refused_by_name(given: dict[str, object], output: str) -> None:
+def test_odd_values_are_refused_by_name(settings: dict[str, object], output: str) -> None:
     """They come from files and batches of anybody's, and reach file names and tc."""
     with pytest.raises(ConfigError) as refused:
-        Scenario.from_settings(given)
+        Scenario.from_settings(settings)
     assert output in str(refused.value)
 
 

@@ -42,7 +42,7 @@ FAILING = {
 
 
 @dataclass(frozen=True)
-class Told:
+class Outputs:
     """What the sweep printed, the causes kept in its folder, and the report's text."""
 
     terminal: str
@@ -51,7 +51,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     """Runs them all."""
     bench = new_bench(tmp_path_factory.mktemp("causes"))
     text = "abstract = yes\ntest_name = ping\nlength = 1\nrate_mbps = 20\n"
@@ -67,24 +67,24 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     page = bench.folder / "report.html"
     subprocess.run([Path(sys.executable).with_name("flent-aqm"), "report", folder, "-o", page],
                    check=True, capture_output=True)
-    return Told(done.stderr, tuple(kept.failed.values()), page.read_text())
+    return Outputs(done.stderr, tuple(kept.failed.values()), page.read_text())
 
 
 @pytest.mark.parametrize("what", FAILING)
-def test_cause_of_a_failed_run_is_what_failed_has_said(told: Told, what: str) -> None:
+def test_cause_of_a_failed_run_is_what_failed_has_said(outputs: Outputs, what: str) -> None:
     """On the terminal when it fails and in the summary, in the sweep's state, in the report."""
     cause = FAILING[what][1]
-    lines = [line for line in told.terminal.splitlines() if cause in line]
-    assert [line for line in lines if line.startswith("FAILED")], told.terminal
-    assert [line for line in lines if line.startswith("failed:")], told.terminal
-    assert [one for one in told.kept if cause in one]
-    assert cause in told.report
+    lines = [line for line in outputs.terminal.splitlines() if cause in line]
+    assert [line for line in lines if line.startswith("FAILED")], outputs.terminal
+    assert [line for line in lines if line.startswith("failed:")], outputs.terminal
+    assert [one for one in outputs.kept if cause in one]
+    assert cause in outputs.report
 
 
-def test_flent_own_words_are_not_the_cause(told: Told) -> None:
+def test_flent_own_words_are_not_the_cause(outputs: Outputs) -> None:
     """A command line of 200 characters says nothing to who wants to know why."""
-    assert "Essential command" not in told.terminal
-    assert "Traceback" not in told.terminal
+    assert "Essential command" not in outputs.terminal
+    assert "Traceback" not in outputs.terminal
 
 
 def test_wrong_parameter_is_refused_before_anything_runs(bench: Any) -> None:

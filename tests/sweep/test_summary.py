@@ -31,16 +31,16 @@ def cell(folder: Path, number: int, test: str = "ndt7", parameters: Mapping[str,
                 length_s=10)
 
 
-def table(cells: Sequence[Cell], known: Mapping[Path, Scores], group_by: Sequence[str] = (),
+def table(cells: Sequence[Cell], by_file: Mapping[Path, Scores], group_by: Sequence[str] = (),
           width: int = 80, failures: Mapping[Path, str] | None = None) -> str:
     """What is printed on a terminal of that width."""
     out = io.StringIO()
-    summary.show(Console(file=out, width=width), cells, known, failures or {}, group_by)
+    summary.show(Console(file=out, width=width), cells, by_file, failures or {}, group_by)
     return out.getvalue()
 
 
-def scores(cells: Sequence[Cell], *found: Scores) -> dict[Path, Scores]:
-    return {cell.data_file: found[place % len(found)] for place, cell in enumerate(cells)}
+def scores(cells: Sequence[Cell], *values: Scores) -> dict[Path, Scores]:
+    return {cell.data_file: values[place % len(values)] for place, cell in enumerate(cells)}
 
 
 def row(text: str, *begins: str) -> list[str]:
@@ -53,9 +53,9 @@ def test_line_has_only_runs_that_repeat_each_other(tmp_path: Path) -> None:
     """Shaper and tiers differ, as in a batch of one queue and rate: three lines, not one."""
     cells = [cell(tmp_path, 1, aqm="fq_codel", shaper="none"), cell(tmp_path, 2, aqm="fq_codel"),
              cell(tmp_path, 3, aqm="fq_codel", tiers=3)]
-    known = {one.data_file: Scores(19.0, 7.0, ms, ms + 1)
-             for one, ms in zip(cells, (577.0, 21.9, 23.8), strict=True)}
-    text = table(cells, known)
+    by_file = {one.data_file: Scores(19.0, 7.0, ms, ms + 1)
+               for one, ms in zip(cells, (577.0, 21.9, 23.8), strict=True)}
+    text = table(cells, by_file)
     for words in (["none", "1", "fq_codel"], ["htb", "1", "fq_codel"], ["htb", "3", "fq_codel"]):
         assert row(text, *words)[3] == "1"
     assert "577.0" in text
@@ -78,12 +78,12 @@ def test_setting_that_differs_together_with_another_is_shown(tmp_path: Path) -> 
     not that none has."""
     cells = [cell(tmp_path, 1, aqm="codel", rate_mbps=10),
              cell(tmp_path, 2, aqm="codel", rate_mbps=20, cross_traffic=1)]
-    known = scores(cells, Scores(9.0, 9.0, 5.0, 6.0))
-    text = table(cells, known)
+    by_file = scores(cells, Scores(9.0, 9.0, 5.0, 6.0))
+    text = table(cells, by_file)
     assert row(text, "off", "10")
     assert row(text, "on", "20")
     assert "All runs: test ndt7." in text
-    by_rate = table(cells, known, group_by=["rate_mbps"])
+    by_rate = table(cells, by_file, group_by=["rate_mbps"])
     assert "All runs: test ndt7.\n" in by_rate
     assert "Lines also differ in cross_traffic.\n" in by_rate
     assert "also differ" not in text
@@ -92,9 +92,9 @@ def test_setting_that_differs_together_with_another_is_shown(tmp_path: Path) -> 
 def test_summary_by_pools_and_says_over_what(tmp_path: Path) -> None:
     """Asked for by name: medians over rates, with a word on it."""
     cells = [cell(tmp_path, n, aqm="codel", rate_mbps=rate) for n, rate in enumerate((10, 20, 30))]
-    known = {one.data_file: Scores(mbps, NONE, 5.0, 6.0)
-             for one, mbps in zip(cells, (9.0, 19.0, 29.0), strict=True)}
-    text = table(cells, known, summary.parse_group_by("test_name,aqm"))
+    by_file = {one.data_file: Scores(mbps, NONE, 5.0, 6.0)
+               for one, mbps in zip(cells, (9.0, 19.0, 29.0), strict=True)}
+    text = table(cells, by_file, summary.parse_group_by("test_name,aqm"))
     assert row(text, "ndt7", "codel") == ["ndt7", "codel", "3", "19.00", "5.00", "6.00"]
     assert "Medians over the runs of each line, pooled over rate_mbps." in text
 

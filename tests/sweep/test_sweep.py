@@ -34,11 +34,11 @@ def test_all_runs_are_done_and_the_table_shows_them(full_queue: Any) -> None:
     assert len(full_queue.files()) == 4
     ends = sorted(path.name.split("-01")[-1] for path in folder.iterdir())
     assert ends == sorted([".debug.log.gz", ".flent.gz", ".log"] * 4 + [status.NAME])
-    told = status.read(folder)
-    assert told is not None
-    assert (told.planned, told.before, told.failed) == (4, 0, {})
-    assert told.ended_s is not None
-    assert told.command[0] == "flent"
+    folder_status = status.read(folder)
+    assert folder_status is not None
+    assert (folder_status.planned, folder_status.before, folder_status.failed) == (4, 0, {})
+    assert folder_status.ended_s is not None
+    assert folder_status.command[0] == "flent"
     output = next(folder.glob("*-sfq-*.debug.log.gz"))
     assert b'"sum_received"' in gzip.decompress(output.read_bytes())  # iperf3's own words
 
@@ -209,9 +209,9 @@ exec = [ ${aqm} = sfq ] || ip netns exec router tc qdisc replace dev up parent 1
     assert "asked for htb 1: at root, codel" in done.stderr
     assert "the kernel reports" in done.stderr
     assert [("sfq" in file.name) for file in bench.files()] == [True]
-    told = status.read(bench.files()[0].parent)
-    assert told is not None
-    (name, cause), = told.failed.items()
+    folder_status = status.read(bench.files()[0].parent)
+    assert folder_status is not None
+    (name, cause), = folder_status.failed.items()
     assert "codel" in name
     assert "the kernel reports" in cause
 

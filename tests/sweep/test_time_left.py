@@ -41,12 +41,12 @@ def study(dice: random.Random) -> list[tuple[Cell, float]]:
     return cells
 
 
-def told_and_true_s(cells: Sequence[tuple[Cell, float]], jobs: int) -> tuple[float, float]:
+def shown_and_true_s(cells: Sequence[tuple[Cell, float]], jobs: int) -> tuple[float, float]:
     """What is told when a tenth has ended, and how long it is then, side by side."""
     left = TimeLeft([cell for cell, _ in cells], 0.0)
     running: list[tuple[float, int]] = []
     waiting = iter(enumerate(cells))
-    told_s = told_at_s = now_s = 0.0
+    shown_s = shown_at_s = now_s = 0.0
     count = 0
     while True:
         while len(running) < jobs and (following := next(waiting, None)):
@@ -54,14 +54,14 @@ def told_and_true_s(cells: Sequence[tuple[Cell, float]], jobs: int) -> tuple[flo
             left.started(cell, now_s)
             heapq.heappush(running, (now_s + took_s, number))
         if not running:
-            return told_s, now_s - told_at_s
+            return shown_s, now_s - shown_at_s
         now_s, number = heapq.heappop(running)
         left.ended(cells[number][0], now_s, learn=True)
         count += 1
         if count == len(cells) // 10:
-            found_s = left.left_s(now_s)
-            assert found_s is not None
-            told_s, told_at_s = found_s, now_s
+            left_s = left.left_s(now_s)
+            assert left_s is not None
+            shown_s, shown_at_s = left_s, now_s
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 16])
@@ -73,8 +73,8 @@ def test_time_left_after_a_tenth_is_right_within_a_quarter(jobs: int, shuffled: 
         cells = study(dice)
         if shuffled:
             dice.shuffle(cells)
-        told_s, true_s = told_and_true_s(cells, jobs)
-        assert told_s == pytest.approx(true_s, rel=0.25), seed
+        shown_s, true_s = shown_and_true_s(cells, jobs)
+        assert shown_s == pytest.approx(true_s, rel=0.25), seed
 
 
 def test_failed_runs_tell_nothing_of_how_long_others_take() -> None:

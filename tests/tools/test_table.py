@@ -57,9 +57,9 @@ def test_servers_start_in_order_with_a_log_each() -> None:
 def test_value_of_another_form_is_refused_and_none_of_the_servers_reaches_the_client() -> None:
     """One line, with what is expected."""
     refused: list[str] = []
-    given = {"streams": "5", "speedtest_tls": "yes"}
-    assert TOOLS["librespeed_cli"].options(given, refused.append) == {"streams": "5"}
-    assert TOOLS["msak"].options(given, refused.append) == {}
+    parameters = {"streams": "5", "speedtest_tls": "yes"}
+    assert TOOLS["librespeed_cli"].options(parameters, refused.append) == {"streams": "5"}
+    assert TOOLS["msak"].options(parameters, refused.append) == {}
     assert refused == ["streams: '5' is not known; expected 1 to 4"]
 
 

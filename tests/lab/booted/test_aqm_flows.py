@@ -77,9 +77,9 @@ def test_bursts_are_sent_at_once_and_the_receiver_tells_what_was_lost(data: dict
     assert idle_times("UDP upload 1xudp8@3-6") == 0
     assert 0.3 < evenly["lost_packets"] / evenly["packets"] < 0.8
     run = as_run(as_data_file(data, Path("flows.flent.gz")))
-    told = [series[one]["IPERF3"] for one in series if one.startswith("UDP")]
+    reports = [series[one]["IPERF3"] for one in series if one.startswith("UDP")]
     assert METRICS["udp_loss_upload_pct"].of(run) == 100 * sum(
-        one["lost_packets"] for one in told) / sum(one["packets"] for one in told)
+        one["lost_packets"] for one in reports) / sum(one["packets"] for one in reports)
 
 
 @pytest.mark.lab

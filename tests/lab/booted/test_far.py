@@ -52,11 +52,11 @@ def test_far_host_is_as_far_as_asked_for_pings_and_tcp(
     assert float(took_s) == pytest.approx(3 * _RTT_S, abs=1)
 
 
-@pytest.mark.parametrize(("given", "output"), [
+@pytest.mark.parametrize(("settings", "output"), [
     ({"base_delay_ms": "604800001"}, "expected 0 to 604800000"),
     ({"dest2_delay_ms": "1e12"}, "expected 0 to 604800000"),
     ({"modem_mbps": "5", "modem_up_buffer_ms": "10001"}, "expected 0 to 10000")])
-def test_far_host_has_its_bounds(given: dict[str, object], output: str) -> None:
+def test_far_host_has_its_bounds(settings: dict[str, object], output: str) -> None:
     """7 days; a buffer is still 10 s at most."""
     with pytest.raises(ConfigError, match=output):
-        Scenario.from_settings(given)
+        Scenario.from_settings(settings)

@@ -38,9 +38,9 @@ def test_router_program_changes_the_rate_and_nothing_else_may_differ(tmp_path: P
     """It begins when the queue is in place and goes on beside the command. A rate that it has
     changed is no disobedience, what is not a rate still is."""
     (tmp_path / "control.sh").write_text(_CONTROLLER)
-    given = {"aqm": "cake", "shaper": "cake", "rate_mbps": "20",
-             "router_program": f"bash '{tmp_path}/control.sh' 7Mbit"}
-    scenario = Scenario.from_settings(given)
+    settings = {"aqm": "cake", "shaper": "cake", "rate_mbps": "20",
+                "router_program": f"bash '{tmp_path}/control.sh' 7Mbit"}
+    scenario = Scenario.from_settings(settings)
     read = " ".join(read_back_command(scenario))
     seen, _, after = _run(
         scenario, ["sh", "-c", f"sleep 3; cat /tmp/seen; {read}"]).partition("\n")
@@ -48,8 +48,8 @@ def test_router_program_changes_the_rate_and_nothing_else_may_differ(tmp_path: P
     report = parse_read_back(after)
     assert after.count('"bandwidth":875000,') == 1  # bytes per second
     assert differences(scenario, report) == []
-    assert differences(Scenario.from_settings({**given, "router_program": ""}), report)
-    assert differences(Scenario.from_settings({**given, "aqm_rtt": "30ms"}), report)
+    assert differences(Scenario.from_settings({**settings, "router_program": ""}), report)
+    assert differences(Scenario.from_settings({**settings, "aqm_rtt": "30ms"}), report)
 
 
 @pytest.mark.lab

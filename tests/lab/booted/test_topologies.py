@@ -104,7 +104,7 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
         Scenario.from_settings({"topology": str(path)})
 
 
-@pytest.mark.parametrize(("given", "output"), [
+@pytest.mark.parametrize(("settings", "output"), [
     ({"topology": "clients:2", "modem_mbps": "5"}, "can't be combined with modem"),
     ({"topology": "clients:2", "dest2_delay_ms": "5"}, "can't be combined with dest2_delay_ms"),
     ({"topology": "clients:2", "router_model": "omnia"}, "can't be combined with router_model"),
@@ -116,11 +116,11 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     ({"topology": "subscribers:10+plan_mbps=200"}, "plan_down_mbps: 200 is above"),
     ({"topology": "subscribers:1000", "rate_mbps": "10"}, "leaves each subscriber 0.01")])
 def test_topologies_refuse_what_they_leave_no_place_for(
-    given: dict[str, object], output: str
+    settings: dict[str, object], output: str
 ) -> None:
     """The key is named."""
     with pytest.raises(ConfigError, match=output):
-        Scenario.from_settings(given)
+        Scenario.from_settings(settings)
 
 
 def test_topology_with_nat_is_refused_on_a_kernel_without() -> None:

@@ -28,14 +28,14 @@ from ...warm_flent import run_flent
 
 def test_topology_defaults_leave_seeds_as_they_were() -> None:
     """Settings that came later and aren't used don't tell a run from older ones."""
-    given = {"up_aqm": "", "tcp_ecn": "0", "dest2_delay_ms": "", "modem_mbps": ""}
-    assert Scenario.from_settings(given) == Scenario()
+    settings = {"up_aqm": "", "tcp_ecn": "0", "dest2_delay_ms": "", "modem_mbps": ""}
+    assert Scenario.from_settings(settings) == Scenario()
     assert "modem_up_mbps" not in Scenario().identity()
     assert derive_seed("ndt7", Scenario(), 1) != derive_seed(
         "ndt7", Scenario().but(dest2_delay_ms=0.0), 1)
 
 
-@pytest.mark.parametrize(("given", "output"), [
+@pytest.mark.parametrize(("settings", "output"), [
     ({"modem_up_mbps": "5"}, "modem_down_mbps"),
     ({"modem_mbps": "0"}, "modem_down_mbps"),
     ({"up_aqm": "red5"}, "up_aqm"),
@@ -45,11 +45,11 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
     ({"tcp_ecn": "3"}, "tcp_ecn: '3' is not known; give 0, 1 or accecn"),
 ])
 def test_topology_impossible_settings_are_refused_by_name(
-    given: dict[str, object], output: str
+    settings: dict[str, object], output: str
 ) -> None:
     """One line names the key."""
     with pytest.raises(ConfigError, match=output):
-        Scenario.from_settings(given)
+        Scenario.from_settings(settings)
 
 
 def test_topology_scenario_survives_json() -> None:
@@ -61,13 +61,13 @@ def test_topology_scenario_survives_json() -> None:
     assert scenario.router.queue("down") == ("no_aqm", (("limit", "18"),))
 
 
-@pytest.mark.parametrize("given", [
+@pytest.mark.parametrize("settings", [
     {"modem_mbps": "4"}, {"dest2_delay_ms": "0"}, {"tcp_ecn": "1"}])
-def test_topology_real_routers_refuse_what_they_cannot_have(given: dict[str, object]) -> None:
+def test_topology_real_routers_refuse_what_they_cannot_have(settings: dict[str, object]) -> None:
     """The key is named; nothing of it for a scenario without."""
     refuse_network_of_ours(Scenario())
     with pytest.raises(ConfigError, match="can't set up the network"):
-        refuse_network_of_ours(Scenario.from_settings(given))
+        refuse_network_of_ours(Scenario.from_settings(settings))
 
 
 @pytest.mark.parametrize(("keys", "output"), [
@@ -143,8 +143,8 @@ def test_topology_modem_limits_and_dest2_is_farther_away() -> None:
     ("ping_interval", "nan"), ("lead_time", "-1")])
 def test_ping_exp_odd_parameters_are_refused_by_name(name: str, value: str) -> None:
     """A load without streams, a count that is none."""
-    given: dict[str, str] = {"load": "both", name: value}
-    parameter: Callable[..., Any] = lambda key, default: given.get(key, default)  # noqa: E731
+    parameters: dict[str, str] = {"load": "both", name: value}
+    parameter: Callable[..., Any] = lambda key, default: parameters.get(key, default)  # noqa: E731
     output: list[str] = []
     settings_from(parameter, output.append)
     assert output

@@ -171,9 +171,9 @@ def test_capture_of_an_unknown_link_tells_those_that_are_known() -> None:
 
 def test_tcpdump_counts_what_it_dropped() -> None:
     """One packet is told as one."""
-    told = parse_tcpdump_counts("1 packet captured\n7 packets received by filter\n"
-                                "3 packets dropped by kernel\n")
-    assert (told.captured, told.dropped) == (1, 3)
+    counts = parse_tcpdump_counts("1 packet captured\n7 packets received by filter\n"
+                                  "3 packets dropped by kernel\n")
+    assert (counts.captured, counts.dropped) == (1, 3)
 
 
 def test_nanoseconds_of_today_are_exact() -> None:

@@ -68,10 +68,10 @@ def test_connections_and_other_packets_are_told_apart() -> None:
 def test_server_that_connects_is_known_by_its_address() -> None:
     """The client has the server's port then; what comes first of the server is no packet of
     ours."""
-    known = trips(record(990, 90, 1, from_server=True, ports=(PORT, OWN)),
-                  record(991, 7, 90, ports=(PORT, OWN)),
-                  record(1011, 91, 7, from_server=True, ports=(PORT, OWN)), servers=(SERVER,))
-    assert known == {(PORT, OWN): pytest.approx([20])}
+    by_ports = trips(record(990, 90, 1, from_server=True, ports=(PORT, OWN)),
+                     record(991, 7, 90, ports=(PORT, OWN)),
+                     record(1011, 91, 7, from_server=True, ports=(PORT, OWN)), servers=(SERVER,))
+    assert by_ports == {(PORT, OWN): pytest.approx([20])}
 
 
 def test_records_across_pieces_and_a_cut_end_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

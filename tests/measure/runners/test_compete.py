@@ -18,12 +18,12 @@ from flent_aqm.results.metrics.throughput import fairness
 FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 
 
-def parameters(given: dict[str, str]) -> Callable[..., Any]:
+def parameters(values: dict[str, str]) -> Callable[..., Any]:
     """As Flent hands them over."""
-    return lambda name, default: given.get(name, default)
+    return lambda name, default: values.get(name, default)
 
 
-@pytest.mark.parametrize(("given", "why"), [
+@pytest.mark.parametrize(("values", "why"), [
     ({"second_start": "soon"}, "second_start: 'soon'"),
     ({"second_length": "nan"}, "second_length: 'nan'"),
     ({"second_start": "1.5"}, "second_start: '1.5'"),
@@ -31,11 +31,11 @@ def parameters(given: dict[str, str]) -> Callable[..., Any]:
     ({"second_start": "15", "second_length": "6"}, "which takes 20 s"),
 ])
 def test_rrul_compete_second_outside_of_the_first_is_refused(
-    given: dict[str, str], why: str
+    values: dict[str, str], why: str
 ) -> None:
     """One line says what was given."""
     output: list[str] = []
-    rrul_compete.span_of(parameters(given), output.append, 20)
+    rrul_compete.span_of(parameters(values), output.append, 20)
     assert why in output[0]
 
 
@@ -46,17 +46,17 @@ def test_rrul_compete_with_120_s_is_as_documented() -> None:
     assert output == []
 
 
-@pytest.mark.parametrize(("given", "why"), [
+@pytest.mark.parametrize(("values", "why"), [
     ({"ccs": "cubic"}, "ccs: 'cubic'"), ({"ccs": "cubic,-x"}, "ccs: 'cubic,-x'"),
     ({"ccs": "cubic,a b"}, "ccs: "), ({"ccs": ",".join(["bbr"] * 9)}, "2 to 8"),
     ({"streams": "0"}, "streams: '0'"), ({"streams": "x"}, "streams: 'x'"),
 ])
 def test_tcp_compete_odd_parameters_are_refused_by_name(
-    given: dict[str, str], why: str
+    values: dict[str, str], why: str
 ) -> None:
     """No names, other characters, no streams."""
     output: list[str] = []
-    tcp_compete.congestion_controls(parameters(given), output.append)
+    tcp_compete.congestion_controls(parameters(values), output.append)
     assert why in output[0]
 
 

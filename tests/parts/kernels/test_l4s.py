@@ -57,9 +57,9 @@ def sweep(folder: Path, kernel: str, control: str = "dctcp") -> tuple[str, Run]:
 def test_control_that_sends_ect0_is_told_and_recorded(tmp_path: Path) -> None:
     """Of Linux' DCTCP, and not of Cubic; a run of another queue has no such counter."""
     printed, run = sweep(tmp_path, "stock")
-    told, = run.aqm["warnings"]
-    assert told.startswith("upload: none of ")
-    assert "L queue, though dctcp sent some" in told
+    warning, = run.aqm["warnings"]
+    assert warning.startswith("upload: none of ")
+    assert "L queue, though dctcp sent some" in warning
     assert "L queue, though dctcp sent some" in " ".join(printed.split())
     classic = replace(run, flows=[flow for flow in run.flows if flow.control != "dctcp"])
     assert len(classic.flows) < len(run.flows)

@@ -173,9 +173,9 @@ def test_link_loses_drops_and_jitters_as_asked(
 ) -> None:
     """Gilbert and Elliott's chain with a buffer of 20 packets: what came is carried, lost or
     dropped; jitter stays in its bounds and keeps order; the same again with the same seed."""
-    given = {"rate_mbps": "1000", "modem_mbps": "5", "modem_buffer_packets": "20",
-             "link_up_loss": "gemodel 5% 30%", "link_up_jitter_ms": "2", "seed": "4"}
-    scenario = Scenario.from_settings(given)
+    settings = {"rate_mbps": "1000", "modem_mbps": "5", "modem_buffer_packets": "20",
+                "link_up_loss": "gemodel 5% 30%", "link_up_jitter_ms": "2", "seed": "4"}
+    scenario = Scenario.from_settings(settings)
     seen = _see(tmp_path, monkeypatch, scenario)
     counters = seen.counters
     lost = [one.left_ns is None for one in seen.packets]
@@ -187,5 +187,5 @@ def test_link_loses_drops_and_jitters_as_asked(
     assert left == sorted(left)
     again = _see(tmp_path, monkeypatch, scenario)
     assert again == seen
-    other = _see(tmp_path, monkeypatch, Scenario.from_settings({**given, "seed": "5"}))
+    other = _see(tmp_path, monkeypatch, Scenario.from_settings({**settings, "seed": "5"}))
     assert [one.left_ns is None for one in other.packets] != lost

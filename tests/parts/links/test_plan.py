@@ -18,10 +18,10 @@ from flent_aqm.parts.links.schedule import Schedule
 from flent_aqm.spec.scenario import Scenario
 
 
-def _schedule(way: str = "up", **given: object) -> Schedule:
-    found = link_plans(Scenario.from_settings({"modem_mbps": "8", **given}))[way].schedule
-    assert found is not None
-    return found
+def _schedule(way: str = "up", **settings: object) -> Schedule:
+    schedule = link_plans(Scenario.from_settings({"modem_mbps": "8", **settings}))[way].schedule
+    assert schedule is not None
+    return schedule
 
 
 def test_link_without_keys_leaves_everything_as_it_was() -> None:
@@ -80,9 +80,9 @@ def test_link_allotted_anew_follows_the_seed_within_its_bounds() -> None:
         step.delay_ns for step in one.steps) <= 10 * 10**6
 
 
-@pytest.mark.parametrize("given", [{"modem_mbps": "8"}, {"link_trace": "seeded+length_s=30"}])
+@pytest.mark.parametrize("settings", [{"modem_mbps": "8"}, {"link_trace": "seeded+length_s=30"}])
 def test_link_of_a_quarter_of_an_hour_is_laid_out_in_whole_columns(
-    given: dict[str, object]
+    settings: dict[str, object]
 ) -> None:
     """A step of each millisecond, both ways, and no call of a function for any of them."""
     calls = 0
@@ -91,7 +91,7 @@ def test_link_of_a_quarter_of_an_hour_is_laid_out_in_whole_columns(
         nonlocal calls
         calls += event == "call"
 
-    scenario = Scenario.from_settings({**given, "link_access": "lte", "link_outages_s": "3-5"})
+    scenario = Scenario.from_settings({**settings, "link_access": "lte", "link_outages_s": "3-5"})
     sys.setprofile(count)
     try:
         plans = link_plans(scenario)
@@ -121,7 +121,7 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     assert f"ge_good={2**31}" in line.split()
 
 
-@pytest.mark.parametrize(("given", "output"), [
+@pytest.mark.parametrize(("settings", "output"), [
     ({"link_loss": "101%"}, "link_down_loss: '101%' is not a loss"),
     ({"link_loss": "5"}, "link_down_loss: '5' is not a loss"),
     ({"link_up_loss": "100%"}, "link_up_loss: '100%' loses every packet"),
@@ -139,26 +139,26 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace gives the rate"),
 ])
 def test_link_keys_that_are_wrong_are_refused_by_name(
-    given: dict[str, object], output: str
+    settings: dict[str, object], output: str
 ) -> None:
     """One line names key and value."""
     with pytest.raises(ConfigError) as fault:
-        Scenario.from_settings(given)
+        Scenario.from_settings(settings)
     assert output in str(fault.value)
 
 
-@pytest.mark.parametrize(("given", "output"), [
+@pytest.mark.parametrize(("settings", "output"), [
     ({"link_up_access": "docsis"}, "link_up_access: the link has no rate in the direction up"),
     ({"link_outages_s": "1-2"}, "link_outages_s: the link has no rate in the direction down"),
     ({"modem_mbps": "1", "link_outages_s": "0-2000"}, "link_outages_s: nothing"),
     ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
 ])
 def test_link_that_starves_or_has_no_rate_is_refused(
-    given: dict[str, object], output: str
+    settings: dict[str, object], output: str
 ) -> None:
     """Before anything starts."""
     with pytest.raises(ConfigError) as fault:
-        link_plans(Scenario.from_settings(given))
+        link_plans(Scenario.from_settings(settings))
     assert output in str(fault.value)
 
 
@@ -171,9 +171,9 @@ def test_link_that_ends_before_the_run_is_refused(tmp_path: Path) -> None:
         refuse_link_that_ends(scenario, 5)
 
 
-@pytest.mark.parametrize("given", [{"link_loss": "1%"}, {"base_delay_ms": "20000"},
-                                   {"modem_mbps": "5", "modem_buffer_packets": "50"}])
-def test_link_on_kernels_that_are_not_the_labs_is_refused(given: dict[str, object]) -> None:
+@pytest.mark.parametrize("settings", [{"link_loss": "1%"}, {"base_delay_ms": "20000"},
+                                      {"modem_mbps": "5", "modem_buffer_packets": "50"}])
+def test_link_on_kernels_that_are_not_the_labs_is_refused(settings: dict[str, object]) -> None:
     """netns and ssh have no such qdisc."""
     with pytest.raises(ConfigError, match="virtual lab's kernel"):
-        refuse_virtual_settings("netns", Scenario.from_settings(given))
+        refuse_virtual_settings("netns", Scenario.from_settings(settings))

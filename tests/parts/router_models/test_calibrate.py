@@ -98,9 +98,9 @@ def test_telling_setting_is_the_one_in_which_plausible_models_differ_most() -> N
     candidates: dict[Values, list[MeasuredResult]] = {
         (1.0,): [MeasuredResult(286.0, 0.1), MeasuredResult(860.0, 5.0)],
         (2.0,): [MeasuredResult(286.0, 0.1), MeasuredResult(860.0, 20.0)]}
-    told = telling_setting(settings, candidates)
-    assert told is not None
-    assert told[:2] == (settings[1], "latency")
+    telling = telling_setting(settings, candidates)
+    assert telling is not None
+    assert telling[:2] == (settings[1], "latency")
     assert telling_setting(settings[:1], {name: measured[:1]
                                           for name, measured in candidates.items()}) is None
 

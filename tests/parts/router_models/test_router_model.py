@@ -68,16 +68,16 @@ def test_wrong_model_is_refused_with_what_was_expected(text: str, message: str) 
 
 def test_every_parameter_is_a_key_of_a_batch() -> None:
     """Each parameter given as router_NAME is in the model that the scenario names."""
-    given = {"timer_latency_us": "1", "line_mbps": "1000", "line_up_mbps": "20",
-             "rx_ring_packets": "64",
-             "tx_ring_packets": "32", "bql": False, "rx_coalesce_us": "10",
-             "rx_coalesce_packets": "8", "cores": "2", "rx_packet_ns": "100",
-             "rx_byte_ns": "0.5", "tx_packet_ns": "50", "tx_byte_ns": "0.25", "wakeup_us": "3",
-             "napi_weight": "32", "netdev_budget": "64", "softirq_limit_us": "1000",
-             "other_work_per_s": "5", "other_work_us": "7", "other_work_kind": "interrupt",
-             "process_slice_us": "100"}
-    assert set(given) == set(PARAMETERS)
-    scenario = Scenario.from_settings({f"router_{name}": value for name, value in given.items()})
+    values = {"timer_latency_us": "1", "line_mbps": "1000", "line_up_mbps": "20",
+              "rx_ring_packets": "64",
+              "tx_ring_packets": "32", "bql": False, "rx_coalesce_us": "10",
+              "rx_coalesce_packets": "8", "cores": "2", "rx_packet_ns": "100",
+              "rx_byte_ns": "0.5", "tx_packet_ns": "50", "tx_byte_ns": "0.25", "wakeup_us": "3",
+              "napi_weight": "32", "netdev_budget": "64", "softirq_limit_us": "1000",
+              "other_work_per_s": "5", "other_work_us": "7", "other_work_kind": "interrupt",
+              "process_slice_us": "100"}
+    assert set(values) == set(PARAMETERS)
+    scenario = Scenario.from_settings({f"router_{name}": value for name, value in values.items()})
     model = parse_router_model(scenario.record("models").router_model)
     default = RouterModel()
     assert all(getattr(model, name) != getattr(default, name) for name in PARAMETERS)

@@ -42,8 +42,8 @@ def test_throughput_is_a_share_of_what_is_possible() -> None:
 
 def test_median_has_the_interval_of_the_sign_test() -> None:
     """Of six numbers, the least and the most: they hold it in 97 % of cases. Five have none."""
-    known = [reading(f"q{mbps}", replace(_BASE, shown_mbps=float(mbps))) for mbps in range(95, 101)]
-    found, fewer = of("throughput", *known), of("throughput", *known[1:])
+    runs = [reading(f"q{mbps}", replace(_BASE, shown_mbps=float(mbps))) for mbps in range(95, 101)]
+    found, fewer = of("throughput", *runs), of("throughput", *runs[1:])
     assert found is not None
     assert fewer is not None
     assert (found.low, found.high) == (0.95, 1.0)
@@ -110,11 +110,11 @@ def test_alike_queues_are_called_different() -> None:
 
 def test_verdicts_are_wrong_on_bad_and_good_lines_alone() -> None:
     """Between a rise of 20 and of 100 ms no verdict is wrong."""
-    known = [reading("bad", way(50.0, 220.0), good=True),
-             reading("bad2", way(50.0, 220.0), good=False),
-             reading("good", way(50.0, 30.0), good=False),
-             reading("between", way(50.0, 80.0), good=False)]
-    found = scores(known)
+    readings = [reading("bad", way(50.0, 220.0), good=True),
+                reading("bad2", way(50.0, 220.0), good=False),
+                reading("good", way(50.0, 30.0), good=False),
+                reading("between", way(50.0, 80.0), good=False)]
+    found = scores(readings)
     assert (found["calls_bad_good"].value, found["calls_bad_good"].count) == (0.5, 2)
     assert (found["calls_bad_good"].worst, found["calls_bad_good"].best) == (
         Case("bad"), Case("bad2"))

@@ -41,26 +41,26 @@ def test_output_tells_the_best_second_and_round_trips() -> None:
         report.numbers["upload_mbps"], rel=0.001)
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     ((GOLDEN / "obudpst-refused.json").read_text(), "WARNING: Timeout awaiting response"),
     ("{}", "output can't be read"), ("", "output can't be read"),
     ('{"Output": {"BOMTime": 1}}', "output can't be read")])
-def test_output_without_a_result_is_refused(text: str, said: str) -> None:
+def test_output_without_a_result_is_refused(text: str, message: str) -> None:
     """By its own words where it has some."""
-    with pytest.raises(BadResult, match=said):
+    with pytest.raises(BadResult, match=message):
         obudpst.read(text, "download", Report("obudpst"))
 
 
-@pytest.mark.parametrize(("script", "said"), [
+@pytest.mark.parametrize(("script", "message"), [
     (f"cat {GOLDEN / 'obudpst-refused.json'}; exit 200", "WARNING: Timeout awaiting response"),
     ("exit 1", "udpst ended with status 1: it printed nothing")])
 def test_status_of_a_client_that_says_why_is_no_reason(
-        tmp_path: Path, script: str, said: str) -> None:
+        tmp_path: Path, script: str, message: str) -> None:
     """What it printed is."""
     program = tmp_path / "udpst"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    with pytest.raises(BadResult, match=said):
+    with pytest.raises(BadResult, match=message):
         obudpst.measure(Call("192.0.2.1", 1, programs=(str(program),)), Report("obudpst"))
 
 

@@ -44,14 +44,14 @@ def port() -> Iterator[int]:
     assert running.stop() == 0
 
 
-def _said(port: int, words: bytes) -> dict[str, object]:
+def _answer(port: int, words: bytes) -> dict[str, object]:
     """The line that the server says to one."""
     with socket.create_connection(("127.0.0.1", port), 30) as sock:
         sock.sendall(words)
         with sock.makefile() as file:
-            found = json.loads(file.readline())
-    assert isinstance(found, dict)
-    return found
+            answer = json.loads(file.readline())
+    assert isinstance(answer, dict)
+    return answer
 
 
 def _call(port: int) -> subprocess.Popen[str]:
@@ -64,7 +64,7 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
     """All frames of both ways come; a second caller meanwhile is refused, and heard afterwards;
     what isn't a description is answered by an error."""
     with _call(port) as first:
-        while _said(port, b"{}\n").get("error") != "another call is on":
+        while _answer(port, b"{}\n").get("error") != "another call is on":
             assert first.poll() is None
             time.sleep(0.1)
         with _call(port) as second:
@@ -81,9 +81,9 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
         probes = report["ways"][way]["probes"]
         assert 0.9 * 3 * FRAMES_PER_S < sum("frame_ms" in one for one in probes) < 3 * FRAMES_PER_S
         assert report["ways"][way]["end_s"] - report["ways"][way]["start_s"] == pytest.approx(3)
-    assert _said(port, b"{}\n") == {"error": "'length_s'"}
-    assert "length_s: 1e+06; expected" in str(_said(port, b'{"length_s": 1e6}\n'))
-    assert "error" in _said(port, b'{"length_s": 3, "sdp": "v=0"}\n')
+    assert _answer(port, b"{}\n") == {"error": "'length_s'"}
+    assert "length_s: 1e+06; expected" in str(_answer(port, b'{"length_s": 1e6}\n'))
+    assert "error" in _answer(port, b'{"length_s": 3, "sdp": "v=0"}\n')
 
 
 @pytest.mark.parametrize(("answer", "expected"), [
@@ -168,10 +168,10 @@ def test_call_without_a_picture_is_refused() -> None:
 
 def test_report_of_the_other_end_is_checked() -> None:
     """It comes back as it was, and garbage is refused."""
-    told = EndRecord(3, 5, [(0.1, 6000)], [(0.2, 10)], [(1.0, 2, 0.5, None)])
-    assert from_json(json.loads(json.dumps(as_json(told)))) == told
-    odd: list[object] = [None, [], {}, {**as_json(told), "frames": [[1]]},
-                         {**as_json(told), "sent": "many"}]
+    record = EndRecord(3, 5, [(0.1, 6000)], [(0.2, 10)], [(1.0, 2, 0.5, None)])
+    assert from_json(json.loads(json.dumps(as_json(record)))) == record
+    odd: list[object] = [None, [], {}, {**as_json(record), "frames": [[1]]},
+                         {**as_json(record), "sent": "many"}]
     for garbage in odd:
         with pytest.raises(BadResult, match="can't be read"):
             from_json(garbage)

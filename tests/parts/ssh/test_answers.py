@@ -44,9 +44,9 @@ def test_burst_that_old_tc_shows_rounded_is_told_so_that_it_comes_back(kbit: int
         assert size_text(burst_bytes(old_ticks(by_size, rate, CLOCK), rate, CLOCK)) == shown
 
 
-@pytest.mark.parametrize("told", [
+@pytest.mark.parametrize("burst_words", [
     ("many", "1Mbit", ""), ("1600b/1", "fast", "0f"), ("1600b/1", "0bit", "0f"),
     ("1600b/1", "1Mbit", "xyz"), ("9" * 40 + "b", "1Mbit", ""), ("1600b", "9" * 40 + "Gbit", "")])
-def test_burst_of_another_form_stays_as_it_is(told: tuple[str, str, str]) -> None:
+def test_burst_of_another_form_stays_as_it_is(burst_words: tuple[str, str, str]) -> None:
     """Whatever the router says, at once and without a fault."""
-    assert bursts("whatever", CLOCK)(*told) == told[0].partition("/")[0]
+    assert bursts("whatever", CLOCK)(*burst_words) == burst_words[0].partition("/")[0]

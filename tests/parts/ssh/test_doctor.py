@@ -72,9 +72,9 @@ def answered(*names: str) -> list[Answer]:
 def test_command_has_what_is_there(names: tuple[str, ...], kinds: dict[str, str],
                                    words: list[str]) -> None:
     command = batch_command("ssh://root@r", "h", facts(**kinds), answered(*names))
-    given = shlex.split(command.replace("\\\n", ""))
-    assert given[:1] == ["flent"]
-    assert {"testbed=ssh://root@r", "hosts=h", *words} <= set(given)
+    words_of_command = shlex.split(command.replace("\\\n", ""))
+    assert words_of_command[:1] == ["flent"]
+    assert {"testbed=ssh://root@r", "hosts=h", *words} <= set(words_of_command)
 
 
 @pytest.mark.parametrize("names", [("iperf3",), ("irtt",), ()])

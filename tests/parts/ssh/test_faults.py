@@ -82,9 +82,9 @@ def test_router_without_room_for_files_is_refused(in_guest: InGuest) -> None:
     lines = in_guest("""
         found; echo 'echo never' | hold; as_found
     """, f"openssh_router '{fill}'")
-    told, *rest = lines
-    assert told == (f"{ROUTER}: router: no room for files in /var/run/flent-aqm; "
-                    "nothing was changed")
+    message, *rest = lines
+    assert message == (f"{ROUTER}: router: no room for files in /var/run/flent-aqm; "
+                       "nothing was changed")
     assert rest == ["as found"]
 
 

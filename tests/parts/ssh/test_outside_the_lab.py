@@ -36,10 +36,10 @@ def test_a_run_through_a_router_of_this_kernel(tmp_path: Path) -> None:
         pytest.skip("this machine can't be a router: it takes root, and a kernel with sch_htb "
                     "and sch_fifo")
     flent = Path(sys.executable).with_name("flent")
-    given = {"testbed": "ssh://root@203.0.113.1", "hosts": "198.51.100.2", "aqm": "bfifo",
-             "for_tool": "iperf3_upload", "rate_mbps": "20", "length": "1",
-             "output_path": str(tmp_path / "results")}
-    words = [word for key, value in given.items()
+    overrides = {"testbed": "ssh://root@203.0.113.1", "hosts": "198.51.100.2", "aqm": "bfifo",
+                 "for_tool": "iperf3_upload", "rate_mbps": "20", "length": "1",
+                 "output_path": str(tmp_path / "results")}
+    words = [word for key, value in overrides.items()
              for word in ("--batch-override", f"{key}={value}")]
     done = subprocess.run(
         ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -49,7 +49,7 @@ def test_a_run_through_a_router_of_this_kernel(tmp_path: Path) -> None:
         env={**os.environ, "IRTT": IRTT})
     assert done.stdout.splitlines()[-2:] == ["status 0", "as found"], done.stdout + done.stderr
     path, = (tmp_path / "results").glob("*.flent.gz")
-    told = read_data_file(path).metadata
-    assert told["AQM"]["kernel"] == {"version": os.uname().release, "hash": None}
-    assert told["AQM"]["before"]["applied"] == told["AQM"]["after"]["applied"]
-    assert 1 < told["SERIES_META"]["TCP upload"]["MEAN_VALUE"] < 20
+    metadata = read_data_file(path).metadata
+    assert metadata["AQM"]["kernel"] == {"version": os.uname().release, "hash": None}
+    assert metadata["AQM"]["before"]["applied"] == metadata["AQM"]["after"]["applied"]
+    assert 1 < metadata["SERIES_META"]["TCP upload"]["MEAN_VALUE"] < 20

@@ -112,7 +112,7 @@ def test_queues_below_mq_come_after_it() -> None:
         "tc qdisc replace dev wan parent 1:2 handle 2: sfq limit 127 quantum 1514b"]
 
 
-@pytest.mark.parametrize(("shown", "told"), [
+@pytest.mark.parametrize(("shown", "restored"), [
     ("codel limit 1000p target 4.99ms interval 99us", ("limit 1000 target 4.99ms interval 100us "
                                                       "noecn")),
     ("codel limit 1000p target 5ms ce_threshold 999us ecn", ("limit 1000 target 5ms "
@@ -137,11 +137,11 @@ def test_queues_below_mq_come_after_it() -> None:
     ("bfifo limit 15000b", "limit 15000b"), ("netem limit 1000 delay 20ms loss 1%",
                                              "limit 1000 delay 20ms loss 1%"),
 ])
-def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, told: str) -> None:
+def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, restored: str) -> None:
     """Units that are shown and not taken, times that are shown rounded down, what is off."""
     kind, _, options = shown.partition(" ")
     assert commands(qdiscs=f"qdisc {kind} 8001: root {options}") == [
-        f"tc qdisc replace dev wan root handle 8001: {kind} {told}".rstrip()]
+        f"tc qdisc replace dev wan root handle 8001: {kind} {restored}".rstrip()]
 
 
 @pytest.mark.parametrize(("parts", "output"), [
@@ -173,7 +173,7 @@ U32 = ("filter protocol ip pref 10 u32 chain 0\n"
        "filter protocol ip pref 10 u32 chain 0 fh 800::800 order 2048 key ht 800 bkt 0 ")
 
 
-@pytest.mark.parametrize(("where", "shown", "told"), [
+@pytest.mark.parametrize(("where", "shown", "restored"), [
     ("parent 1:", U32 + "*flowid 1:11 not_in_hw\n  match 00b80000/00fc0000 at 0",
      "parent 1: protocol ip pref 10 u32 match u32 0x00b80000 0x00fc0000 at 0 flowid 1:11"),
     ("parent 1:", U32 + "flowid 1:11\n  match 00000000/00000000 at nexthdr+0\n"
@@ -190,10 +190,10 @@ U32 = ("filter protocol ip pref 10 u32 chain 0\n"
      "filter protocol all pref 3 fw chain 0 handle 0x10/0xff classid 1:5"),
      "parent 1: protocol all pref 3 handle 0x10/0xff fw classid 1:5"),
 ])
-def test_filter_is_made_again(where: str, shown: str, told: str) -> None:
+def test_filter_is_made_again(where: str, shown: str, restored: str) -> None:
     """u32 with its matches, fw, matchall; to a class, or to another device."""
     assert commands(qdiscs=HTB, filters=f"@filter {where}\n{shown}")[1:] == [
-        f"tc filter add dev wan {told}"]
+        f"tc filter add dev wan {restored}"]
 
 
 @pytest.mark.parametrize("shown", [
@@ -210,14 +210,14 @@ def test_filter_that_could_not_come_back_is_refused(shown: str) -> None:
         commands(qdiscs=HTB, filters=f"@filter parent 1:\n{shown}")
 
 
-@pytest.mark.parametrize(("version", "told"), [
+@pytest.mark.parametrize(("version", "restored"), [
     # 4001 bytes at 1 Mbit/s take 32,008 us, 500,125 ticks: whole us, so the same by all.
     ("tc utility, iproute2-6.15.0", "4001b"), ("tc utility, iproute2-6.16.0", "4001b"),
     ("tc utility, iproute2-7.0.0", "4001b"), ("tc utility, iproute2-ss200127", "4001b")])
-def test_burst_comes_back_by_its_ticks(version: str, told: str) -> None:
+def test_burst_comes_back_by_its_ticks(version: str, restored: str) -> None:
     """The bytes that are shown are one less."""
     clock = parse_state(state()).clock
-    assert bursts(version, clock)("4000b/1", "1Mbit", f"{500_125:08x}") == told
+    assert bursts(version, clock)("4000b/1", "1Mbit", f"{500_125:08x}") == restored
 
 
 def test_burst_that_new_versions_round_up_is_told_as_shown() -> None:

@@ -136,10 +136,10 @@ def test_tiers_ingress_and_lengths_reach_the_router_and_go_with_the_sweep(
             assert run["router"][role]["txqueuelen_packets"] == (
                 50 if length else 333 if device == "down" else 1000), name
         if name == "tbf":
-            told = run["applied"]["up"]
-            assert (told["shaper"], told["qdisc"]) == ("tbf", "codel")
-            assert told["qdisc_parameters"]["ecn"] is True
-            assert told["qdisc_parameters"]["target_us"] == "10ms"
+            settings = run["applied"]["up"]
+            assert (settings["shaper"], settings["qdisc"]) == ("tbf", "codel")
+            assert settings["qdisc_parameters"]["ecn"] is True
+            assert settings["qdisc_parameters"]["target_us"] == "10ms"
         assert run["same"] == [True, True], name
 
 
@@ -171,10 +171,10 @@ TC
         real_tc_again; as_found
         """
     lines = in_guest(code, servers=("iperf3", "irtt"))
-    for place, (_, told) in enumerate(LIES.values()):
+    for place, (_, message) in enumerate(LIES.values()):
         status, failed, after = lines[3 * place:3 * place + 3]
         assert (status, after) == ("status 1", "as found")
-        assert told in failed
+        assert message in failed
 
 
 def tc_that_says(about: str, message: str) -> str:
@@ -232,8 +232,8 @@ def test_bad_input_is_refused_in_one_line_before_any_change(in_guest: InGuest) -
         real_tc_again 2>/dev/null; cp -a /run/keep/. /run/home/.ssh/; as_found
         """
     lines = iter(in_guest(code))
-    for name, (_, _, told) in REFUSED.items():
-        assert told in next(lines), name
+    for name, (_, _, message) in REFUSED.items():
+        assert message in next(lines), name
         assert next(lines) == "as found", name
     assert list(lines) == []
 

@@ -56,7 +56,7 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     assert plan.rates_mbps == {"client": 65, "client2": 65}
 
 
-@pytest.mark.parametrize(("given", "output"), [
+@pytest.mark.parametrize(("settings", "output"), [
     ({"wifi_rates_mbps": "2x144.4+7.2"},
      "topology dumbbell has no clients.*give topology = clients:3"),
     ({**STATIONS, "topology": "clients:4"}, "has 3 rates, and topology clients:4 4 clients"),
@@ -71,11 +71,11 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     ({**STATIONS, "wifi_phy": "n+colour=7"}, "'colour=7' is not a parameter of n"),
     ({"wifi_ap": "fifo"}, "^wifi_ap: 'fifo' needs wifi_rates_mbps")])
 def test_wifi_settings_that_cannot_be_are_refused_by_name(
-    given: dict[str, object], output: str
+    settings: dict[str, object], output: str
 ) -> None:
     """One line with the key, the value seen and the value wanted."""
     with pytest.raises(ConfigError, match=output) as refused:
-        Scenario.from_settings(given)
+        Scenario.from_settings(settings)
     assert str(refused.value).startswith("wifi_")
     assert "\n" not in str(refused.value)
 

@@ -308,9 +308,9 @@ def test_loss_of_udp_is_that_of_all_flows_whose_receiver_tells(make_run: MakeRun
     """By packets and not by flows; numbers that can't be are none."""
     run = make_run([20.0] * 100, directions=("upload", "upload 2", "upload 3", "download"))
 
-    def with_losses(*told: tuple[float | None, float | None]) -> Run:
+    def with_losses(*losses: tuple[float | None, float | None]) -> Run:
         uploads = [replace(flow, packets=sent, lost_packets=lost)
-                   for flow, (sent, lost) in zip(run.way("upload"), told, strict=True)]
+                   for flow, (sent, lost) in zip(run.way("upload"), losses, strict=True)]
         return replace(run, flows=(*uploads, *run.way("download")))
 
     assert loss.udp_loss_pct(with_losses((900, 9), (100, 11), (None, None)), "upload") == 2

@@ -65,15 +65,15 @@ def test_a_percentile_of_too_few_round_trips_is_none() -> None:
     assert "round_trips=yes" in without.because
 
 
-@pytest.mark.parametrize("told", [
+@pytest.mark.parametrize("round_trips", [
     {"connections": 1, "samples": 50, "percentiles_ms": [1.0] * 100},
     {"connections": 0, "samples": 50, "percentiles_ms": [1.0] * 101},
     {"connections": 1, "samples": 50, "percentiles_ms": [1.0] * 100 + ["x"]},
     [1.0] * 101, "fast"])
-def test_round_trips_that_a_file_made_up_are_refused(told: Any) -> None:
+def test_round_trips_that_a_file_made_up_are_refused(round_trips: Any) -> None:
     """In a line with its path."""
     with pytest.raises(BadResult, match=r"^made.flent.gz: .*TCP upload::0"):
-        run_of([told])
+        run_of([round_trips])
 
 
 def test_delay_of_a_queue_is_the_time_until_what_stands_in_it_was_sent() -> None:

@@ -90,9 +90,9 @@ def test_single_flow_has_the_mean_of_its_tool() -> None:
     """Of old uploads the intervals are the sender's and too high; the mean is the receiver's."""
     run = run_of({"TCP upload": [(n, n + 1, 1.1 * FULL) for n in range(10)]})
     flow = run.flows[0]
-    told = Flow(**{**vars(flow), "mean_mbps": FULL})
-    assert mean_mbps(told, Window(0, 10)) == FULL
-    assert mean_mbps(told, Window(0, 5)) == pytest.approx(1.1 * FULL)
+    reported = Flow(**{**vars(flow), "mean_mbps": FULL})
+    assert mean_mbps(reported, Window(0, 10)) == FULL
+    assert mean_mbps(reported, Window(0, 5)) == pytest.approx(1.1 * FULL)
 
 
 @pytest.mark.parametrize(("settings", "counted_bytes"), [

@@ -166,8 +166,8 @@ AIM_WORDS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5
 def test_aim_points_change_at_each_threshold(name: str) -> None:
     """The other numbers are at their best, 20 points for each of latency and increase."""
     def points(number: float) -> float:
-        given: dict[str, Any] = {"latency_ms": 1.0, "increase_ms": 1.0, "loss": None, name: number}
-        return aim.points(**given)
+        inputs: dict[str, Any] = {"latency_ms": 1.0, "increase_ms": 1.0, "loss": None, name: number}
+        return aim.points(**inputs)
 
     others = 20 if name in ("latency_ms", "increase_ms") else 40
     before, table = AIM_POINTS[name]

@@ -146,8 +146,8 @@ def rfc3550(probes):
 
 
 def udp_loss_pct(flows):
-    told = [about["IPERF3"] for about, _ in flows if "lost_packets" in about.get("IPERF3", {})]
-    return 100 * sum(one["lost_packets"] for one in told) / sum(one["packets"] for one in told)
+    udp = [about["IPERF3"] for about, _ in flows if "lost_packets" in about.get("IPERF3", {})]
+    return 100 * sum(one["lost_packets"] for one in udp) / sum(one["packets"] for one in udp)
 
 
 def loss_pct(probes):
@@ -452,12 +452,12 @@ def drop_pct(run, way):
 
 def own_rtt(run, way, percent):
     """What the flows' own packets saw: the mean over connections of each one's percentile."""
-    told = [about["ROUND_TRIPS"] for about, _ in run.of_test(way) if "ROUND_TRIPS" in about]
-    samples = sum(one["samples"] for one in told)
+    trips = [about["ROUND_TRIPS"] for about, _ in run.of_test(way) if "ROUND_TRIPS" in about]
+    samples = sum(one["samples"] for one in trips)
     if 0 < percent < 100 and round(min(percent, 100 - percent) / 100 * samples) < 10:
         raise Unknown
-    return sum(one["percentiles_ms"][percent] * one["connections"] for one in told) / sum(
-        one["connections"] for one in told)
+    return sum(one["percentiles_ms"][percent] * one["connections"] for one in trips) / sum(
+        one["connections"] for one in trips)
 
 
 def standing(run, way):

@@ -80,10 +80,10 @@ def again(*words: Path) -> dict[str, Any]:
 
 def disagreements(ours: dict[str, float | None], theirs: dict[str, float | None]) -> list[str]:
     """Metrics that aren't the same number, or that only one of the two has."""
-    told = {name for name in METRICS if name.startswith(TOLD)}
+    from_tools = {name for name in METRICS if name.startswith(TOLD)}
     assert set(ours) == set(METRICS)
-    assert set(theirs) == set(METRICS) - told
-    found = [f"{name}: {ours[name]} of a run without it" for name in told
+    assert set(theirs) == set(METRICS) - from_tools
+    lines = [f"{name}: {ours[name]} of a run without it" for name in from_tools
              if ours[name] is not None]
     for name in theirs:
         one, other = ours[name], theirs[name]
@@ -92,8 +92,8 @@ def disagreements(ours: dict[str, float | None], theirs: dict[str, float | None]
             # differences between steps of 0.25 s makes up to 1e-5 of that.
             one == pytest.approx(other, rel=1e-6, abs=5e-5 if "synchron" in name else 1e-9))
         if not same:
-            found.append(f"{name}: {one} and {other}")
-    return found
+            lines.append(f"{name}: {one} and {other}")
+    return lines
 
 
 def test_script_shares_no_code_with_the_package() -> None:

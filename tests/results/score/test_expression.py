@@ -194,9 +194,9 @@ def test_functions_of_traces_agree_with_metrics(make_run: Callable[..., Run]) ->
     ):
         leaf, = leaves(parse(f"{text} == {text}"))
         assert leaf.of(run) == METRICS[name].of(run), text
-    known = {leaf: leaf.of(run) for leaf in leaves(parse(
+    values = {leaf: leaf.of(run) for leaf in leaves(parse(
         "mean(tcp_rtt) == 30ms and max(throughput_upload) == 90Mbit/s and count(tcp_rtt) > 1"))}
-    assert [value for value in known.values() if isinstance(value, Unavailable)] == []
+    assert [value for value in values.values() if isinstance(value, Unavailable)] == []
 
 
 def test_medians_of_a_group_need_every_run() -> None:

@@ -160,14 +160,14 @@ def test_runs_of_different_length_or_server_are_groups_of_their_own() -> None:
     assert groups_of(scored(2), ["aqm"], ["length_s"])[1] == ["length_s"]
 
 
-@pytest.mark.parametrize(("count", "testbed", "told"), [
+@pytest.mark.parametrize(("count", "testbed", "is_shown"), [
     (6, "virtual", True), (5, "virtual", False), (6, "ssh://router", False)])
 def test_what_an_interval_over_seeds_tells_stands_below_the_groups(
-    count: int, testbed: str, told: bool
+    count: int, testbed: str, is_shown: bool
 ) -> None:
     """Where there is one, and the runs are the lab's."""
     files = [replace(one, settings={**one.settings, "aqm": "codel", "testbed": testbed})
              for one in scored(count)]
     out = StringIO()
     show_groups(Console(file=out, width=200), files, ["aqm"], [], ["throughput_upload_mbps"])
-    assert ("Intervals: the lab's runs differ in their seeds alone" in out.getvalue()) == told
+    assert ("Intervals: the lab's runs differ in their seeds alone" in out.getvalue()) == is_shown

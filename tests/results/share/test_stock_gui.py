@@ -42,10 +42,10 @@ def test_shared_files_open_in_stock_flent_gui(stock: Env, shared: Path, tmp_path
                       environ={"QT_QPA_PLATFORM": "offscreen"})
     lines = [line for line in ended.out.splitlines() if line.startswith("told ")]
     assert lines, ended.err
-    told = json.loads(lines[0].removeprefix("told "))
-    assert told["ours"] is False
-    assert [tab["name"] for tab in told["tabs"]] == [
+    state = json.loads(lines[0].removeprefix("told "))
+    assert state["ours"] is False
+    assert [tab["name"] for tab in state["tabs"]] == [
         json.loads(gzip.decompress(file.read_bytes()))["metadata"]["NAME"] for file in files]
-    assert all(tab["plots"] and tab["drawn"] for tab in told["tabs"])
+    assert all(tab["plots"] and tab["drawn"] for tab in state["tabs"])
     assert [read_data_file(file).metadata["NAME"] for file in files] == names
     assert "Error loading" not in ended.err

@@ -128,7 +128,7 @@ def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
     assert len({row["file"] for row in instant}) == 6
 
 
-@pytest.mark.parametrize(("words", "told"), [
+@pytest.mark.parametrize(("words", "message"), [
     (["--figure", "11"], "--figure 11: known are 1 to 10"),
     (["--test", "rrul"], "no run of test 'rrul'; there are: iperf3_upload, ndt7"),
     (["--where", "aqm"], "--where aqm: expected KEY=VALUE"),
@@ -137,12 +137,12 @@ def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
     (["--where", "rate=17"], "none of 7 files has a run to draw"),
 ])
 def test_what_makes_no_sense_is_one_line(
-    words: list[str], told: str, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is written."""
     assert main(["figures", str(sweep), "-o", str(tmp_path / "out"), *words]) == 1
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
@@ -171,9 +171,9 @@ def test_figures_for_a_paper_fit_a_column_with_fonts_that_publishers_take(
         assert 'width="239.76pt"' in drawn
         assert "Figure" not in drawn
         assert "router model" not in drawn
-        told = (out / f"{name}.txt").read_text()
-        assert told.startswith("Figure ")
-        assert "router model ideal, testbed virtual" in told
+        caption = (out / f"{name}.txt").read_text()
+        assert caption.startswith("Figure ")
+        assert "router model ideal, testbed virtual" in caption
         fonts = (out / f"{name}.pdf").read_bytes()
         assert b"/Type3" not in fonts
         assert b"/CIDFontType2" in fonts or b"/TrueType" in fonts

@@ -79,24 +79,24 @@ def gui(files: Sequence[Path], plots: Sequence[str], folder: Path) -> Any:
 
 def driven(code: str, folder: Path, *words: str | Path) -> Any:
     """What a program that opens the window tells at its end."""
-    told, errors = folder / "told.json", folder / "errors.txt"
+    output, errors = folder / "told.json", folder / "errors.txt"
     # Into files: the processes that draw have their output where the window has it, and
     # would keep a pipe open if it died.
-    with told.open("w") as out, errors.open("w") as err:
+    with output.open("w") as out, errors.open("w") as err:
         ended = subprocess.run(
             [sys.executable, "-c", code, *words], cwd=folder, stdout=out, stderr=err,
             check=False, timeout=300,
             env={**environment(folder), "QT_QPA_PLATFORM": "offscreen"})
     assert ended.returncode == 0, errors.read_text()
-    return json.loads(told.read_text().splitlines()[-1])
+    return json.loads(output.read_text().splitlines()[-1])
 
 
 def test_gui_lists_and_shows_every_plot_of_ours(tmp_path: Path) -> None:
     """Each picture comes over from the other process, and Flent logs nothing."""
-    told = gui([RUNS / "ndt7.flent.gz"], ALL, tmp_path)
-    assert set(ALL) <= set(told["listed"])
-    assert set(told["plots"]) == set(ALL)
-    for name, shown in told["plots"].items():
+    state = gui([RUNS / "ndt7.flent.gz"], ALL, tmp_path)
+    assert set(ALL) <= set(state["listed"])
+    assert set(state["plots"]) == set(ALL)
+    for name, shown in state["plots"].items():
         assert (name, shown["new"], shown["log"]) == (name, True, [])
         assert shown["kind"].startswith("Aqm")
         refused = any("can't be given" in text for text in shown["texts"])
@@ -112,9 +112,9 @@ def test_gui_shows_plots_over_many_runs_grouped(tmp_path: Path, variant: Variant
              for aqm in ("no_aqm", "fq_codel") for rate in (100, 900) for seed in range(5)]
     by_aqm = "compare_throughput_box OVERRIDE_GROUP_BY=aqm,rate_mbps"
     heat = "heat_map METRIC=latency_loaded_p90_ms"
-    told = gui(files, ["compare_throughput_box", "latency_tail", "overlay_latency", by_aqm, heat],
-               tmp_path)
-    shown = told["plots"]
+    state = gui(files, ["compare_throughput_box", "latency_tail", "overlay_latency", by_aqm, heat],
+                tmp_path)
+    shown = state["plots"]
     assert [one["log"] for one in shown.values()] == [[]] * 5
     assert shown[by_aqm]["labels"] == ["100 Mbit/s", "900 Mbit/s"]
     assert len(shown[heat]["texts"]) == 4
@@ -182,10 +182,10 @@ os._exit(0)
 def test_first_view_answers_and_can_be_read(tmp_path: Path) -> None:
     """Latency beside throughput, at the window's first size; nor are words of Flent's plots cut or
     on each other in tests of ours."""
-    first, told = driven(VIEW, tmp_path, Path(__file__).parent,
-                         RUNS.parent / "batches" / "quick" / "ndt7-no_aqm.flent.gz",
-                         "all", "totals", "box_totals", "ping")
-    assert first == next(iter(told)) == "latency_and_throughput"
-    assert {plot: faults for plot, (faults, _) in told.items() if faults} == {}
-    title = next(text for text in told[first][1] if text.startswith("Latency while"))
+    first, views = driven(VIEW, tmp_path, Path(__file__).parent,
+                          RUNS.parent / "batches" / "quick" / "ndt7-no_aqm.flent.gz",
+                          "all", "totals", "box_totals", "ping")
+    assert first == next(iter(views)) == "latency_and_throughput"
+    assert {plot: faults for plot, (faults, _) in views.items() if faults} == {}
+    title = next(text for text in views[first][1] if text.startswith("Latency while"))
     assert "a 100 Mbit/s link, base RTT < 1 ms" in " ".join(title.split())

@@ -25,9 +25,9 @@ def test_page_has_a_row_for_each_test_with_its_numbers_and_verdict(
     assert main(["figures", str(GOLDEN / "ndt7.flent.gz"),
                  str(GOLDEN / "iperf3_bidirectional.flent.gz"),
                  "--set", "speedtests", "-o", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     # Two tests by two queues: tests without a run have no line.
-    assert "2 runs; 2 cells without a run: " in told
+    assert "2 runs; 2 cells without a run: " in printed
     tables = sorted(tmp_path.glob("*.csv"))
     rows = [row for path in tables for row in csv.DictReader(
         path.read_text(encoding="utf-8").splitlines())]
@@ -35,7 +35,7 @@ def test_page_has_a_row_for_each_test_with_its_numbers_and_verdict(
     for path in tables:
         for kind in ("svg", "png", "pdf"):
             assert path.with_suffix(f".{kind}").stat().st_size > 10_000
-        assert path.stem in told
+        assert path.stem in printed
     for row in rows:
         assert 10 < float(row["share_download_pct"]) < 103
         assert float(row["truth_p5_ms"]) <= float(row["truth_mean_ms"])

@@ -62,5 +62,5 @@ def test_axe_would_find_a_fault(opened: Browser) -> None:
 def test_explanations_need_no_hover(opened: Browser) -> None:
     """Nothing is told by a title alone, and each metric has its explanation in the text."""
     assert opened("return document.querySelectorAll('main [title]').length") == 0
-    told = opened("return document.getElementById('metrics-about').textContent")
-    assert "99th percentile" in told
+    explanation = opened("return document.getElementById('metrics-about').textContent")
+    assert "99th percentile" in explanation

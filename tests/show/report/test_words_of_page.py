@@ -30,9 +30,9 @@ BOTH_WAYS = [row("codel", FAST, {"download": 9.0, "upload": 8.0})]
 
 def proven(*proofs: Proof | None, seeds: Sequence[str] = ()) -> list[ReportRow]:
     """Runs of routers that reported this, or nothing."""
-    told = [{"seed": seed} for seed in seeds] or [{}] * len(proofs)
+    seed_facts = [{"seed": seed} for seed in seeds] or [{}] * len(proofs)
     return [replace(row("codel", FAST), facts=Facts(facts, proof, 60.0, 6.0))
-            for proof, facts in zip(proofs, told, strict=True)]
+            for proof, facts in zip(proofs, seed_facts, strict=True)]
 
 
 def words(rows: Sequence[ReportRow], damaged: int = 0, folders: Sequence[Folder] = ()) -> str:

@@ -52,7 +52,7 @@ def test_batch_with_a_key_of_its_own_that_it_uses_is_taken(tmp_path: Path) -> No
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("part", "line", "known"), [
+@pytest.mark.parametrize(("part", "line", "message"), [
     ("batch", "rate = 50", "unknown key 'rate'; did you mean 'rate_mbps'?"),
     ("batch", "rate_mpbs = 20", "unknown key 'rate_mpbs'; did you mean 'rate_mbps'?"),
     ("batch", "base_delay = 30", "unknown key 'base_delay'; did you mean 'base_delay_ms'?"),
@@ -67,13 +67,13 @@ def test_batch_with_a_key_of_its_own_that_it_uses_is_taken(tmp_path: Path) -> No
     ("command", "esential = yes", "command hook: unknown key 'esential'; did you mean 'essential'"),
 ])
 def test_key_that_nobody_reads_is_refused_with_the_nearest_one(
-    tmp_path: Path, part: str, line: str, known: str
+    tmp_path: Path, part: str, line: str, message: str
 ) -> None:
     """In a batch, an argument, a command; before anything runs, in one line."""
     ended = dry_run(tmp_path, **{part: line})
     assert ended.returncode == 1
     assert len(ended.stderr.splitlines()) == 1, ended.stderr
-    assert known in ended.stderr
+    assert message in ended.stderr
 
 
 @pytest.mark.parametrize("override", ["rate=50", "rate_mpbs=20", "base_delay=30"])

@@ -115,21 +115,21 @@ def test_archive_of_runs_on_a_real_router_says_that_they_cannot_be_made_again(
     readme = (target / "README.md").read_text()
     assert "0 of 2 runs were made again" in readme
     assert "only runs of the virtual lab can be made again" in readme
-    told = capsys.readouterr()
-    assert "not repeated: measured on 'ssh://root@router'" in told.err
+    output = capsys.readouterr()
+    assert "not repeated: measured on 'ssh://root@router'" in output.err
     # the batch is ours, by the name in the files
     assert (target / "batch" / "aqm_sweep.batch").is_file()
     assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
                           check=False).returncode == 0
 
 
-@pytest.mark.parametrize(("words", "told"), [
+@pytest.mark.parametrize(("words", "message"), [
     (["-o", "{there}"], "exists already; name a new folder with -o"),
     (["--batch", "no.batch"], "--batch: no.batch: not found; expected the batch file"),
     ([], "made with the lab kernel 0123456789abcdef; this version has the recipe of"),
 ])
 def test_archive_that_would_promise_too_much_is_refused(
-    words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In one line, and nothing is left behind."""
     there = tmp_path / "there"
@@ -142,7 +142,7 @@ def test_archive_that_would_promise_too_much_is_refused(
     assert main(["share", "--publish", str(file), *(word.format(there=there) for word in words),
                  *target]) == 1
     line, = capsys.readouterr().err.splitlines()
-    assert told in line
+    assert message in line
     assert sorted(tmp_path.rglob("*")) == before
 
 

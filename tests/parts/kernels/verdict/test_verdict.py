@@ -200,16 +200,16 @@ def test_lost_percentiles_on_one_side_do_not_pass() -> None:
         return [replace(run, values={**run.values, LATENCY: lost})
                 if run.settings["flows"] == "one" else run for run in runs]
 
-    def told(base: list[ScoredFile], test: list[ScoredFile]) -> str:
+    def verdict_of(base: list[ScoredFile], test: list[ScoredFile]) -> str:
         return next(effect.verdict for one in judge(pair(base, test))
                     if one.metric.name == LATENCY for effect in one.effects
                     if effect.cell == "flows one")
 
-    assert told(side(1), losing(side(2))) == UNTOLD
+    assert verdict_of(side(1), losing(side(2))) == UNTOLD
     many = range(12)
-    assert told(side(1, seeds=many), losing(side(2, seeds=many))) == WORSE
-    assert told(losing(side(1, seeds=many)), side(2, seeds=many)) == BETTER
-    assert told(losing(side(1)), losing(side(2))) == SAME
+    assert verdict_of(side(1, seeds=many), losing(side(2, seeds=many))) == WORSE
+    assert verdict_of(losing(side(1, seeds=many)), side(2, seeds=many)) == BETTER
+    assert verdict_of(losing(side(1)), losing(side(2))) == SAME
 
 
 def test_numbers_that_one_side_does_not_have_do_not_pass() -> None:
@@ -346,9 +346,9 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     assert capsys.readouterr().out.startswith("Worse: latency_loaded_median_ms")
     assert "<td>worse</td>" in page.read_text()
     assert main([*words, str(same)]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("# The same: all 5 pairs have identical samples")
-    assert told.err == ""
+    output = capsys.readouterr()
+    assert output.out.startswith("# The same: all 5 pairs have identical samples")
+    assert output.err == ""
     assert main([*words, str(same), "-o", str(tmp_path / "page.txt")]) == 2
     assert "neither .md nor .html" in capsys.readouterr().err
     (slow / "1.flent.gz").write_bytes(b"no data")
