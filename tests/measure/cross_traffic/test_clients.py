@@ -58,8 +58,11 @@ def test_page_comes_whole_and_its_time_is_told(port: int) -> None:
 def test_player_takes_the_best_picture_once_it_knows_the_line(port: int) -> None:
     """Its first segment is a modest one; stopped, it says how long the picture stood still."""
     events = parse_lines(printed("video", port, '"segment_mbps": 7.8', more=1)).events
-    assert [one.get("segment_mbps") for one in events] == [
-        FIRST_MBPS, None, LADDER_MBPS[-1], None, None]
+    pictures = [one.get("segment_mbps") for one in events]
+    assert pictures[:3] == [FIRST_MBPS, None, LADDER_MBPS[-1]]
+    # On a busy machine more have come by when it is stopped.
+    assert set(pictures[3:]) <= {None, LADDER_MBPS[-1]}
+    assert pictures[-1] is None
     assert all(one["stalled_ms"] >= 0 for one in events if "segment_mbps" not in one)
     # A segment counts from when it was asked for, a stall until the picture moves.
     assert events[0]["t"] < events[1]["t"] <= events[2]["t"] < events[3]["t"]
