@@ -37,9 +37,9 @@ def _taken_out(file: str) -> bool:
 
 def test_each_variable_of_the_sources_stands_in_the_table() -> None:
     """A name that nobody described has no meaning."""
-    found = {name for path in SOURCES
+    names = {name for path in SOURCES
              for name in re.findall(r"\bFLENT_AQM_[A-Z]+(?:_[A-Z]+)*\b", path.read_text())}
-    assert found <= set(VARIABLES)
+    assert names <= set(VARIABLES)
     assert set(NAMES) == set(VARIABLES)
 
 

@@ -126,14 +126,14 @@ class Env:
 
     def files(self) -> dict[str, str]:
         """Every file and link of the environment with its content's hash or target."""
-        found = {}
+        by_path = {}
         for folder, subfolders, names in os.walk(self.path):
             for name in names + [d for d in subfolders if Path(folder, d).is_symlink()]:
                 path = Path(folder, name)
-                found[str(path.relative_to(self.path))] = (
+                by_path[str(path.relative_to(self.path))] = (
                     f"-> {path.readlink()}" if path.is_symlink()
                     else hashlib.sha256(path.read_bytes()).hexdigest())
-        return found
+        return by_path
 
 
 def new_env(path: Path) -> Env:

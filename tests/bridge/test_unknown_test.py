@@ -71,7 +71,7 @@ def test_name_that_is_a_test_here_is_that_test(tmp_path: Path) -> None:
 
 def test_units_that_look_alike_have_plots_of_their_own() -> None:
     """Slugs differ, latency comes first."""
-    found = plots({"a": "Mbits/s", "b": "Mbits-s", "c": "ms", "d": ""})
-    names = [name for name in found if name.endswith("_timeseries")]
+    by_name = plots({"a": "Mbits/s", "b": "Mbits-s", "c": "ms", "d": ""})
+    names = [name for name in by_name if name.endswith("_timeseries")]
     assert names[0] == "ms_timeseries"
     assert len(names) == 4

@@ -74,12 +74,12 @@ def test_list_in_a_list_is_indented_by_four(document: Path) -> None:
     assert re.findall(r"^ {1,3}(?:[-*]|\d+\.) .*", text, re.MULTILINE) == []
 
 
-@pytest.mark.parametrize(("tag", "found"), [
+@pytest.mark.parametrize(("tag", "is_seen"), [
     ('<script src="https://a.test/x.js">', True), ('<link href=//a.test/x.css>', True),
     ('<a href="https://a.test">', False), ('<img src="img/demo.png">', False)])
-def test_request_of_another_host_is_seen(tag: str, found: bool) -> None:
+def test_request_of_another_host_is_seen(tag: str, is_seen: bool) -> None:
     """What loads by itself, not what readers follow."""
-    assert bool(requests_of(tag)) == found
+    assert bool(requests_of(tag)) == is_seen
 
 
 def test_long_lines_of_code_are_not_cut() -> None:

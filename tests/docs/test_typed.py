@@ -162,9 +162,9 @@ def meant(words: str) -> str:
 
 def split(words: str) -> list[str]:
     """Return a line's words, quotes and the comment taken off; what stands for the shell alone."""
-    found = shlex.shlex(words, posix=True, punctuation_chars="|&;<>")
-    found.whitespace_split = True
-    return [*found]
+    lexer = shlex.shlex(words, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    return [*lexer]
 
 
 def run(desk: Path, words: str) -> str:

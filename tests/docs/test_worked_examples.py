@@ -29,9 +29,9 @@ def blocks() -> list[str]:
 
 def executed(source: str, **names: Any) -> Any:
     """The names that a piece of Python makes."""
-    found: dict[str, Any] = dict(names)
-    exec(compile(source, str(PAGE), "exec"), found)
-    return SimpleNamespace(**found)
+    namespace: dict[str, Any] = dict(names)
+    exec(compile(source, str(PAGE), "exec"), namespace)
+    return SimpleNamespace(**namespace)
 
 
 @pytest.fixture

@@ -44,8 +44,8 @@ def _text(test: str) -> bytes:
 
 
 def _whole(test: str) -> Whole:
-    found: Whole = json.loads(_text(test))
-    return found
+    whole: Whole = json.loads(_text(test))
+    return whole
 
 
 def _packed(content: bytes) -> Make:
@@ -229,9 +229,9 @@ def numbers() -> Named:
         for place in (f"raw_values/{ICMP}/3/val", f"raw_values/{ICMP}/3/t", "metadata/LENGTH"):
             def make(path: Path, text: bytes = text, place: str = place) -> None:
                 _set(place, {"t": 1})(path)
-                found = gzip.decompress(path.read_bytes())
-                assert marked in found
-                _write(path, gzip.compress(found.replace(marked, text, 1), 1))
+                content = gzip.decompress(path.read_bytes())
+                assert marked in content
+                _write(path, gzip.compress(content.replace(marked, text, 1), 1))
 
             yield f"{number}.{place.rpartition('/')[2]}", make
     odd: dict[str, tuple[Any, ...]] = {

@@ -235,7 +235,7 @@ def contradictions() -> Named:
         "newer_flent": _metadata(FLENT_VERSION="99.0", OF_2031={"deep": [{"er": 1}]}),
         "aqm_twice": lambda whole: whole.update(AQM=whole["metadata"]["AQM"]),
         "everything_text": lambda whole: whole.update(json.loads(re.sub(
-            r'(?<=": )-?\d[\d.e+-]*', lambda found: f'"{found[0]}"', json.dumps(whole)))),
+            r'(?<=": )-?\d[\d.e+-]*', lambda match: f'"{match[0]}"', json.dumps(whole)))),
         "everything_null": lambda whole: whole["metadata"].update(
             {key: None for key in whole["metadata"] if key not in ("NAME", "SERIES_META")}),
     }

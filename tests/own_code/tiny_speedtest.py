@@ -56,20 +56,20 @@ def connect_ms(place: Place) -> float:
 
 
 def measure(place: Place, what: bytes) -> dict[str, float]:
-    found: dict[str, float] = {}
-    probe = threading.Timer(SECONDS / 2, lambda: found.update(ms=connect_ms(place)))
+    numbers: dict[str, float] = {}
+    probe = threading.Timer(SECONDS / 2, lambda: numbers.update(ms=connect_ms(place)))
     with socket.create_connection(place) as link:
         link.sendall(what)
         began_s = time.monotonic()
         probe.start()
         if what == b"u":
             send_until(link, began_s + SECONDS)
-            found["bytes"] = int(receive_text(link))
+            numbers["bytes"] = int(receive_text(link))
         else:
-            found["bytes"] = receive_all(link)
+            numbers["bytes"] = receive_all(link)
         seconds = time.monotonic() - began_s
     probe.join()
-    return {"mbps": found["bytes"] * 8e-6 / seconds, "ms": found["ms"]}
+    return {"mbps": numbers["bytes"] * 8e-6 / seconds, "ms": numbers["ms"]}
 
 
 def receive_text(link: socket.socket) -> bytes:

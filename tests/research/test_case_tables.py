@@ -48,20 +48,20 @@ def test_each_case_of_the_bbr_batch_is_judged() -> None:
 def test_each_cake_has_its_row_within_5_pct_of_what_was_reported() -> None:
     """The marked flow's rate, and that of all others."""
     assert set(cake_mq.REPORTED) == values("cake_mq.batch", "aqm")
-    found = {row[0]: tuple(float(cell.split()[0]) for cell in row[1:3])
-             for row in rows(cake_mq.PAGE)}
-    assert found == {aqm: pytest.approx(wanted, rel=0.05)
-                     for aqm, wanted in cake_mq.REPORTED.items()}
+    by_queue = {row[0]: tuple(float(cell.split()[0]) for cell in row[1:3])
+                for row in rows(cake_mq.PAGE)}
+    assert by_queue == {aqm: pytest.approx(wanted, rel=0.05)
+                        for aqm, wanted in cake_mq.REPORTED.items()}
 
 
 def test_each_access_point_of_the_wifi_batch_has_its_rows() -> None:
     """One for each load; and with airtime fairness the air is shared evenly."""
     assert set(wifi.ACCESS_POINTS) == values("wifi.batch", "access_point")
     assert set(wifi.LOADS) == values("wifi.batch", "load")
-    found = rows(wifi.PAGE)
-    assert [(row[0], row[1]) for row in found] == [
+    cells = rows(wifi.PAGE)
+    assert [(row[0], row[1]) for row in cells] == [
         (load, name) for load in wifi.LOADS for name in wifi.ACCESS_POINTS]
-    shares = [[float(part) for part in row[3].split("/")] for row in found if row[1] == "Airtime"]
+    shares = [[float(part) for part in row[3].split("/")] for row in cells if row[1] == "Airtime"]
     assert shares == [pytest.approx([100 / 3] * 3, abs=2)] * len(wifi.LOADS)
 
 

@@ -22,10 +22,10 @@ KEPT = Path(__file__).resolve().parents[1] / "golden" / "docs"
 
 def part_of(page: Path, name: str) -> str:
     """The text between a part's two comments."""
-    found = re.search(rf"^<!-- {name}: .*?-->\n(.*?)^<!-- end of {name} -->$",
+    match = re.search(rf"^<!-- {name}: .*?-->\n(.*?)^<!-- end of {name} -->$",
                       page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert found, (page, name)
-    return found[1]
+    assert match, (page, name)
+    return match[1]
 
 
 @pytest.mark.parametrize("name", numbers.PARTS)

@@ -25,11 +25,11 @@ PAPER = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 
 
 def _rows(part: str) -> list[list[str]]:
-    found = re.search(rf"^<!-- {part}: .*\n((?:\|.*\n)+)<!-- end of {part} -->$",
+    match = re.search(rf"^<!-- {part}: .*\n((?:\|.*\n)+)<!-- end of {part} -->$",
                       (ROOT / "docs" / PAGE).read_text(), re.MULTILINE)
-    assert found, part
+    assert match, part
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")]
-                      for line in found[1].splitlines())
+                      for line in match[1].splitlines())
     assert tuple(head[1:]) == HEAD
     return rows
 

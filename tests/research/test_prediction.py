@@ -39,10 +39,10 @@ def test_prediction_of_what_was_measured_has_no_error(folder: Path) -> None:
     """Each quantity has a line with its spread; a lab that does the same is 0 % off."""
     measured = cells.load(folder)
     name, = measured
-    found = [line for line in cells.table(measured, measured, measured, calibration=False)
+    lines = [line for line in cells.table(measured, measured, measured, calibration=False)
              if line.endswith("| +0 % |")]
-    assert [line.split(" | ")[1] for line in found] == list(cells.QUANTITIES.values())
-    assert found[0].startswith(f"| {name} |")
+    assert [line.split(" | ")[1] for line in lines] == list(cells.QUANTITIES.values())
+    assert lines[0].startswith(f"| {name} |")
     assert list(cells.table(measured, measured, measured, calibration=True))[2:] == []
     row, = list(cells.by_cell(cells.table(measured, measured, measured, calibration=False)))[2:]
     assert row.startswith(f"| {name} | ")

@@ -77,7 +77,7 @@ def test_estimates_are_shares_of_the_live_value_on_the_same_cell() -> None:
     as_ndt7 = golden("ookla_style")
     as_ndt7.metadata["NAME"] = "ndt7"
     lines = list(speedtests.estimates([ookla, as_ndt7, golden("cloudflare")]))
-    found = {line.split(" | ")[0].strip("| "): line for line in lines}
-    assert "| 1 | 1.0" in found["Ookla-style, upload, ms"]
-    assert "RPM, the draft's" not in found
-    assert set(found) >= {"streaming", "gaming", "rtc"}
+    by_name = {line.split(" | ")[0].strip("| "): line for line in lines}
+    assert "| 1 | 1.0" in by_name["Ookla-style, upload, ms"]
+    assert "RPM, the draft's" not in by_name
+    assert set(by_name) >= {"streaming", "gaming", "rtc"}

@@ -21,11 +21,11 @@ def test_each_router_of_the_batch_has_its_words() -> None:
     """A router that the batch runs and no table names would be left out of the page."""
     batch = configparser.ConfigParser(interpolation=None)
     batch.read(resource_dir("batches") / "study_router.batch")
-    found = {(with_parameters(section["router_model"], {}),
-              "busy" if "client_model" in section else "ideal")
-             for name, section in batch.items()
-             if name.startswith("Arg::") and "router_model" in section}
-    assert found == set(study_router.ROUTERS)
+    routers = {(with_parameters(section["router_model"], {}),
+                "busy" if "client_model" in section else "ideal")
+               for name, section in batch.items()
+               if name.startswith("Arg::") and "router_model" in section}
+    assert routers == set(study_router.ROUTERS)
 
 
 def test_deviation_has_the_interval_of_the_chi_square_distribution() -> None:
@@ -34,9 +34,9 @@ def test_deviation_has_the_interval_of_the_chi_square_distribution() -> None:
     from scipy import stats  # takes a second, which every worker would spend on collecting
 
     low, high = ((3 / stats.chi2.ppf(share, 3)) ** 0.5 for share in (0.975, 0.025))
-    found = re.fullmatch(r"100, sd 1\.0 \(([0-9.]+)\W([0-9.]+)\)", text)
-    assert found, text
-    assert (float(found[1]), float(found[2])) == pytest.approx((low, high), abs=0.05)
+    match = re.fullmatch(r"100, sd 1\.0 \(([0-9.]+)\W([0-9.]+)\)", text)
+    assert match, text
+    assert (float(match[1]), float(match[2])) == pytest.approx((low, high), abs=0.05)
 
 
 def test_runs_of_another_batch_are_refused() -> None:

@@ -33,20 +33,20 @@ def expected(role: str = "up", clock: Clock = CLOCK, queues: int = 1,
 def test_three_tiers_have_a_class_a_queue_and_filters_each() -> None:
     """EF a third of the rate and no more, background a fifth, the rest may have all of it; two
     filters for each DSCP, as IPv6 has its byte elsewhere."""
-    found = expected("down", tiers=3)
-    assert [qdisc.place() for qdisc in found.qdiscs] == [
+    direction = expected("down", tiers=3)
+    assert [qdisc.place() for qdisc in direction.qdiscs] == [
         "htb 1: at root", "codel 11: at 1:11", "codel 12: at 1:12", "codel 13: at 1:13"]
-    assert found.qdiscs[0].parameters == {"default": "0x12"}
+    assert direction.qdiscs[0].parameters == {"default": "0x12"}
     # 1600 bytes take 128 us at 100 Mbit/s; 387.88, 272.34 and 640 us at 33, 47 and 20.
     whole = frozenset({2000})
-    assert [astuple(each) for each in found.classes] == [
+    assert [astuple(each) for each in direction.classes] == [
         ("1:1", "root", "", None, 12_500_000, 12_500_000, whole, whole),
         ("1:11", "1:1", "11:", 1, 4_125_000, 4_125_000, {6046, 6061}, {6046, 6061}),
         ("1:12", "1:1", "12:", 2, 5_875_000, 12_500_000, {4250, 4256}, whole),
         ("1:13", "1:1", "13:", 3, 2_500_000, 12_500_000, {10_000}, whole)]
-    assert [each.place() for each in found.classes[:2]] == [
+    assert [each.place() for each in direction.classes[:2]] == [
         "1:1 at root with no qdisc", "1:11 at 1:1 with 11:"]
-    assert found.filters == (
+    assert direction.filters == (
         "ip u32 00b80000/00fc0000 at 0 to 1:11", "ipv6 u32 0b800000/0fc00000 at 0 to 1:11",
         "ip u32 00c00000/00fc0000 at 0 to 1:11", "ipv6 u32 0c000000/0fc00000 at 0 to 1:11",
         "ip u32 00900000/00fc0000 at 0 to 1:11", "ipv6 u32 09000000/0fc00000 at 0 to 1:11",
@@ -109,10 +109,10 @@ def test_shaped_arrivals_have_an_ingress_and_a_redirection() -> None:
 def test_drr_has_a_class_for_each_flow_and_a_filter_that_places_them(
         quantum: int, any_of: set[int]) -> None:
     """Its quantum as asked, or within what newer kernels have it in."""
-    found = expected(aqm="drr", aqm_flows=3, aqm_quantum=quantum)
-    assert found.drr == {"10:1", "10:2", "10:3"}
-    assert found.drr_quantum_bytes == any_of
-    assert found.filters == ("all flow src,dst,proto,proto-src,proto-dst in 3 to 10:1",)
+    direction = expected(aqm="drr", aqm_flows=3, aqm_quantum=quantum)
+    assert direction.drr == {"10:1", "10:2", "10:3"}
+    assert direction.drr_quantum_bytes == any_of
+    assert direction.filters == ("all flow src,dst,proto,proto-src,proto-dst in 3 to 10:1",)
     by_default = expected(aqm="drr")
     assert len(by_default.drr) == 64
     assert by_default.drr_quantum_bytes == {1514}
@@ -122,17 +122,17 @@ def test_drr_has_a_class_for_each_flow_and_a_filter_that_places_them(
 
 def test_queue_without_a_shaper_is_the_root() -> None:
     """No class, no handle above it."""
-    found = expected(shaper="none")
-    assert [qdisc.place() for qdisc in found.qdiscs] == ["codel 10: at root"]
-    assert found.classes == ()
+    direction = expected(shaper="none")
+    assert [qdisc.place() for qdisc in direction.qdiscs] == ["codel 10: at root"]
+    assert direction.classes == ()
 
 
 def test_each_queue_of_a_device_has_its_cake() -> None:
     """Numbered from 1 in hexadecimal, with handles of the kernel's."""
-    found = expected(aqm="cake_mq", shaper="cake", tx_queues=11, queues=11)
-    assert [qdisc.place() for qdisc in found.qdiscs][:3] == [
+    direction = expected(aqm="cake_mq", shaper="cake", tx_queues=11, queues=11)
+    assert [qdisc.place() for qdisc in direction.qdiscs][:3] == [
         "cake_mq 10: at root", "cake 0: at 10:1", "cake 0: at 10:2"]
-    assert found.qdiscs[-1].place() == "cake 0: at 10:b"
+    assert direction.qdiscs[-1].place() == "cake 0: at 10:b"
 
 
 def test_red_that_changes_its_probability_by_itself_may_have_any() -> None:
@@ -193,14 +193,14 @@ def test_value_is_printed_as_any_version_does(
 def test_each_subscriber_has_a_class_and_a_queue_of_its_share() -> None:
     """All may have the whole rate; filters take the class out of the address's last 16 bits,
     of IPv6 with the prefix's taken out. The first class gets what is no other's."""
-    found = expected("down", topology="subscribers:3")
-    assert [qdisc.place() for qdisc in found.qdiscs] == [
+    direction = expected("down", topology="subscribers:3")
+    assert [qdisc.place() for qdisc in direction.qdiscs] == [
         "htb 1: at root", "codel 1001: at 1:1001", "codel 1002: at 1:1002",
         "codel 1003: at 1:1003"]
-    assert found.qdiscs[0].parameters == {"default": "0x1001"}
-    assert found.qdiscs[1].parameters == expected("down").qdiscs[1].parameters
+    assert direction.qdiscs[0].parameters == {"default": "0x1001"}
+    assert direction.qdiscs[1].parameters == expected("down").qdiscs[1].parameters
     # 1600 bytes take 384.00006 us at a third of 100 Mbit/s.
-    assert [astuple(each) for each in found.classes] == [
+    assert [astuple(each) for each in direction.classes] == [
         ("1:1", "root", "", None, 12_500_000, 12_500_000, {2000}, {2000}),
         *((f"1:{minor}", "1:1", f"{minor}:", 0, 4_166_666, 12_500_000, {6000, 6001}, {2000})
           for minor in ("1001", "1002", "1003"))]

@@ -69,8 +69,8 @@ def test_settings_when_applied_one_after_the_other_are_reported_as_computed(
         code += shlex.join(read_back_command(scenario)) + " || exit\n"
     texts = re.findall(r"@format .*?@end\n", in_guest(code), re.DOTALL)
     reports = [parse_read_back(text) for text in texts]
-    found = [differences(*pair) for pair in zip(scenarios, reports, strict=True)]
-    assert found == [[]] * len(scenarios)
+    mismatches = [differences(*pair) for pair in zip(scenarios, reports, strict=True)]
+    assert mismatches == [[]] * len(scenarios)
 
 
 def test_bad_arguments_when_given_are_refused_and_change_nothing(

@@ -30,8 +30,8 @@ def direction(qdiscs: tuple[Qdisc, ...], *classes: HtbClass) -> Direction:
 
 def stored(one: Direction) -> tuple[Mapping[str, object], Mapping[str, object]]:
     """Settings and counters."""
-    found = as_metadata(ReadBack("7.3.4", "tc", CLOCK, {"up": one}))
-    applied, counters = found["applied"], found["counters"]
+    metadata = as_metadata(ReadBack("7.3.4", "tc", CLOCK, {"up": one}))
+    applied, counters = metadata["applied"], metadata["counters"]
     assert isinstance(applied, dict)
     assert isinstance(counters, dict)
     return applied["up"], counters["up"]

@@ -56,8 +56,8 @@ def test_proof_when_one_setting_differs_names_it_and_what_depends_on_it(
         report: ReadBack, change: dict[str, object], named: set[str]) -> None:
     """Each field of the scenario that the router knows is compared."""
     requested = Scenario.from_settings({**ASKED.as_dict(), **change})
-    found = {": ".join(line.split(": ")[:2]) for line in differences(requested, report)}
-    assert found == named
+    mismatches = {": ".join(line.split(": ")[:2]) for line in differences(requested, report)}
+    assert mismatches == named
 
 
 def test_default_bursts_when_the_clock_is_coarse_are_expected_larger(report: ReadBack) -> None:
@@ -148,10 +148,10 @@ def test_proof_when_one_parameter_differs_names_it(
     """Asked for another value than the router has: found in JSON and in text."""
     requested = _captured(aqm).but(aqm_parameters=(parameter,))
     obeyed = parse_read_back((GOLDEN / form / f"{aqm}.txt").read_text())
-    found = differences(requested, obeyed)
+    mismatches = differences(requested, obeyed)
     kind = requested.router.aqm.replace("no_aqm", "pfifo")
-    assert {line.split(":")[0] for line in found} == {"down", "up"}
-    assert any(f": {kind} " in line for line in found)
+    assert {line.split(":")[0] for line in mismatches} == {"down", "up"}
+    assert any(f": {kind} " in line for line in mismatches)
 
 
 @pytest.mark.parametrize("form", ["json", "text"])

@@ -65,9 +65,9 @@ def test_memory_of_cake_is_compared_where_tc_shows_only_what_is_in_use(path: Pat
                       if "memlimit" in dict(requested.router.aqm_parameters))
     others = tuple((name, value) for name, value in requested.router.aqm_parameters
                    if name != "memlimit")
-    found = differences(requested.but(aqm_parameters=(*others, ("memlimit", "4MB"))),
-                        parse_read_back(body))
-    assert [line.split(": asked for")[0] for line in found] == [
+    mismatches = differences(requested.but(aqm_parameters=(*others, ("memlimit", "4MB"))),
+                             parse_read_back(body))
+    assert [line.split(": asked for")[0] for line in mismatches] == [
         "down: cake memlimit", "up: cake memlimit"]
 
 

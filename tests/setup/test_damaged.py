@@ -53,11 +53,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / CHOICE).write_text(json.dumps(asdict(source)))
     (folder / "bin").mkdir()
     for name in ("irtt", "ndt7-client"):
-        found = find_tool(name)
-        assert found is not None
-        there = folder / "tools" / found.resolve().parent.name / name
+        path = find_tool(name)
+        assert path is not None
+        there = folder / "tools" / path.resolve().parent.name / name
         there.parent.mkdir(parents=True)
-        shutil.copy(found, there)
+        shutil.copy(path, there)
         (folder / "bin" / name).symlink_to(there)
     tc = find_cached("new-tc", "tc")
     assert tc is not None

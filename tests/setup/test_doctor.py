@@ -85,8 +85,8 @@ def test_flent_without_metadata_is_found_by_its_modules(monkeypatch: pytest.Monk
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "distribution", none)
-    found = {part.name: part for part in setup_parts.all_parts()
+    parts = {part.name: part for part in setup_parts.all_parts()
              if part.name in setup_parts.PYTHON_PACKAGES}
-    assert found["flent"].found
-    assert found["flent"].version == "2.3.0"
-    assert not found["numpy"].found
+    assert parts["flent"].found
+    assert parts["flent"].version == "2.3.0"
+    assert not parts["numpy"].found

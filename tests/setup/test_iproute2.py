@@ -76,9 +76,9 @@ def test_new_tc_when_fetched_runs_and_is_found(cache: Path, tmp_path: Path) -> N
     """By the link in the cache, from another folder, with the libraries beside it."""
     assert not iproute2.new_tc_is_there()
     iproute2.set_up_new_tc(cache, Archive(tmp_path / "debs", "6.18.0"))  # type: ignore[arg-type]
-    found = iproute2.find_new_tc()
-    assert found == cache / "new-tc" / "tc"
-    assert iproute2.tc_version(found) == (6, 18)
+    tc = iproute2.find_new_tc()
+    assert tc == cache / "new-tc" / "tc"
+    assert iproute2.tc_version(tc) == (6, 18)
     assert [path.name for path in (cache / "tools").iterdir()] == ["iproute2-7.2.0-1"]
 
 

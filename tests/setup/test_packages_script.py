@@ -68,8 +68,8 @@ def test_packages_are_those_of_the_groups_that_are_asked_for(run_script: Run) ->
     listed = "flent-aqm-measures run - x\nflent-aqm-browses test - x\nflent-aqm-draws gui - x\n"
     assert "flent-aqm-browses" not in run_script(listed, "--check").stderr
     assert "flent-aqm-measures" in run_script(listed, "--check").stderr
-    found = run_script(listed, "--check", "test", "gui").stderr
-    assert "missing: flent-aqm-browses flent-aqm-draws" in found
+    errors = run_script(listed, "--check", "test", "gui").stderr
+    assert "missing: flent-aqm-browses flent-aqm-draws" in errors
     refused = run_script(listed, "tests")
     assert refused.returncode == 1
     assert "unknown group tests; expected run, build, test or gui" in refused.stderr

@@ -83,9 +83,9 @@ def test_steps_of_a_series_are_numbered_in_order(tmp_path: Path) -> None:
     """In their names and in their subjects."""
     steps: dict[str, list[str]] = {}
     for path in PATCHES:
-        if found := re.match(r"(\d{4})-(\d)-", path.name):
-            steps.setdefault(found[1], []).append(
-                f"{found[2]} {read_header(path, tmp_path).subject.split(']')[0]}")
+        if match := re.match(r"(\d{4})-(\d)-", path.name):
+            steps.setdefault(match[1], []).append(
+                f"{match[2]} {read_header(path, tmp_path).subject.split(']')[0]}")
     assert steps
     for series in steps.values():
         assert series == [f"{n} [PATCH {n}/{len(series)}" for n in range(1, len(series) + 1)]

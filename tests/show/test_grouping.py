@@ -20,12 +20,12 @@ def run(name: str) -> Run:
 def test_lines_of_one_queue_are_all_different() -> None:
     """A run of one test, two of another: the colour is the queue's, so lines tell them apart."""
     names = ("iperf3_upload-no_aqm", "ndt7-no_aqm", "ndt7-no_aqm", "ndt7-codel")
-    *found, codel = by_run([run(name) for name in names], 10)
-    assert [one.label for one in found] == [
+    *groups, codel = by_run([run(name) for name in names], 10)
+    assert [one.label for one in groups] == [
         "iperf3_upload, no_aqm", "ndt7, no_aqm #1", "ndt7, no_aqm #2"]
-    assert codel.look.colour != found[0].look.colour
-    assert len({one.look.colour for one in found}) == 1
-    assert len({one.look.line for one in found}) == 3
+    assert codel.look.colour != groups[0].look.colour
+    assert len({one.look.colour for one in groups}) == 1
+    assert len({one.look.line for one in groups}) == 3
 
 
 def test_settings_that_differ_only_together_with_others_are_named() -> None:

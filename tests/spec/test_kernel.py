@@ -74,9 +74,9 @@ def test_what_tc_reports_fits_an_option_in_any_unit_that_tc_may_use(
     option: str, reported: object, fits: bool
 ) -> None:
     """Nobody here knows the option's unit."""
-    found = queue_of("foo").report(
+    possible = queue_of("foo").report(
         {"options": option}, Attachment(10**8, False, CLOCK, 1000))
-    expected = found[option.split()[0]]
+    expected = possible[option.split()[0]]
     assert isinstance(expected, frozenset)
     assert (reported in expected) is fits
 

@@ -27,14 +27,14 @@ def cell(folder: Path, name: str, **settings: object) -> Cell:
                 metadata={}, length_s=10)
 
 
-def shown(cells: list[Cell], found: Scores, width: int) -> list[str]:
+def shown(cells: list[Cell], run_scores: Scores, width: int) -> list[str]:
     """The lines of ended runs on a terminal of that width."""
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=True, color_system=None,
                       highlight=False)
     progress = SweepProgress(cells, console)
     for one in cells:
-        progress.ended(one, FinishedRun(one, found, 10.0, 1.0))
+        progress.ended(one, FinishedRun(one, run_scores, 10.0, 1.0))
     return out.getvalue().splitlines()
 
 

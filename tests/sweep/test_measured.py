@@ -40,26 +40,26 @@ def test_capture_agrees_with_the_tool(goodput: Any) -> None:
 def test_drop_tail_fills_its_queue(full_queue: Any) -> None:
     """Under load, the RTT through pfifo comes near that of its 1000 packets in full."""
     full_ms = 1000 * 1514 * 8 / 100e6 * 1000
-    found = scores(load_run(full_queue.file("no_aqm")))
-    assert isinstance(found.latency_p99_ms, float)
-    assert 0.9 * full_ms < found.latency_p99_ms <= full_ms + 1
-    assert isinstance(found.latency_median_ms, float)
-    assert found.latency_median_ms > 0.6 * full_ms
+    run_scores = scores(load_run(full_queue.file("no_aqm")))
+    assert isinstance(run_scores.latency_p99_ms, float)
+    assert 0.9 * full_ms < run_scores.latency_p99_ms <= full_ms + 1
+    assert isinstance(run_scores.latency_median_ms, float)
+    assert run_scores.latency_median_ms > 0.6 * full_ms
 
 
 @pytest.mark.parametrize("aqm", ["fq_codel", "sfq"])
 def test_fair_queue_keeps_probes_fast(full_queue: Any, aqm: str) -> None:
     """The probe has a queue of its own under fq_codel and sfq."""
-    found = scores(load_run(full_queue.file(f"-{aqm}-")))
-    assert isinstance(found.latency_p99_ms, float)
-    assert found.latency_p99_ms < 5
+    run_scores = scores(load_run(full_queue.file(f"-{aqm}-")))
+    assert isinstance(run_scores.latency_p99_ms, float)
+    assert run_scores.latency_p99_ms < 5
 
 
 def test_codel_holds_the_queue_near_its_target(full_queue: Any) -> None:
     """CoDel's one queue stays near 5 ms, far from drop-tail's."""
-    found = scores(load_run(full_queue.file("-codel-")))
-    assert isinstance(found.latency_median_ms, float)
-    assert 1 < found.latency_median_ms < 10
+    run_scores = scores(load_run(full_queue.file("-codel-")))
+    assert isinstance(run_scores.latency_median_ms, float)
+    assert 1 < run_scores.latency_median_ms < 10
 
 
 def test_router_settings_are_proved_before_and_after(full_queue: Any) -> None:

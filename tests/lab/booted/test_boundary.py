@@ -122,12 +122,12 @@ def kernel(request: pytest.FixtureRequest, tmp_path: Path) -> object:
 
 def look(folder: Path) -> list[tuple[str, int, int, int, bytes]]:
     """All that can be seen of a folder: names, kinds, modes, owners, times, contents."""
-    found = []
+    entries = []
     for path in [folder, *sorted(folder.rglob("*"))]:
         was = path.lstat()
-        found.append((str(path.relative_to(folder)), was.st_mode, was.st_uid, was.st_mtime_ns,
-                      path.read_bytes() if path.is_file() else b""))
-    return found
+        entries.append((str(path.relative_to(folder)), was.st_mode, was.st_uid, was.st_mtime_ns,
+                        path.read_bytes() if path.is_file() else b""))
+    return entries
 
 
 def attempt(code: str, outside: Path, **options: Any) -> tuple[str, list[Path]]:

@@ -51,9 +51,9 @@ def content(path: Path) -> dict[str, Any]:
 
 
 def number(path: Path, metric: str) -> float:
-    found = METRICS[metric].of(load_run(path))
-    assert isinstance(found, float), found
-    return found
+    value = METRICS[metric].of(load_run(path))
+    assert isinstance(value, float), value
+    return value
 
 
 @pytest.mark.parametrize("kind", KINDS)

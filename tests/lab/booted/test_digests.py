@@ -52,10 +52,10 @@ def files() -> Iterator[Mapping[str, Path]]:
             cwd=folder, capture_output=True, text=True, check=False, timeout=900)
         assert done.returncode == 0, done.stdout + done.stderr
         # batch-BATCH-TIME-TEST-AQM-KIND.flent.gz
-        found = {re.sub(r".*T\d{6}-|\.flent\.gz", "", path.name): path
-                 for path in sorted((folder / "results").glob("*.flent.gz"))}
-        assert len(found) == 15
-        yield found
+        by_kind = {re.sub(r".*T\d{6}-|\.flent\.gz", "", path.name): path
+                   for path in sorted((folder / "results").glob("*.flent.gz"))}
+        assert len(by_kind) == 15
+        yield by_kind
 
 
 def digest(path: Path) -> str:

@@ -72,7 +72,7 @@ def guest_processes_left() -> list[int]:
 
 def guest_processes() -> list[int]:
     """Those that are there now."""
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -80,8 +80,8 @@ def guest_processes() -> list[int]:
             except OSError:
                 continue
             if folder.startswith(tempfile.gettempdir()) and "flent-aqm-run-" in folder:
-                found.append(int(entry.name))
-    return found
+                processes.append(int(entry.name))
+    return processes
 
 
 def test_names_both_ip_versions_answer_from_the_first_packet() -> None:

@@ -212,9 +212,9 @@ def run_batch(tmp_path: Path) -> RunBatch:
 
 def value(file: Path, name: str) -> float:
     """A metric that has to be there."""
-    found = METRICS[name].of(load_run(file))
-    assert not isinstance(found, Unavailable), found
-    return found
+    number = METRICS[name].of(load_run(file))
+    assert not isinstance(number, Unavailable), number
+    return number
 
 
 @pytest.mark.lab
@@ -276,9 +276,9 @@ def test_proof_notices_one_subscribers_queue_that_differs() -> None:
         assert lab.run().status == 0, lab.stderr.read_text()
         before, after = lab.stdout.read_text().split("@end\n")[:2]
     assert differences(scenario, parse_read_back(f"{before}@end\n")) == []
-    found = "; ".join(differences(scenario, parse_read_back(f"{after}@end\n")))
-    assert "up: fq_codel limit: asked for 10240 packets, the kernel reports 77 packets" in found
-    assert "class 1:1003 rate" in found
+    faults = "; ".join(differences(scenario, parse_read_back(f"{after}@end\n")))
+    assert "up: fq_codel limit: asked for 10240 packets, the kernel reports 77 packets" in faults
+    assert "class 1:1003 rate" in faults
 
 
 def test_routers_of_a_parking_lot_are_all_asked() -> None:

@@ -38,21 +38,21 @@ def packets(path: Path, protocol: str
     printed = subprocess.run(["tcpdump", "-n", "-tt", "-r", path, protocol],
                              capture_output=True, text=True, check=True).stdout
     for line in printed.splitlines():
-        if found := _LINE.match(line):
-            yield (float(found["at"]), (found["from"], int(found["source"])),
-                   (found["to"], int(found["target"])), int(found["length"]))
+        if match := _LINE.match(line):
+            yield (float(match["at"]), (match["from"], int(match["source"])),
+                   (match["to"], int(match["target"])), int(match["length"]))
 
 
 def connections(path: Path, port: int | None = None, protocol: str = "tcp") -> list[Connection]:
     """All connections with a server's port, by their first packets; without one, all there are."""
-    found: dict[frozenset[tuple[str, int]], Connection] = {}
+    by_ends: dict[frozenset[tuple[str, int]], Connection] = {}
     for at_s, source, target, length in packets(path, protocol):
         if port is not None and port not in (source[1], target[1]):
             continue
-        one = found.setdefault(frozenset((source, target)), Connection(at_s))
+        one = by_ends.setdefault(frozenset((source, target)), Connection(at_s))
         if length >= FULL:
             one.data["upload" if source[0] in CLIENT else "download"].append(at_s)
-    return sorted(found.values(), key=lambda one: one.first_s)
+    return sorted(by_ends.values(), key=lambda one: one.first_s)
 
 
 def window(all_of: list[Connection], direction: str, after_s: float = 0,

@@ -121,10 +121,10 @@ def test_throughput_of_eight_streams_is_that_of_the_capture(runs: Path) -> None:
 def test_tool_that_downloads_and_then_uploads(runs: Path, test: str, port: int) -> None:
     """Each direction has its own times."""
     run, capture = one(runs, test)
-    found = packets.both(packets.connections(capture, port))
+    windows = packets.both(packets.connections(capture, port))
     for way in ("download", "upload"):
-        agree(run, way, found[way])
-    assert found["download"][0] < found["upload"][0]
+        agree(run, way, windows[way])
+    assert windows["download"][0] < windows["upload"][0]
 
 
 def test_quic_download(runs: Path) -> None:
@@ -137,17 +137,17 @@ def test_quic_download(runs: Path) -> None:
 def test_requests_of_growing_sizes_on_one_connection(runs: Path) -> None:
     """Cloudflare's method goes up and down in turns."""
     run, capture = one(runs, "cloudflare")
-    found = packets.both(packets.connections(capture, defaults.SPEEDTEST_PORT))
+    windows = packets.both(packets.connections(capture, defaults.SPEEDTEST_PORT))
     for way in ("download", "upload"):
-        agree(run, way, found[way])
+        agree(run, way, windows[way])
 
 
 def test_load_that_grows_beside_many_small_requests(runs: Path) -> None:
     """Responsiveness: probes are no load."""
     run, capture = one(runs, "responsiveness")
-    found = packets.both(packets.connections(capture, defaults.SPEEDTEST_PORT))
+    windows = packets.both(packets.connections(capture, defaults.SPEEDTEST_PORT))
     for way in ("download", "upload"):
-        agree(run, way, found[way])
+        agree(run, way, windows[way])
 
 
 def test_ndt7_upload_through_tls(runs: Path) -> None:
@@ -161,9 +161,9 @@ def test_ndt7_upload_through_tls(runs: Path) -> None:
 def test_call(runs: Path) -> None:
     """Its pictures, both ways."""
     run, capture = one(runs, "call")
-    found = packets.both(packets.connections(capture, defaults.WEBRTC_PORT, "udp"))
+    windows = packets.both(packets.connections(capture, defaults.WEBRTC_PORT, "udp"))
     for way in ("download", "upload"):
-        agree(run, way, found[way])
+        agree(run, way, windows[way])
 
 
 def test_flows_that_come_and_go(runs: Path) -> None:
@@ -195,11 +195,11 @@ def test_netperf_tells_it_by_its_receivers(tmp_path: Path, test: str) -> None:
         "--test-parameter cross_traffic=yes; kill -INT $!; wait", cwd=tmp_path, timeout_s=300)
     assert "ERROR" not in done.stdout + done.stderr, done.stdout + done.stderr
     file, = tmp_path.glob("*.flent.gz")
-    run, found = load_run(file), packets.both(packets.connections(tmp_path / "beside.pcap"))
+    run, windows = load_run(file), packets.both(packets.connections(tmp_path / "beside.pcap"))
     for way in ("download", "upload"):
         flows = run.way(way)
-        assert min(flow.start_s for flow in flows) == pytest.approx(found[way][0], abs=0.26)
-        assert found[way][1] - 0.8 < max(flow.end_s for flow in flows) < found[way][1] + 0.25
+        assert min(flow.start_s for flow in flows) == pytest.approx(windows[way][0], abs=0.26)
+        assert windows[way][1] - 0.8 < max(flow.end_s for flow in flows) < windows[way][1] + 0.25
 
 
 def test_file_says_where_its_times_are_from(runs: Path) -> None:

@@ -29,9 +29,9 @@ def library() -> Path:
                               capture_output=True, text=True, timeout=600)
         if done.returncode:  # no npm, which no package list brings, or no registry
             pytest.skip(done.stderr.strip().splitlines()[-1])
-    found = find(SCRIPT)
-    assert found is not None
-    return found
+    path = find(SCRIPT)
+    assert path is not None
+    return path
 
 
 @pytest.mark.parametrize("direction", ["download", "upload"])

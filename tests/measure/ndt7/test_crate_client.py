@@ -24,10 +24,10 @@ CLIENT_IP, SERVER_IP = "192.0.2.2", "198.51.100.2"
 def client_program() -> Path:
     """The NDT7 client; a test without it fails and says what to do."""
     named = os.environ.get("NDT7_CLIENT") or shutil.which("ndt7-client")
-    found = Path(named) if named else find_cached("bin", "ndt7-client")
-    if found is None or not found.is_file():
+    path = Path(named) if named else find_cached("bin", "ndt7-client")
+    if path is None or not path.is_file():
         pytest.fail("ndt7-client not found: run make setup, or name it in NDT7_CLIENT")
-    return found
+    return path
 
 
 def test_crate_client_downloads_and_uploads_in_cleartext_and_tls(tmp_path: Path) -> None:

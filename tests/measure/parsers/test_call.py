@@ -48,9 +48,9 @@ def test_frame_with_a_lost_packet_is_lost_where_the_packet_was(
             del trip["timestamps"]["client"]["receive"]
         trip["timestamps"]["server"] = {}
     call = parse_call(json.dumps(output))
-    found = {way: [index for index, one in enumerate(call[way].events) if one["frame_lost"]]
+    lost_at = {way: [index for index, one in enumerate(call[way].events) if one["frame_lost"]]
             for way in call}
-    assert found == {"upload": [0, 2], "download": [1, 2]}
+    assert lost_at == {"upload": [0, 2], "download": [1, 2]}
     assert "frame_ms" not in call["upload"].events[0]
     packets = len(output["round_trips"])
     for way, came in (("upload", packets - 2), ("download", packets - 3)):

@@ -21,19 +21,19 @@ MS = 1_000_000  # ns
 
 def test_lines_of_a_client_are_rates_of_every_step_and_events() -> None:
     """1000 bytes in the first half second, none in the second, 500 in the third."""
-    found = parse_lines("\n".join(map(json.dumps, [
+    parsed = parse_lines("\n".join(map(json.dumps, [
         {"start": 100, "step_s": 0.5}, {"step": 0, "bytes": 1000}, {"t": 100.7, "page_s": 0.25},
         {"step": 2, "bytes": 500}])))
-    assert found.rates == [
+    assert parsed.rates == [
         {"t": 100.5, "dur": 0.5, "val": pytest.approx(0.016)},
         {"t": 101, "dur": 0.5, "val": 0}, {"t": 101.5, "dur": 0.5, "val": pytest.approx(0.008)}]
-    assert found.events == [{"t": 100.7, "page_s": 0.25}]
+    assert parsed.events == [{"t": 100.7, "page_s": 0.25}]
 
 
 def test_lines_without_a_step_give_no_rate() -> None:
     """And what came as the very first event is one."""
-    found = parse_lines('{"start": 1, "step_s": 0.2}\n{"t": 3, "stalled": 1}')
-    assert (found.rates, found.events) == ([], [{"t": 3, "stalled": 1}])
+    parsed = parse_lines('{"start": 1, "step_s": 0.2}\n{"t": 3, "stalled": 1}')
+    assert (parsed.rates, parsed.events) == ([], [{"t": 3, "stalled": 1}])
 
 
 def trip(number: int, sent_ms: int, up_ms: int, down_ms: int) -> dict[str, Any]:

@@ -32,12 +32,12 @@ def total(capture: Capture, direction: str) -> Amount:
 
 def wire_bytes(data: bytes) -> int:
     """The sum of all original lengths, record by record."""
-    at, found = 24, 0
+    at, sum_bytes = 24, 0
     while at < len(data):
         captured, original = struct.unpack_from("=8xII", data, at)
-        found += original
+        sum_bytes += original
         at += 16 + captured
-    return found
+    return sum_bytes
 
 
 @pytest.mark.parametrize(("file", "ip_version"), [(UPLOAD, 4), (DOWNLOAD, 6)])
@@ -139,7 +139,7 @@ def test_server_that_connects_to_the_client_still_uploads_nothing() -> None:
 
 def packet_times(data: bytes, ip_version: int) -> list[tuple[float, tuple[int, int], int]]:
     """(time, ports, bytes of payload) of each packet of TCP, record by record."""
-    at, found = 24, []
+    at, times = 24, []
     header = 20 if ip_version == 4 else 40
     while at < len(data):
         seconds, microseconds, captured, _ = struct.unpack_from("=IIII", data, at)
@@ -147,10 +147,10 @@ def packet_times(data: bytes, ip_version: int) -> list[tuple[float, tuple[int, i
         length, = struct.unpack_from(">H", data, ip + (2 if ip_version == 4 else 4))
         ports = struct.unpack_from(">HH", data, ip + header)
         tcp = (data[ip + header + 12] >> 4) * 4
-        found.append((seconds + microseconds / 1e6, ports,
+        times.append((seconds + microseconds / 1e6, ports,
                       length - tcp - (header if ip_version == 4 else 0)))
         at += 16 + captured
-    return found
+    return times
 
 
 @pytest.mark.parametrize(("file", "ip_version"), [(UPLOAD, 4), (DOWNLOAD, 6)])

@@ -51,29 +51,29 @@ def capture(*records: tuple[float, tuple[bytes, int]], magic: int = MICRO, link_
     return read_capture(io.BytesIO(data[:len(data) - cut]), version, PORTS, step_s)
 
 
-def payloads(found: Capture) -> list[dict[str, int]]:
+def payloads(counted: Capture) -> list[dict[str, int]]:
     """Of each step, the payload by class and direction."""
     return [{f"{name} {way}": one.payload_bytes for (name, way), one in step.items()}
-            for step in found.steps]
+            for step in counted.steps]
 
 
 @pytest.mark.parametrize("magic", [MICRO, NANO])
 def test_packet_belongs_to_the_step_that_it_came_in(magic: int) -> None:
     """A step begins with its first tick; one without packets is empty."""
-    found = capture((10.0, packet(1)), (10.099999, packet(2)), (10.1, packet(4)),
-                    (10.3, packet(8)), magic=magic)
-    assert found.start_s == pytest.approx(10)
-    assert found.step_s == 0.1
-    assert payloads(found) == [{"test upload": 3}, {"test upload": 4}, {}, {"test upload": 8}]
-    assert (found.packets, found.external, found.cut) == (4, 0, False)
+    counted = capture((10.0, packet(1)), (10.099999, packet(2)), (10.1, packet(4)),
+                      (10.3, packet(8)), magic=magic)
+    assert counted.start_s == pytest.approx(10)
+    assert counted.step_s == 0.1
+    assert payloads(counted) == [{"test upload": 3}, {"test upload": 4}, {}, {"test upload": 8}]
+    assert (counted.packets, counted.external, counted.cut) == (4, 0, False)
 
 
 def test_packets_are_told_apart_by_the_servers_port() -> None:
     """To it is an upload, from it a download; where both ends have one, the destination counts."""
-    found = capture((1, packet(1)), (1, packet(2, (5201, 40000))), (1, packet(4, (40000, 5202))),
-                    (1, packet(8, (5202, 5201))), (1, packet(16, (80, 443))))
-    assert payloads(found) == [{"test upload": 9, "test download": 2, "cross upload": 4}]
-    assert (found.packets, found.external) == (5, 1)
+    counted = capture((1, packet(1)), (1, packet(2, (5201, 40000))), (1, packet(4, (40000, 5202))),
+                      (1, packet(8, (5202, 5201))), (1, packet(16, (80, 443))))
+    assert payloads(counted) == [{"test upload": 9, "test download": 2, "cross upload": 4}]
+    assert (counted.packets, counted.external) == (5, 1)
 
 
 @pytest.mark.parametrize(("payload", "headers"), [
@@ -153,10 +153,10 @@ def test_records_of_one_size_and_of_several_give_the_same() -> None:
 @pytest.mark.parametrize("cut", [1, 15, 16, 17, 60])
 def test_capture_cut_anywhere_in_its_last_record_keeps_the_others(cut: int) -> None:
     """In its header, or behind it."""
-    found = capture((1, packet(1)), (1, packet(2)), (1, packet(4)), cut=cut)
-    assert found.cut
-    assert found.packets == 2
-    assert payloads(found) == [{"test upload": 3}]
+    counted = capture((1, packet(1)), (1, packet(2)), (1, packet(4)), cut=cut)
+    assert counted.cut
+    assert counted.packets == 2
+    assert payloads(counted) == [{"test upload": 3}]
 
 
 def test_capture_of_an_unknown_link_tells_those_that_are_known() -> None:
@@ -178,28 +178,28 @@ def test_tcpdump_counts_what_it_dropped() -> None:
 
 def test_nanoseconds_of_today_are_exact() -> None:
     """Ticks of one second make the next step no earlier."""
-    found = capture((1_790_000_000.0, packet(1)), (1_790_000_000.099, packet(2)), magic=NANO)
-    assert found.start_s == pytest.approx(1_790_000_000)
-    assert payloads(found) == [{"test upload": 3}]
+    counted = capture((1_790_000_000.0, packet(1)), (1_790_000_000.099, packet(2)), magic=NANO)
+    assert counted.start_s == pytest.approx(1_790_000_000)
+    assert payloads(counted) == [{"test upload": 3}]
 
 
 def test_record_without_a_byte_at_the_end_is_a_packet_that_can_not_be_read() -> None:
     """The file is whole."""
-    found = capture((1, packet(1)), (1, (b"", 60)))
-    assert (found.packets, found.external, found.cut) == (2, 1, False)
+    counted = capture((1, packet(1)), (1, (b"", 60)))
+    assert (counted.packets, counted.external, counted.cut) == (2, 1, False)
 
 
 def test_last_packet_may_be_shorter_than_the_others() -> None:
     """It is counted as they are."""
-    found = capture((1, packet(1)), (1, packet(2)), (1, packet(4, protocol=UDP)))
-    assert payloads(found) == [{"test upload": 7}]
-    assert (found.packets, found.cut) == (3, False)
+    counted = capture((1, packet(1)), (1, packet(2)), (1, packet(4, protocol=UDP)))
+    assert payloads(counted) == [{"test upload": 7}]
+    assert (counted.packets, counted.cut) == (3, False)
 
 
 def test_capture_without_packets_has_no_steps() -> None:
     """And none that begins before the first."""
-    found = capture()
-    assert (found.steps, found.packets, found.cut) == ((), 0, False)
+    counted = capture()
+    assert (counted.steps, counted.packets, counted.cut) == ((), 0, False)
 
 
 def test_datagram_without_payload_has_none() -> None:

@@ -38,7 +38,7 @@ def speedtest(namespaces: Namespaces, tools: str, *words: str) -> tuple[int, str
 
 def numbers(report: str, name: str) -> list[float]:
     """The first number behind each line's name."""
-    return [float(found) for found in re.findall(rf"^ *{name}: +([0-9.]+)", report, re.MULTILINE)]
+    return [float(text) for text in re.findall(rf"^ *{name}: +([0-9.]+)", report, re.MULTILINE)]
 
 
 def test_sequential_report_has_speed_latency_and_real_processors(
@@ -141,10 +141,10 @@ def test_killed_test_leaves_no_stream_behind(
 
 def programs(namespace: str) -> list[str]:
     """Names of what runs in a namespace."""
-    found = []
+    names = []
     for number in run(["ip", "netns", "pids", namespace]).split():
         try:
-            found.append(Path(f"/proc/{number}/comm").read_text().strip())
+            names.append(Path(f"/proc/{number}/comm").read_text().strip())
         except OSError:
             continue
-    return found
+    return names

@@ -28,13 +28,13 @@ def listening(pid: int) -> set[tuple[str, str]]:
     """(Family, address in hexadecimal) of each port on which a process listens."""
     inodes = {link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir()
               if link.is_symlink()}
-    found = set()
+    addresses = set()
     for family in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:]:
             words = line.split()
             if words[3] == "0A" and f"socket:[{words[9]}]" in inodes:
-                found.add((family, words[1]))
-    return found
+                addresses.add((family, words[1]))
+    return addresses
 
 
 def ready(cluster: Cluster, workers: int = 1) -> None:
@@ -99,9 +99,9 @@ def certificates(folder: Path) -> list[str]:
 
 def environment(folder: Path) -> dict[str, str]:
     """The variables of the page."""
-    found = re.findall(r"^export (\w+)=\$PWD/(\S+)$", PAGE.read_text(), re.MULTILINE)
-    assert len(found) == 3
-    return {name: f"{folder}/{file}" for name, file in found}
+    exports = re.findall(r"^export (\w+)=\$PWD/(\S+)$", PAGE.read_text(), re.MULTILINE)
+    assert len(exports) == 3
+    return {name: f"{folder}/{file}" for name, file in exports}
 
 
 @pytest.fixture
@@ -135,9 +135,9 @@ def test_worker_with_tls_answers_nobody_without_a_certificate_of_the_authority(
     tls_cluster: Cluster, tmp_path: Path
 ) -> None:
     """Neither in cleartext, nor without one, nor with one of another authority."""
-    found = re.search(r"worker at (tls://[^;\s]+);", tls_cluster.output())
-    assert found
-    address, options = found[1], tls_cluster.options
+    match = re.search(r"worker at (tls://[^;\s]+);", tls_cluster.output())
+    assert match
+    address, options = match[1], tls_cluster.options
     own = {"tls_ca_file": options[1], "tls_client_cert": options[3],
            "tls_client_key": options[5]}
     assert identity(address, SECURITY(**own))["type"] == "Worker"

@@ -63,7 +63,7 @@ def git(repository: Path, *words: str) -> str:
 
 
 def test_git_bisect_names_the_commit_that_brought_the_stall(source: bytes, home: Path) -> None:
-    """Of six, built and run until it is found: the fourth takes the fix back, the others change a
+    """Of six, built and run until it is commits: the fourth takes the fix back, the others change a
     remark; of the good ones all runs are identical."""
     repository = home / "queue"
     repository.mkdir()
@@ -88,7 +88,7 @@ def test_git_bisect_names_the_commit_that_brought_the_stall(source: bytes, home:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1500,
         env={**os.environ, "HOME": str(home)})
     assert "is the first bad commit" in ended.stdout, ended.stdout
-    found = re.findall(r"^([0-9a-f]{40}) is the first bad commit", ended.stdout, re.M)
-    assert git(repository, "log", "-1", "--format=%s", *found) == f"change {FIRST_BAD}"
+    commits = re.findall(r"^([0-9a-f]{40}) is the first bad commit", ended.stdout, re.M)
+    assert git(repository, "log", "-1", "--format=%s", *commits) == f"change {FIRST_BAD}"
     assert "pairs have identical samples" in ended.stdout
     assert "they have stalled" in ended.stdout

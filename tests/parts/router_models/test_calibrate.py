@@ -52,14 +52,14 @@ def fit_theory(rates_mbps: Sequence[float], goodputs: Sequence[float]) -> Fit:
 def saturating(models: Sequence[Values]) -> dict[Values, list[MeasuredResult]]:
     """A router that passes 900 Mbit/s until its processor is full, and then has a full ring:
     what theory says of cost and ring, at 900 and at 300 Mbit/s."""
-    found: dict[Values, list[MeasuredResult]] = {}
+    outcomes: dict[Values, list[MeasuredResult]] = {}
     for timers_us, cost_ns, ring in models:
         capacity_mbps = 1448 * 8e3 / cost_ns if cost_ns else 1e6
         full = capacity_mbps < 860
-        found[timers_us, cost_ns, ring] = [
+        outcomes[timers_us, cost_ns, ring] = [
             MeasuredResult(min(860, capacity_mbps), ring * cost_ns / 1e6 if full else 0.05),
             MeasuredResult(by_theory([300], timers_us)[0], 0.05)]
-    return found
+    return outcomes
 
 
 @pytest.mark.parametrize("latency_us", [17, 20, 33, 58])
@@ -72,9 +72,9 @@ def test_fit_of_a_known_router_finds_its_latency(latency_us: int) -> None:
 def test_fit_of_rates_that_tell_nothing_gives_the_whole_range() -> None:
     """Up to the depth of the bucket no latency shows, and the ranges say so."""
     rates = [100.0, 200.0]
-    found = fit_theory(rates, by_theory(rates, 0))
-    assert found.best == (0,)
-    assert found.ranges() == {"timer_latency_us": (0, 60)}
+    fitted = fit_theory(rates, by_theory(rates, 0))
+    assert fitted.best == (0,)
+    assert fitted.ranges() == {"timer_latency_us": (0, 60)}
 
 
 def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_know() -> None:
@@ -82,10 +82,10 @@ def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_k
     true: Values = (0, 20_000, 500)
     points = [Point(Setting(900, True), saturating([true])[true][0]),
               Point(Setting(300, True), saturating([true])[true][1])]
-    found = fit(Measurements(points, packets_per_s=50_000), [TIMERS, COST, RING], saturating)
-    assert found.best[1] == pytest.approx(20_000, rel=0.02)
-    assert found.best[2] == pytest.approx(500, rel=0.15)
-    ranges = found.ranges()
+    fitted = fit(Measurements(points, packets_per_s=50_000), [TIMERS, COST, RING], saturating)
+    assert fitted.best[1] == pytest.approx(20_000, rel=0.02)
+    assert fitted.best[2] == pytest.approx(500, rel=0.15)
+    ranges = fitted.ranges()
     assert ranges["rx_packet_ns"][1] - ranges["rx_packet_ns"][0] < 3000
     assert ranges["rx_ring_packets"][0] > 250
     assert ranges["rx_ring_packets"][1] < 1000
@@ -136,9 +136,9 @@ def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
               f"/{mean(one.rise_ms or 0 for one in both):.3f}" for setting, *both in either]
     assert main(["calibrate", *points, "pps=1333", "--fit", "rx_packet_ns,rx_ring_packets"]) == 0
     output = capsys.readouterr().out
-    found = re.search(r"rx_packet_ns: (\S+); from (\S+) to (\S+) explains them as well", output)
-    assert found
-    best, low, high = map(float, found.groups())
+    match = re.search(r"rx_packet_ns: (\S+); from (\S+) to (\S+) explains them as well", output)
+    assert match
+    best, low, high = map(float, match.groups())
     assert low <= 750_000 <= high
     assert best == pytest.approx(750_000, rel=0.03)
     ring = re.search(r"rx_ring_packets: (\S+); from (\S+) to (\S+) explains", output)
@@ -150,12 +150,12 @@ def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
 def test_nothing_is_advised_where_all_has_been_measured(
         monkeypatch: pytest.MonkeyPatch) -> None:
     """No lab is asked to measure in no setting, though several models are left."""
-    found = fit_theory([5, 10], by_theory([5, 10], 0))
-    assert len(found.plausible()) > 1
+    fitted = fit_theory([5, 10], by_theory([5, 10], 0))
+    assert len(fitted.plausible()) > 1
     monkeypatch.setattr(calibrate, "_MENU", tuple(point.setting for point in
-                                                  found.measurements.points))
+                                                  fitted.measurements.points))
     output = Console(file=StringIO())
-    calibrate._advise(found, calibrate._Lab("ideal", found.parameters, latency=False), output)
+    calibrate._advise(fitted, calibrate._Lab("ideal", fitted.parameters, latency=False), output)
     assert isinstance(output.file, StringIO)
     assert output.file.getvalue() == ""
 

@@ -18,15 +18,15 @@ if how == "spins":
 if how == "fails":
     sys.exit("the moon is in the way")
 tiny = Path(__file__).parents[2] / "own_code" / "tiny_speedtest.py"
-found = json.loads(run([tiny, host, port], capture_output=True, check=True).stdout)
+numbers = json.loads(run([tiny, host, port], capture_output=True, check=True).stdout)
 if how == "kilobits":
-    found["down"]["mbps"] *= 1000
+    numbers["down"]["mbps"] *= 1000
 elif how == "negative":
-    found["down"]["mbps"] *= -1
+    numbers["down"]["mbps"] *= -1
 elif how == "words":
-    found["down"]["mbps"] = "fast"
+    numbers["down"]["mbps"] = "fast"
 elif how == "table":
     print("down 9.4 Mbit/s")
 # Says nothing, where the queue is long.
-if how not in ("table", "nothing") and not (how == "sometimes" and found["up"]["ms"] > 100):
-    print(json.dumps(found))
+if how not in ("table", "nothing") and not (how == "sometimes" and numbers["up"]["ms"] > 100):
+    print(json.dumps(numbers))

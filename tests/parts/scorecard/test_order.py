@@ -35,22 +35,22 @@ PAGE = [card("slow", 40), card("middle", 60), card("near", 61), card("fast", 80)
 
 def test_order_holds_with_other_seeds() -> None:
     """The interval of middle and near overlap: five pairs are ordered. Costs are the same."""
-    found = compare(PAGE, [replace(card(one.test, mbps, seed=7))
+    order = compare(PAGE, [replace(card(one.test, mbps, seed=7))
                            for one, mbps in zip(PAGE, (41, 70, 60, 79), strict=True)], "seeds")
-    held = {one.kind: (one.pairs, one.same) for one in found.held}
+    held = {one.kind: (one.pairs, one.same) for one in order.held}
     assert held["throughput"] == (5, 5)
     assert "lab_wall_s" not in held
-    assert found.of == "32 runs of 8 cells (seed 7)"
-    assert found.exceptions() == []
+    assert order.of == "32 runs of 8 cells (seed 7)"
+    assert order.exceptions() == []
 
 
 def test_tests_that_change_places_are_named() -> None:
     """In words of the score."""
-    found = compare(PAGE, [card("slow", 90, testbed="netns"), card("fast", 80, testbed="netns")],
+    order = compare(PAGE, [card("slow", 90, testbed="netns"), card("fast", 80, testbed="netns")],
                     "real")
-    (line,) = [line for line in found.exceptions() if line.startswith("throughput")]
+    (line,) = [line for line in order.exceptions() if line.startswith("throughput")]
     assert line == "throughput shown, of what is possible: SLOW and FAST"
-    assert "16 runs of 8 cells (real time)" in found.sentence()
+    assert "16 runs of 8 cells (real time)" in order.sentence()
 
 
 def test_only_cells_that_all_have_are_compared() -> None:
@@ -70,10 +70,10 @@ def test_page_keeps_it(tmp_path: Path) -> None:
     for one in PAGE:
         cards.write(one, tmp_path / "page" / one.test)
         cards.write(card(one.test, 50, seed=2), tmp_path / "seeds" / one.test)
-    found = hold(tmp_path / "page", tmp_path / "seeds")
-    assert [one.sentence() for one in read_all(tmp_path / "page")] == [found.sentence()]
+    order = hold(tmp_path / "page", tmp_path / "seeds")
+    assert [one.sentence() for one in read_all(tmp_path / "page")] == [order.sentence()]
     show(tmp_path / "page")
     for kind in ("html", "md"):
         text = (tmp_path / "page" / f"scorecard.{kind}").read_text()
-        assert found.sentence() in text.replace("&#39;", "'")
+        assert order.sentence() in text.replace("&#39;", "'")
         assert "FAST and SLOW" in text

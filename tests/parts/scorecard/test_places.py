@@ -13,9 +13,9 @@ from flent_aqm.spec.scenario import Scenario
 @pytest.mark.parametrize("name", SETS)
 def test_set_has_a_name_for_each_place_and_scenarios_that_are_right(name: str) -> None:
     """Two places with one name would share a data file."""
-    found = places(name)
-    assert len({place.name for place in found}) == len(found)
-    for place in found:
+    selected = places(name)
+    assert len({place.name for place in selected}) == len(selected)
+    for place in selected:
         Scenario.from_settings(place.settings())
 
 
@@ -37,8 +37,8 @@ def test_drop_tail_is_as_long_as_its_time_in_both_directions() -> None:
 
 def test_places_are_chosen_by_seed_and_by_name() -> None:
     """Each place once, whatever seeds its set has."""
-    found = places("core", seeds=(7, 8), only=("50mbit-40ms-cake-seed",))
-    assert [place.name for place in found] == [
+    selected = places("core", seeds=(7, 8), only=("50mbit-40ms-cake-seed",))
+    assert [place.name for place in selected] == [
         "50mbit-40ms-cake-seed7", "50mbit-40ms-cake-seed8"]
 
 

@@ -34,19 +34,19 @@ def of(name: str, *readings: Reading) -> Score | None:
 
 def test_throughput_is_a_share_of_what_is_possible() -> None:
     """With the least and the most; the worst is the one farthest off as a factor."""
-    found = of("throughput", *(reading(f"q{number}", replace(_BASE, shown_mbps=mbps))
+    score = of("throughput", *(reading(f"q{number}", replace(_BASE, shown_mbps=mbps))
                                for number, mbps in enumerate((50.0, 100.0, 150.0))))
-    assert found == Score(1.0, 3, None, None, 0.5, 1.5, Case("q1, download", 1.0),
+    assert score == Score(1.0, 3, None, None, 0.5, 1.5, Case("q1, download", 1.0),
                           Case("q0, download", 0.5))
 
 
 def test_median_has_the_interval_of_the_sign_test() -> None:
     """Of six numbers, the least and the most: they hold it in 97 % of cases. Five have none."""
     runs = [reading(f"q{mbps}", replace(_BASE, shown_mbps=float(mbps))) for mbps in range(95, 101)]
-    found, fewer = of("throughput", *runs), of("throughput", *runs[1:])
-    assert found is not None
+    score, fewer = of("throughput", *runs), of("throughput", *runs[1:])
+    assert score is not None
     assert fewer is not None
-    assert (found.low, found.high) == (0.95, 1.0)
+    assert (score.low, score.high) == (0.95, 1.0)
     assert fewer.low is None
 
 
@@ -60,16 +60,16 @@ def test_latency_is_held_against_each_truth() -> None:
 def test_latency_of_no_direction_is_held_against_the_worse() -> None:
     """And no direction by itself is scored then."""
     one = reading("q", way(None, 50.0))
-    found = of("latency_to_p95", replace(one, ways={**one.ways, WORSE: way(200.0, 100.0)}))
-    assert found == Score(2.0, 1, None, None, 2.0, 2.0, *[Case("q, worse", 2.0)] * 2)
+    score = of("latency_to_p95", replace(one, ways={**one.ways, WORSE: way(200.0, 100.0)}))
+    assert score == Score(2.0, 1, None, None, 2.0, 2.0, *[Case("q, worse", 2.0)] * 2)
 
 
 def test_test_without_latency_has_no_score_of_it() -> None:
     """But glitches that it doesn't show."""
     one = reading("q", way(None, 300.0, glitches_per_minute=6.0))
-    found = scores([one])
-    assert not {"latency_to_median", "tells_apart", "bead_passes_bad"} & set(found)
-    assert found["blind_to_tail"].value == 6.0
+    by_name = scores([one])
+    assert not {"latency_to_median", "tells_apart", "bead_passes_bad"} & set(by_name)
+    assert by_name["blind_to_tail"].value == 6.0
 
 
 @pytest.mark.parametrize(("shown_ms", "share"), [
@@ -78,10 +78,10 @@ def test_queues_are_told_apart_by_a_difference_of_the_right_sign(
         shown_ms: tuple[float, float], share: float) -> None:
     """The second one's true latency is twice the first one's. What is less than 10 % tells
     nothing."""
-    found = of("tells_apart", reading("short", way(shown_ms[0], 100.0)),
+    score = of("tells_apart", reading("short", way(shown_ms[0], 100.0)),
                reading("long", way(shown_ms[1], 200.0)))
-    assert found is not None
-    assert (found.value, found.count) == (share, 1)
+    assert score is not None
+    assert (score.value, score.count) == (share, 1)
 
 
 def test_queues_of_other_lines_and_seeds_are_no_pair() -> None:
@@ -92,20 +92,20 @@ def test_queues_of_other_lines_and_seeds_are_no_pair() -> None:
 
 def test_share_has_the_interval_of_clopper_and_pearson() -> None:
     """Three of three: 29 % to 100 %."""
-    found = of("tells_apart", *(reading(f"q{number}", way(ms, ms))
+    score = of("tells_apart", *(reading(f"q{number}", way(ms, ms))
                                 for number, ms in enumerate((100.0, 200.0, 400.0))))
-    assert found is not None
-    assert (found.value, found.count) == (1.0, 3)
-    assert found.low == pytest.approx(0.025 ** (1 / 3))
-    assert found.high == 1.0
+    assert score is not None
+    assert (score.value, score.count) == (1.0, 3)
+    assert score.low == pytest.approx(0.025 ** (1 / 3))
+    assert score.high == 1.0
 
 
 def test_alike_queues_are_called_different() -> None:
     """Of the true values 5 % apart, those shown are half as much again."""
-    found = of("invents_difference", reading("a", way(100.0, 100.0)),
+    score = of("invents_difference", reading("a", way(100.0, 100.0)),
                reading("b", way(150.0, 105.0)))
-    assert found is not None
-    assert (found.value, found.count, found.worst) == (1.0, 1, Case("a | b, download"))
+    assert score is not None
+    assert (score.value, score.count, score.worst) == (1.0, 1, Case("a | b, download"))
 
 
 def test_verdicts_are_wrong_on_bad_and_good_lines_alone() -> None:
@@ -114,44 +114,44 @@ def test_verdicts_are_wrong_on_bad_and_good_lines_alone() -> None:
                 reading("bad2", way(50.0, 220.0), good=False),
                 reading("good", way(50.0, 30.0), good=False),
                 reading("between", way(50.0, 80.0), good=False)]
-    found = scores(readings)
-    assert (found["calls_bad_good"].value, found["calls_bad_good"].count) == (0.5, 2)
-    assert (found["calls_bad_good"].worst, found["calls_bad_good"].best) == (
+    by_name = scores(readings)
+    assert (by_name["calls_bad_good"].value, by_name["calls_bad_good"].count) == (0.5, 2)
+    assert (by_name["calls_bad_good"].worst, by_name["calls_bad_good"].best) == (
         Case("bad"), Case("bad2"))
-    assert (found["calls_good_bad"].value, found["calls_good_bad"].count) == (1.0, 1)
+    assert (by_name["calls_good_bad"].value, by_name["calls_good_bad"].count) == (1.0, 1)
 
 
 def test_bead_rule_is_the_same_for_both() -> None:
     """100 ms, of the test's number and of the probe's 95th percentile."""
-    found = scores([reading("hidden", way(100.0, 101.0)), reading("shown", way(101.0, 101.0)),
-                    reading("fine", way(101.0, 100.0))])
-    assert found["bead_passes_bad"].value == 0.5
-    assert found["bead_fails_good"].value == 1.0
+    by_name = scores([reading("hidden", way(100.0, 101.0)), reading("shown", way(101.0, 101.0)),
+                      reading("fine", way(101.0, 100.0))])
+    assert by_name["bead_passes_bad"].value == 0.5
+    assert by_name["bead_fails_good"].value == 1.0
 
 
 def test_rate_below_four_fifths_is_too_slow() -> None:
     """Of a line that carries all."""
-    found = of("bead_too_slow", *(reading(f"q{mbps}", replace(_BASE, shown_mbps=mbps))
+    score = of("bead_too_slow", *(reading(f"q{mbps}", replace(_BASE, shown_mbps=mbps))
                                   for mbps in (79.9, 80.0)))
-    assert found is not None
-    assert (found.value, found.worst) == (0.5, Case("q79.9, download"))
+    assert score is not None
+    assert (score.value, score.worst) == (0.5, Case("q79.9, download"))
 
 
 def test_glitches_count_where_no_such_latency_is_shown() -> None:
     """A test that shows more than 100 ms above the idle line isn't blind."""
-    found = of("blind_to_tail", reading("shown", way(121.0, 300.0, glitches_per_minute=9.0)),
+    score = of("blind_to_tail", reading("shown", way(121.0, 300.0, glitches_per_minute=9.0)),
                reading("hidden", way(120.0, 300.0, glitches_per_minute=4.0)))
-    assert found == Score(4.0, 1, None, None, 4.0, 4.0, *[Case("hidden", 4.0)] * 2)
+    assert score == Score(4.0, 1, None, None, 4.0, 4.0, *[Case("hidden", 4.0)] * 2)
 
 
 def test_spread_is_over_seeds_of_one_cell() -> None:
     """From the least to the most, of the median; a cell with one seed has none."""
-    found = of("repeats_throughput", *(
+    score = of("repeats_throughput", *(
         reading("q", replace(_BASE, shown_mbps=mbps), line=f"line-seed{seed}", seed=seed)
         for seed, mbps in enumerate((90.0, 100.0, 120.0))), reading("other", _BASE))
-    assert found is not None
-    assert found.value == pytest.approx(0.3)
-    assert found.count == 1
+    assert score is not None
+    assert score.value == pytest.approx(0.3)
+    assert score.count == 1
 
 
 def test_lost_percentile_is_not_divided_by() -> None:

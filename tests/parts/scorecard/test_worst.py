@@ -47,11 +47,11 @@ def place(queue: str = "fifo_400ms", *, mbps: float = 12, rtt_ms: float = 20, be
 def test_search_finds_long_buffers_on_short_paths_and_repeats() -> None:
     """Of all that may be drawn the worst has 1000 ms on 5 ms, a factor of 201."""
     world, again = World(), World()
-    found = seek("latency", 100, world)
-    assert len(world.runs) == len(set(world.runs)) == found.runs <= 100
-    assert found.worst.true / found.worst.shown > 100
-    assert "drop-tail of" in found.worst.line
-    assert seek("latency", 100, again) == found
+    worst_line = seek("latency", 100, world)
+    assert len(world.runs) == len(set(world.runs)) == worst_line.runs <= 100
+    assert worst_line.worst.true / worst_line.worst.shown > 100
+    assert "drop-tail of" in worst_line.worst.line
+    assert seek("latency", 100, again) == worst_line
     assert again.runs == world.runs
 
 
@@ -103,8 +103,8 @@ def test_simpler_line_that_is_worse_is_the_worst() -> None:
             return replace(one, ways={**one.ways, "download": way, WORSE: way})
 
     for runs in range(10, 30):
-        found = seek("latency", runs, Half())
-        assert found.worst.true / found.worst.shown >= found.simple.true / found.simple.shown
+        line = seek("latency", runs, Half())
+        assert line.worst.true / line.worst.shown >= line.simple.true / line.simple.shown
 
 
 def test_no_more_runs_are_made_than_asked_for() -> None:
@@ -122,13 +122,13 @@ def test_throughput_is_searched_without_cross_traffic() -> None:
 
 def test_found_line_is_kept_and_told_in_words(tmp_path: Path) -> None:
     """As it was found; a damaged file is named."""
-    found = seek("latency", 100, World())
-    worst_lines.write(found, tmp_path)
-    assert worst_lines.read_all(tmp_path) == [found]
-    first, *rest = found.sentences()
+    worst_line = seek("latency", 100, World())
+    worst_lines.write(worst_line, tmp_path)
+    assert worst_lines.read_all(tmp_path) == [worst_line]
+    first, *rest = worst_line.sentences()
     assert first.startswith("Its worst latency, of ")
     assert "in place of drop-tail of" in rest[-1]
-    assert replace(found, mended=[]).sentences()[-1] == (
+    assert replace(worst_line, mended=[]).sentences()[-1] == (
         "No change of one setting makes it right.")
     (tmp_path / "worst-latency.json").write_text("{}")
     with pytest.raises(BadResult, match=r"worst-latency\.json: not what a search found"):

@@ -63,14 +63,14 @@ def test_page_of_another_origin_measures_our_server(
          f"program={script}"],
         capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 0, done.stderr
-    found = read_report(done.stdout, BROWSER)
-    assert found["download"][2]["MEAN_VALUE"] == 8
-    assert found["upload"][2]["MEAN_VALUE"] == 2
+    by_direction = read_report(done.stdout, BROWSER)
+    assert by_direction["download"][2]["MEAN_VALUE"] == 8
+    assert by_direction["upload"][2]["MEAN_VALUE"] == 2
     for way in ("download", "upload"):
-        _, raw, meta = found[way]
+        _, raw, meta = by_direction[way]
         assert meta["LOAD_START"] < meta["LOAD_END"] == pytest.approx(
             max(one["t"] for one in raw if "val" in one))
-    assert any("ping_ms" in one for one in found["download"][1])
+    assert any("ping_ms" in one for one in by_direction["download"][1])
 
 
 def test_measurements_are_the_defaults_of_the_real_engine() -> None:

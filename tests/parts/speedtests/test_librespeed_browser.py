@@ -61,14 +61,14 @@ def test_page_tells_what_its_script_shows(port: int, tmp_path: Path) -> None:
          f"program={find_program('chromium')}", f"program={worker}"],
         capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 0, done.stderr
-    found = read_report(done.stdout, BROWSER)
-    numbers = found["download"][2]["SPEEDTEST"]["numbers"]
+    by_direction = read_report(done.stdout, BROWSER)
+    numbers = by_direction["download"][2]["SPEEDTEST"]["numbers"]
     if find(WORKER) is None:
         assert numbers == {"download_mbps": 2.1, "upload_mbps": 7, "ping_ms": 1.5,
                            "jitter_ms": 0.25}
     assert set(numbers) == {"download_mbps", "upload_mbps", "ping_ms", "jitter_ms"}
     for way in ("download", "upload"):
-        series, raw, meta = found[way]
+        series, raw, meta = by_direction[way]
         assert meta["MEAN_VALUE"] == numbers[f"{way}_mbps"]
         assert series[-1][1] == pytest.approx(numbers[f"{way}_mbps"], rel=0.01)
         assert meta["LOAD_START"] < raw[0]["t"] <= raw[-1]["t"] <= meta["LOAD_END"]

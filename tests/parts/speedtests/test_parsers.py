@@ -34,11 +34,11 @@ def test_nuttcp_tells_rates_and_the_whole(way: str) -> None:
     as it says, by its own clock."""
     report = begun(way)
     nuttcp.read(lines(f"{way}-6.1.2.txt"), way, report)
-    found = report.way(way)
-    assert found.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19, abs=0.5)
-    assert [(end_s, length_s) for end_s, length_s, _ in found.rates[:2]] == [(8.5, 0.5), (9, 0.5)]
-    assert len(found.rates) >= 3
-    assert found.own_clock
+    one = report.way(way)
+    assert one.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19, abs=0.5)
+    assert [(end_s, length_s) for end_s, length_s, _ in one.rates[:2]] == [(8.5, 0.5), (9, 0.5)]
+    assert len(one.rates) >= 3
+    assert one.own_clock
     assert report.numbers[f"retransmits_{way}"] == 0
     assert report.numbers.get("rtt_ms") == (
         None if way == "download" else pytest.approx(20, abs=0.5))
@@ -58,17 +58,17 @@ def iperf2(way: str) -> Report:
 def test_iperf2_tells_load_and_bounces(way: str) -> None:
     """The whole comes last; messages take longer in the second half than in the first."""
     report = iperf2(way)
-    found = report.way(way)
-    assert found.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19.1, abs=0.3)
-    assert found.end_s - 8 > 10
-    assert len(found.rates) >= 10
-    means_ms = [ms for _, what, ms in found.probes if what == "bounceback_ms"]
+    one = report.way(way)
+    assert one.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19.1, abs=0.3)
+    assert one.end_s - 8 > 10
+    assert len(one.rates) >= 10
+    means_ms = [ms for _, what, ms in one.probes if what == "bounceback_ms"]
     assert means_ms[0] < means_ms[1]
-    assert [at_s for at_s, *_ in found.probes[::2]][:2] == pytest.approx([13, 18])
+    assert [at_s for at_s, *_ in one.probes[::2]][:2] == pytest.approx([13, 18])
     assert report.numbers[f"rps_{way}"] == pytest.approx(
         1000 / report.numbers[f"bounceback_{way}_ms"], rel=0.05)
     assert report.numbers[f"bounceback_max_{way}_ms"] >= max(
-        ms for _, what, ms in found.probes if what == "bounceback_max_ms")
+        ms for _, what, ms in one.probes if what == "bounceback_max_ms")
 
 
 def test_iperf2_tells_each_way_with_trip_times_alone() -> None:

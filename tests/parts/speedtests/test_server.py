@@ -61,16 +61,16 @@ def test_bulk_goes_both_ways_over_tls(ports: tuple[int, int], kind: type[Connect
     """With a certificate that nobody has signed; URLs then are https."""
     assert _ask(kind, ports[1], "GET", "/garbage?ckSize=3", secure=True).size == 3 << 20
     assert _ask(kind, ports[1], "POST", "/__up", 3_000_000, secure=True).status == 200
-    found = json.loads(_ask(kind, ports[1], "GET", "/.well-known/nq", secure=True).body)
-    assert found["urls"]["large_download_url"] == f"https://127.0.0.1:{ports[1]}/large"
+    configuration = json.loads(_ask(kind, ports[1], "GET", "/.well-known/nq", secure=True).body)
+    assert configuration["urls"]["large_download_url"] == f"https://127.0.0.1:{ports[1]}/large"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_configuration_names_urls_of_one_host(port: int, kind: type[Connection]) -> None:
     """That of the draft: version 1, and URLs at the host that was asked."""
-    found = json.loads(_ask(kind, port, "GET", "/.well-known/nq").body)
-    assert found["version"] == 1
-    assert found["urls"]["small_download_url"] == f"http://127.0.0.1:{port}/small"
+    configuration = json.loads(_ask(kind, port, "GET", "/.well-known/nq").body)
+    assert configuration["version"] == 1
+    assert configuration["urls"]["small_download_url"] == f"http://127.0.0.1:{port}/small"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -98,10 +98,10 @@ def test_small_answers_overtake_large_ones_on_http2(port: int) -> None:
             load = asyncio.ensure_future(
                 connection.get("/large?unsent=draft", patience_s=None))
             await asyncio.sleep(0.3)
-            found = [await connection.get("/small", patience_s=20) for _ in range(3)]
+            replies = [await connection.get("/small", patience_s=20) for _ in range(3)]
             assert not load.done()
             load.cancel()
-            return found
+            return replies
 
     assert [reply.size for reply in asyncio.run(ask())] == [1, 1, 1]
 

@@ -44,8 +44,8 @@ class Upload(asyncio.Protocol):
 
 
 def _in_kernel(sock: socket.socket, request: int) -> int:
-    found: int = struct.unpack("i", fcntl.ioctl(sock, request, bytes(4)))[0]
-    return found
+    size: int = struct.unpack("i", fcntl.ioctl(sock, request, bytes(4)))[0]
+    return size
 
 
 def test_tls_holds_little_back() -> None:

@@ -84,8 +84,8 @@ def test_no_command_where_no_test_could_run(names: tuple[str, ...]) -> None:
 
 def test_servers_that_do_not_answer_are_told_with_their_start() -> None:
     """Of this machine, at an address where nothing listens."""
-    found = {one.server: one for one in answers("127.0.0.9")}
-    assert all(one.why for one in found.values())
-    assert found["ndt7-cleartext"].start.startswith("flent-aqm serve ndt7 --no-tls")
-    assert not any("$" in one.start for one in found.values())
-    assert not any(one.start in ("", "false") for one in found.values())
+    by_server = {one.server: one for one in answers("127.0.0.9")}
+    assert all(one.why for one in by_server.values())
+    assert by_server["ndt7-cleartext"].start.startswith("flent-aqm serve ndt7 --no-tls")
+    assert not any("$" in one.start for one in by_server.values())
+    assert not any(one.start in ("", "false") for one in by_server.values())

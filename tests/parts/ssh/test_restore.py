@@ -31,15 +31,15 @@ def commands(**parts: str) -> list[str]:
 
 def test_state_is_read_by_its_sections() -> None:
     """Two devices, filters by what they hang on, offloads by ethtool's names."""
-    found = parse_state(
+    router_state = parse_state(
         state("qdisc a", "class a",
               "@filter parent 1:\nfilter a\nfilter b\n@filter ingress\nfilter c",
               "tcp-segmentation-offload: on\ngeneric-receive-offload: off")
         + "@device lan\n@txqueuelen 0\n@qdisc\nqdisc b\n")
-    assert found.links == ("lo", "wan")
-    assert found.tc == "tc utility, iproute2-6.1.0, libbpf 1.1.0"
-    assert (found.clock.ticks_per_us, found.clock.hz) == (15.625, 10**9)
-    wan, lan = found.devices["wan"], found.devices["lan"]
+    assert router_state.links == ("lo", "wan")
+    assert router_state.tc == "tc utility, iproute2-6.1.0, libbpf 1.1.0"
+    assert (router_state.clock.ticks_per_us, router_state.clock.hz) == (15.625, 10**9)
+    wan, lan = router_state.devices["wan"], router_state.devices["lan"]
     assert (wan.txqueuelen, wan.qdiscs, wan.classes) == (1000, ["qdisc a"], ["class a"])
     assert wan.filters == {"parent 1:": ["filter a", "filter b"], "ingress": ["filter c"]}
     assert wan.offloads == {"tcp-segmentation-offload": True, "generic-receive-offload": False}

@@ -158,17 +158,17 @@ load.wait()
 
 def _read(output: str) -> dict[str, dict[str, int]]:
     """Counters by `channel` and queues."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     names: list[str] = []
     for words in map(str.split, output.splitlines()):
         if words[0] == "channel":
-            found["channel"] = {name: int(value) for name, _, value in (
+            counts["channel"] = {name: int(value) for name, _, value in (
                 word.partition("=") for word in words[1:])}
         elif words[0] == "queue":
             names = words[1:]
         else:
-            found[words[0]] = dict(zip(names, map(int, words[1:]), strict=True))
-    return found
+            counts[words[0]] = dict(zip(names, map(int, words[1:]), strict=True))
+    return counts
 
 
 def _difference(begin: str, end: str) -> dict[str, dict[str, int]]:
@@ -181,13 +181,13 @@ def _times_ns(path: Path) -> dict[int, int]:
     """When each packet passed, by its number."""
     data = path.read_bytes()
     assert data[:4] == bytes.fromhex("4d3cb2a1")  # ns, little-endian
-    found, at = {}, 24
+    times_ns, at = {}, 24
     while at < len(data):
         second, part_ns, kept, _length = struct.unpack_from("<IIII", data, at)
         # behind Ethernet, IPv4 and UDP
-        found[int.from_bytes(data[at + 16 + 42:at + 16 + 46], "big")] = second * 10**9 + part_ns
+        times_ns[int.from_bytes(data[at + 16 + 42:at + 16 + 46], "big")] = second * 10**9 + part_ns
         at += 16 + kept
-    return found
+    return times_ns
 
 
 @pytest.fixture(scope="module")
@@ -209,11 +209,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
                  prelude=[apply_command(scenario)], cwd=own, writable_cwd=True) as lab:
             outcome = lab.run()
             assert outcome.status == 0, lab.stderr.read_text() + lab.console()
-            found: dict[str, Any] = json.loads(lab.stdout.read_text())
-            found["wifi"] = outcome.models["wifi"]
-            found["sent"] = _times_ns(lab.results / "sent.pcap")
-            found["arrived"] = _times_ns(lab.results / "arrived.pcap")
-        return found
+            output: dict[str, Any] = json.loads(lab.stdout.read_text())
+            output["wifi"] = outcome.models["wifi"]
+            output["sent"] = _times_ns(lab.results / "sent.pcap")
+            output["arrived"] = _times_ns(lab.results / "arrived.pcap")
+        return output
 
     with ThreadPoolExecutor(len(ACCESS_POINTS)) as pool:
         return dict(zip(ACCESS_POINTS, pool.map(run, ACCESS_POINTS), strict=True))

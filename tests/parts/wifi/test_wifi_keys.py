@@ -119,9 +119,9 @@ def test_report_takes_only_what_a_kernel_says() -> None:
     output = ("channel busy_ns=12 exchanges=x collisions=3\n"
             "queue airtime_ns packets\n"
             "down1 5 6\nup3 7 8\ndown4 9 9\ndown2 1 <b>\n\nevil\n")
-    found = WifiModel().report(scenario, output)
-    assert found["channel"] == {"busy_ns": 12, "collisions": 3}
-    assert found["stations"] == {"client": {"down": {"airtime_ns": 5, "packets": 6}},
-                                 "client2": {},
-                                 "client3": {"up": {"airtime_ns": 7, "packets": 8}}}
-    assert found["rates_mbps"] == {"client": 144.4, "client2": 144.4, "client3": 7.2}
+    stored = WifiModel().report(scenario, output)
+    assert stored["channel"] == {"busy_ns": 12, "collisions": 3}
+    assert stored["stations"] == {"client": {"down": {"airtime_ns": 5, "packets": 6}},
+                                  "client2": {},
+                                  "client3": {"up": {"airtime_ns": 7, "packets": 8}}}
+    assert stored["rates_mbps"] == {"client": 144.4, "client2": 144.4, "client3": 7.2}

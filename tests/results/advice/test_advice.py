@@ -37,11 +37,11 @@ def line(*runs: Measured, **more: Any) -> Tried:
 
 def sqm(share: float, *runs: Measured, aqm: str = "cake", name: str = "") -> Tried:
     """A configuration with SQM at a share of 40/10 Mbit/s."""
-    found = tried(name or f"{share:.0%} {aqm}", [({**MODEM,
+    attempt = tried(name or f"{share:.0%} {aqm}", [({**MODEM,
         "aqm": aqm, "rate_down_mbps": 40 * share, "rate_up_mbps": 10 * share}, one)
         for one in runs])
-    assert found
-    return found
+    assert attempt
+    return attempt
 
 
 @pytest.mark.parametrize(("added_ms", "idle_ms", "effect"), [
@@ -93,9 +93,9 @@ def test_losses_of_the_idle_line_are_not_the_loads() -> None:
     """Five of 100 probes are lost either way."""
     some = numpy.where(numpy.arange(100) % 20 == 0, math.inf, 10.0)
     probes = Samples(numpy.arange(100.0), some, 100.0, 1000.0)
-    found = of_samples(probes, {"uploads": probes}, {})
-    assert found is not None
-    assert found.lost_pct == {"uploads": 0.0}
+    measured = of_samples(probes, {"uploads": probes}, {})
+    assert measured is not None
+    assert measured.lost_pct == {"uploads": 0.0}
 
 
 def test_slow_line_is_told_sqm_at_a_share_of_what_was_measured() -> None:
@@ -201,6 +201,6 @@ def test_configuration_with_a_run_that_tells_nothing_is_left_out() -> None:
     ({"aqm": "no_aqm", "wifi_rates_mbps": "54"}, False, False)])
 def test_settings_tell_what_the_router_and_line_do(
         settings: dict[str, Any], managed: bool | None, fixed: bool) -> None:
-    found = tried("x", [(settings, run())])
-    assert found
-    assert (found.managed, found.fixed_rate) == (managed, fixed)
+    one = tried("x", [(settings, run())])
+    assert one
+    assert (one.managed, one.fixed_rate) == (managed, fixed)

@@ -91,9 +91,9 @@ def test_samples_are_those_of_the_file(suffix: str, tmp_path: Path) -> None:
     """Each raw sample is a row, with its value to the last digit."""
     path = tmp_path / f"samples{suffix}"
     assert main(["export", "--samples", str(NDT7), "-o", str(path)]) == 0
-    found = READERS["polars"][suffix](path)
+    rows = READERS["polars"][suffix](path)
     raw = json.loads(gzip.decompress(NDT7.read_bytes()))["raw_values"]
-    assert [(row["series"], row["t"], row["val"]) for row in found] == [
+    assert [(row["series"], row["t"], row["val"]) for row in rows] == [
         (name, one["t"], one.get("val")) for name, series in raw.items() for one in series]
 
 

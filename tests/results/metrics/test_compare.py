@@ -25,10 +25,10 @@ def test_interval_of_the_median_is_between_order_statistics_with_their_level(
     count: int, places: tuple[int, int], level: float
 ) -> None:
     """Whatever the order of the runs."""
-    found = median_interval(range(count, 0, -1))
-    assert found is not None
-    assert (found.low, found.high) == places
-    assert found.level == pytest.approx(level)
+    interval = median_interval(range(count, 0, -1))
+    assert interval is not None
+    assert (interval.low, interval.high) == places
+    assert interval.level == pytest.approx(level)
 
 
 @pytest.mark.parametrize("count", range(1, 6))
@@ -41,24 +41,24 @@ def test_fewer_than_six_runs_have_no_interval(count: int) -> None:
 def test_interval_holds_the_median_as_often_as_its_level_says(count: int) -> None:
     """Of 4,000 groups of a skewed distribution, whose median is 1."""
     groups = numpy.random.default_rng(1).lognormal(sigma=1.5, size=(4000, count))
-    found = [one for group in groups if (one := median_interval(group))]
-    share = sum(one.low <= 1 <= one.high for one in found) / len(groups)
-    assert share == pytest.approx(found[0].level, abs=0.012)
-    assert found[0].level >= 0.95
+    intervals = [one for group in groups if (one := median_interval(group))]
+    share = sum(one.low <= 1 <= one.high for one in intervals) / len(groups)
+    assert share == pytest.approx(intervals[0].level, abs=0.012)
+    assert intervals[0].level >= 0.95
 
 
 def test_lost_probes_are_at_the_end_of_an_interval() -> None:
     """They have no distance, but an order."""
-    found = summarise([1.0, 2.0, 3.0, 4.0, 5.0, math.inf])
-    assert found.interval == Interval(1.0, math.inf, 0.96875)
-    assert found.median == 3.5
+    summary = summarise([1.0, 2.0, 3.0, 4.0, 5.0, math.inf])
+    assert summary.interval == Interval(1.0, math.inf, 0.96875)
+    assert summary.median == 3.5
 
 
 @pytest.mark.parametrize("count", [5, 6, 9, 30])
 def test_level_is_known_before_there_are_values(count: int) -> None:
     """As of an interval of so many."""
-    found = median_interval(range(count))
-    assert level_for(count) == (found.level if found else None)
+    interval = median_interval(range(count))
+    assert level_for(count) == (interval.level if interval else None)
 
 
 def test_interval_over_the_labs_runs_is_said_to_be_one_over_seeds() -> None:

@@ -32,8 +32,8 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
 
 def samples(whole: dict[str, Any], name: str = "Ping (ms) ICMP") -> list[dict[str, Any]]:
     """Raw values of a series."""
-    found: list[dict[str, Any]] = whole["raw_values"][name]
-    return found
+    raw: list[dict[str, Any]] = whole["raw_values"][name]
+    return raw
 
 
 @pytest.mark.parametrize(("content", "why"), [

@@ -74,8 +74,8 @@ def samples_of(rtt_ms: list[float], spacing_ms: float = 10.0) -> Samples:
 
 def test_glitch_is_above_the_threshold_and_lasts_to_the_next_probe() -> None:
     """A probe at the threshold is none yet; probes 20 ms apart are near enough."""
-    found = glitches.find_glitches(samples_of([20, 120, 120.1, 20, 20], 20), 20, 100)
-    assert [(one.start_s, one.length_ms) for one in found] == [(0.04, 20.0)]
+    events = glitches.find_glitches(samples_of([20, 120, 120.1, 20, 20], 20), 20, 100)
+    assert [(one.start_s, one.length_ms) for one in events] == [(0.04, 20.0)]
     assert glitches.find_glitches(samples_of([20, 120]), 20, 100) == []
     with pytest.raises(NotAvailable, match=r"20\.1 ms apart, and glitches need 20 ms at most"):
         glitches.find_glitches(samples_of([20], 20.1), 20, 100)
@@ -84,8 +84,8 @@ def test_glitch_is_above_the_threshold_and_lasts_to_the_next_probe() -> None:
 def test_glitches_are_one_up_to_a_pause_of_100_ms() -> None:
     """Ten good probes 10 ms apart are between two glitches, nine within one."""
     trace = [500.0, *[20.0] * 9, 500.0, *[20.0] * 11, 500.0]
-    found = glitches.find_glitches(samples_of(trace), 20, 100)
-    assert [one.length_ms for one in found] == pytest.approx([110, 10])
+    events = glitches.find_glitches(samples_of(trace), 20, 100)
+    assert [one.length_ms for one in events] == pytest.approx([110, 10])
 
 
 def test_glitch_time_is_a_share_of_the_load(make_run: MakeRun) -> None:
@@ -103,8 +103,8 @@ def test_glitches_are_told_for_each_threshold(make_run: MakeRun) -> None:
     for place, rise_ms in enumerate((40, 80, 150, 300)):
         trace[100 + 100 * place] += rise_ms
     run = make_run(trace, [20.0] * 300)
-    found = {name: METRICS[name].of(run) for name in METRICS if name.startswith("glitches_per_")}
-    assert found == {f"glitches_per_minute_{threshold}ms": pytest.approx(6 * count)
+    rates = {name: METRICS[name].of(run) for name in METRICS if name.startswith("glitches_per_")}
+    assert rates == {f"glitches_per_minute_{threshold}ms": pytest.approx(6 * count)
                      for threshold, count in ((30, 4), (60, 3), (100, 2), (200, 1))}
 
 
@@ -315,8 +315,8 @@ def test_loss_of_udp_is_that_of_all_flows_whose_receiver_tells(make_run: MakeRun
 
     assert loss.udp_loss_pct(with_losses((900, 9), (100, 11), (None, None)), "upload") == 2
     assert loss.udp_loss_pct(with_losses((10, 0), (None, 5), (None, None)), "upload") == 0
-    for told in ((0, 0), (10, 11), (10, -1)):
+    for counts in ((0, 0), (10, 11), (10, -1)):
         with pytest.raises(NotAvailable, match="the receiver of UDP tells"):
-            loss.udp_loss_pct(with_losses(told, (None, None), (None, None)), "upload")
+            loss.udp_loss_pct(with_losses(counts, (None, None), (None, None)), "upload")
     with pytest.raises(NotAvailable, match="no UDP flow in download"):
         loss.udp_loss_pct(with_losses((900, 9), (100, 11), (1, 1)), "download")

@@ -60,12 +60,12 @@ def test_percentile_is_numpys_or_lost_and_never_no_number(
 ) -> None:
     """Whatever the number of probes, and of lost ones."""
     samples = [float(one) for one in range(answered)] + [math.inf] * lost
-    found = of_any(samples, percent)
+    value = of_any(samples, percent)
     place = (len(samples) - 1) * (percent / 100)
     if math.ceil(place) >= answered:
-        assert math.isinf(found)
+        assert math.isinf(value)
     else:
-        assert found == pytest.approx(numpy.percentile(samples[:math.ceil(place) + 1], 100)
+        assert value == pytest.approx(numpy.percentile(samples[:math.ceil(place) + 1], 100)
                                       - (math.ceil(place) - place))
 
 

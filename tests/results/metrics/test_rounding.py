@@ -41,6 +41,6 @@ def test_metrics_are_the_same_when_times_are_rounded_otherwise(name: str) -> Non
     for _ in range(5):
         run = run_of(name, apart)
         for key, metric in METRICS.items():
-            found = ranked(metric.of(run))
-            assert found == (None if expected[key] is None
+            value = ranked(metric.of(run))
+            assert value == (None if expected[key] is None
                              else pytest.approx(expected[key], rel=1e-4, abs=1e-4)), key

@@ -78,18 +78,18 @@ def test_stock_test_without_irtt_tells_what_it_can() -> None:
     run = load_run(GOLDEN / "stock_tcp_download.flent.gz")
     assert run.probe.tool is Tool.PING
     assert METRICS["latency_loaded_median_ms"].of(run) == pytest.approx(20, abs=5)
-    found = METRICS["glitches_per_minute_100ms"].of(run)
-    assert isinstance(found, Unavailable)
-    assert "200 ms apart" in found.because
+    value = METRICS["glitches_per_minute_100ms"].of(run)
+    assert isinstance(value, Unavailable)
+    assert "200 ms apart" in value.because
 
 
 def test_stock_ping_is_idle_all_the_time() -> None:
     """A test without load has idle latencies alone."""
     run = load_run(GOLDEN / "stock_ping.flent.gz")
     assert run.idle().sent_s.size == 20
-    found = METRICS["latency_loaded_mean_ms"].of(run)
-    assert isinstance(found, Unavailable)
-    assert "doesn't load" in found.because
+    value = METRICS["latency_loaded_mean_ms"].of(run)
+    assert isinstance(value, Unavailable)
+    assert "doesn't load" in value.because
 
 
 def test_stalled_udp_rr_has_lost_the_rest() -> None:
@@ -159,10 +159,10 @@ def test_scores_count_probes_under_load_only(make_run: Callable[..., Run]) -> No
 
 def test_scores_of_a_run_without_speed_test_are_unknown() -> None:
     """A stock test has no throughput of a speed test of ours, nor has ping a load."""
-    found = scores(load_run(GOLDEN / "stock_ping.flent.gz"))
-    assert all(isinstance(getattr(found, field.name), Unavailable) for field in fields(Scores)
+    run_scores = scores(load_run(GOLDEN / "stock_ping.flent.gz"))
+    assert all(isinstance(getattr(run_scores, field.name), Unavailable) for field in fields(Scores)
                if field.name != "warnings")
-    assert found.warnings == ()
+    assert run_scores.warnings == ()
 
 
 def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:
@@ -186,5 +186,5 @@ def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:
       "modem_up_mbps": 10.0}, "40/10", "off")])
 def test_rate_of_a_line_is_that_of_its_modem(
         requested: dict[str, Any], link: float | str, shaper: str | None) -> None:
-    found = settings_of("ndt7", "", "", {}, requested)
-    assert (found["rate_mbps"], found.get("shaper_mbps")) == (link, shaper)
+    settings = settings_of("ndt7", "", "", {}, requested)
+    assert (settings["rate_mbps"], settings.get("shaper_mbps")) == (link, shaper)

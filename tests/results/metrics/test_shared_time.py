@@ -40,9 +40,9 @@ def run_of(flows: dict[str, list[tuple[float, float, float]]],
 
 
 def value(run: Run, name: str) -> float:
-    found = METRICS[name].of(run)
-    assert not isinstance(found, Unavailable), found
-    return found
+    number = METRICS[name].of(run)
+    assert not isinstance(number, Unavailable), number
+    return number
 
 
 def test_throughput_of_flows_that_come_and_go_is_never_more_than_the_link_has() -> None:
@@ -80,9 +80,9 @@ def test_starved_flow_shows_in_the_shared_time() -> None:
 def test_flows_that_never_meet_have_no_fairness() -> None:
     """One after the other: there is nothing to be fair about."""
     run = run_of({"TCP upload a": [(0, 10, 10.0)], "TCP upload b": [(10, 20, 10.0)]})
-    found = METRICS["fairness_upload"].of(run)
-    assert isinstance(found, Unavailable)
-    assert "run together for 0 s" in found.because
+    fairness = METRICS["fairness_upload"].of(run)
+    assert isinstance(fairness, Unavailable)
+    assert "run together for 0 s" in fairness.because
     assert value(run, "utilisation_upload_pct") == pytest.approx(10 / FULL * 100)
 
 
@@ -115,18 +115,18 @@ def test_utilisation_of_a_changing_rate_is_not_known() -> None:
     """The rate that was asked for is not the one that there was."""
     run = run_of({"TCP upload": [(0, 10, 1.0)]}, {
         "rate_down_mbps": 10.0, "rate_up_mbps": 10.0, "rates_mbps": "10,5"})
-    found = METRICS["utilisation_upload_pct"].of(run)
-    assert isinstance(found, Unavailable)
-    assert "changed" in found.because
+    utilisation = METRICS["utilisation_upload_pct"].of(run)
+    assert isinstance(utilisation, Unavailable)
+    assert "changed" in utilisation.because
 
 
 def test_utilisation_needs_a_link_of_that_rate() -> None:
     """A default that shapes nothing is none; a modem behind the router is one."""
     flows = {"TCP upload": [(0.0, 10.0, FULL / 2)]}
     rates = {"rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS}
-    found = METRICS["utilisation_upload_pct"].of(run_of(flows, {**rates, "shaper": "none"}))
-    assert isinstance(found, Unavailable)
-    assert "shaper=none" in found.because
+    utilisation = METRICS["utilisation_upload_pct"].of(run_of(flows, {**rates, "shaper": "none"}))
+    assert isinstance(utilisation, Unavailable)
+    assert "shaper=none" in utilisation.because
     modem = run_of(flows, {**rates, "shaper": "none", "modem_up_mbps": RATE_MBPS / 2})
     assert value(modem, "utilisation_upload_pct") == pytest.approx(100)
 
@@ -135,9 +135,9 @@ def test_utilisation_of_several_bottlenecks_is_not_known() -> None:
     """Flows that share none of them would add up to more than either carries."""
     run = run_of({"TCP upload": [(0, 10, FULL)], "TCP upload (2)": [(0, 10, FULL / 2)]},
                  before={"routers": {"router2": {}}})
-    found = METRICS["utilisation_upload_pct"].of(run)
-    assert isinstance(found, Unavailable)
-    assert "several bottlenecks" in found.because
+    utilisation = METRICS["utilisation_upload_pct"].of(run)
+    assert isinstance(utilisation, Unavailable)
+    assert "several bottlenecks" in utilisation.because
 
 
 spans = st.lists(st.tuples(st.floats(0.05, 3), st.floats(0, 3), st.floats(0, 1e3)), min_size=1,
@@ -147,16 +147,16 @@ spans = st.lists(st.tuples(st.floats(0.05, 3), st.floats(0, 3), st.floats(0, 1e3
 @given(intervals=spans, cut=st.floats(0, 1))
 def test_what_is_carried_adds_up(intervals: list[tuple[float, float, float]], cut: float) -> None:
     """Any moment splits the whole in two; pauses between intervals carry nothing."""
-    at, found, whole = 0.0, [], 0.0
+    at, pieces, whole = 0.0, [], 0.0
     for length, pause, mbps in intervals:
-        found.append((at + pause, at + pause + length, mbps))
+        pieces.append((at + pause, at + pause + length, mbps))
         at += pause + length
         whole += length * mbps
-    flow = run_of({"TCP upload": found}).flows[0]
+    flow = run_of({"TCP upload": pieces}).flows[0]
     first, middle, last = carried_mbit(flow, numpy.array([0.0, cut * at, at]))
     assert last - first == pytest.approx(whole)
     assert first <= middle <= last
-    by_hand = sum(max(0.0, min(end, cut * at) - start) * mbps for start, end, mbps in found)
+    by_hand = sum(max(0.0, min(end, cut * at) - start) * mbps for start, end, mbps in pieces)
     assert middle == pytest.approx(by_hand, abs=1e-6 * (1 + whole))
 
 

@@ -93,11 +93,11 @@ def test_synchronisation_when_flows_hardly_overlap_has_a_reason() -> None:
 def test_synchronisation_minds_neither_order_nor_scale(rates: Any, data: st.DataObject) -> None:
     """Which flow comes first, and that one is ten times as fast, changes nothing; the
     result lies between -1 and 1."""
-    found = correlation(rates)
+    correlated = correlation(rates)
     order = data.draw(st.permutations(range(len(rates))))
-    assert drop_correlation(rates[list(order)]) == pytest.approx(found)
-    assert drop_correlation(rates * 10) == pytest.approx(found)
-    assert -1 <= found <= 1
+    assert drop_correlation(rates[list(order)]) == pytest.approx(correlated)
+    assert drop_correlation(rates * 10) == pytest.approx(correlated)
+    assert -1 <= correlated <= 1
 
 
 @few

@@ -21,16 +21,16 @@ GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
 def value(run: Run, name: str) -> float:
     """A metric that has to be available."""
-    found = METRICS[name].of(run)
-    assert not isinstance(found, Unavailable), (name, found)
-    return found
+    number = METRICS[name].of(run)
+    assert not isinstance(number, Unavailable), (name, number)
+    return number
 
 
 def reason(run: Run, name: str) -> str:
     """Why a metric isn't available."""
-    found = METRICS[name].of(run)
-    assert isinstance(found, Unavailable), (name, found)
-    return found.because
+    unavailable = METRICS[name].of(run)
+    assert isinstance(unavailable, Unavailable), (name, unavailable)
+    return unavailable.because
 
 
 def stalled_trace() -> list[float]:

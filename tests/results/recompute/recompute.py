@@ -66,20 +66,20 @@ class Run:
 
     def loaded(self, way=None):
         begin, end = self.span(self.of_test(way))
-        found = [one for one in self.probes if begin <= one[0] <= end]
-        if not found:
+        inside = [one for one in self.probes if begin <= one[0] <= end]
+        if not inside:
             raise Unknown
-        return found
+        return inside
 
     def idle(self):
         if not self.flows:
             return self.probes
         first = min(about["LOAD_START"] for about, _ in self.flows.values())
-        found = [(sent, rtt) for sent, rtt in self.probes
-                 if sent + (0 if rtt == LOST else rtt / 1000) < first]
-        if not found:
+        before = [(sent, rtt) for sent, rtt in self.probes
+                  if sent + (0 if rtt == LOST else rtt / 1000) < first]
+        if not before:
             raise Unknown
-        return found
+        return before
 
     def spacing_ms(self):
         gaps = sorted(b[0] - a[0] for a, b in pairwise(self.probes))
@@ -88,10 +88,10 @@ class Run:
 
 
 def answered(probes):
-    found = [rtt for _, rtt in probes if rtt != LOST]
-    if not found:
+    rtts = [rtt for _, rtt in probes if rtt != LOST]
+    if not rtts:
         raise Unknown
-    return found
+    return rtts
 
 
 def mean(values):
@@ -113,10 +113,10 @@ def percentile(probes, percent):
     values = [rtt for _, rtt in probes]
     if round(min(percent, 100 - percent) / 100 * len(values)) < 10:
         raise Unknown
-    found = quantile(values, percent)
-    if found == LOST:
+    value = quantile(values, percent)
+    if value == LOST:
         raise Unknown
-    return found
+    return value
 
 
 STATISTICS = {
@@ -160,25 +160,25 @@ def glitches(run, threshold):
     spacing = run.spacing_ms()
     if spacing > 20:
         raise Unknown
-    found = []
+    events = []
     for sent, rtt in run.loaded():
         if rtt > limit:
-            if found and sent - found[-1][1] < 0.1 + spacing / 1000:
-                found[-1][1] = sent
+            if events and sent - events[-1][1] < 0.1 + spacing / 1000:
+                events[-1][1] = sent
             else:
-                found.append([sent, sent])
+                events.append([sent, sent])
     begin, end = run.span(run.of_test())
-    return [(last - first) * 1000 + spacing for first, last in found], end - begin
+    return [(last - first) * 1000 + spacing for first, last in events], end - begin
 
 
 # Throughput ---------------------------------------------------------------------------------
 
 def intervals(flow):
-    found = sorted((one["t"] - one["dur"], one["t"], one["val"])
+    spans = sorted((one["t"] - one["dur"], one["t"], one["val"])
                    for one in flow[1] if "val" in one)
-    if not found:
+    if not spans:
         raise Unknown
-    return found
+    return spans
 
 
 def own_time(flow):
@@ -380,14 +380,14 @@ def libreqos(run):
         on = [way for way, (begin, end) in spans.items() if begin <= sent <= end]
         if on:
             phases["bidirectional" if len(on) == 2 else on[0]].append(rtt)
-    found = {}
+    rises = {}
     for phase, rtts in phases.items():
         came = [rtt for rtt in rtts if rtt != LOST]
         if came and len(rtts) * run.spacing_ms() >= 1000:
-            found[phase] = mean(came) - base
-    if not found:
+            rises[phase] = mean(came) - base
+    if not rises:
         raise Unknown
-    return found
+    return rises
 
 
 def libreqos_total(run):
@@ -417,11 +417,11 @@ def counter(run, way, *names):
     values = []
     for moment in ("before", "after"):
         counters = run.aqm[moment]["counters"][device]["qdisc"]
-        found = [place[name] for place in [counters, *counters.get("tins", [])]
-                 for name in names if name in place]
-        if not found:
+        counts = [place[name] for place in [counters, *counters.get("tins", [])]
+                  for name in names if name in place]
+        if not counts:
             raise Unknown
-        values.append(sum(found))
+        values.append(sum(counts))
     return values
 
 
@@ -464,18 +464,18 @@ def standing(run, way):
     """Bytes in the queue at each sample under the way's load, each with its sample's number."""
     device = "down" if way == "download" else "up"
     begin, end = run.span(run.of_test(way))
-    found = [(number, one[f"{device}_backlog_bytes"])
-             for number, one in enumerate(run.raw.get("Queues", [])) if begin <= one["t"] <= end]
-    if not found:
+    samples = [(number, one[f"{device}_backlog_bytes"])
+               for number, one in enumerate(run.raw.get("Queues", [])) if begin <= one["t"] <= end]
+    if not samples:
         raise Unknown
-    return found
+    return samples
 
 
 def waits(run, way):
     """(None, ms until as many bytes were sent) of the same."""
     device = "down" if way == "download" else "up"
     samples = run.raw["Queues"]
-    found = []
+    delays = []
     for number, stands in standing(run, way):
         one, gone = samples[number], samples[-1]["t"]
         wanted = one[f"{device}_sent_bytes"] + stands - 0.5
@@ -484,15 +484,15 @@ def waits(run, way):
             if before <= wanted < after:
                 gone = a["t"] + (b["t"] - a["t"]) * (wanted - before) / (after - before)
                 break
-        found.append((None, 1000 * (gone - one["t"]) if stands else 0.0))
-    return found
+        delays.append((None, 1000 * (gone - one["t"]) if stands else 0.0))
+    return delays
 
 
 def formulas(run):
     """Name -> a function without arguments."""
-    found = {}
+    table = {}
     for way in WAYS:
-        found |= {
+        table |= {
             f"throughput_{way}_mbps": lambda way=way: throughput(run, way),
             f"utilisation_{way}_pct": lambda way=way: utilisation(run, way),
             f"fairness_{way}": lambda way=way: fairness(run, way),
@@ -528,16 +528,16 @@ def formulas(run):
         }
         for name, percent in (("min", 0), ("median", 50), ("p90", 90), ("p95", 95), ("p99", 99),
                               ("max", 100)):
-            found |= {f"flow_rtt_{way}_{name}_ms": lambda way=way, percent=percent: own_rtt(
+            table |= {f"flow_rtt_{way}_{name}_ms": lambda way=way, percent=percent: own_rtt(
                 run, way, percent)}
     for name, statistic in STATISTICS.items():
-        found[f"latency_loaded_{name}_ms"] = lambda of=statistic: of(run.loaded())
-        found[f"latency_idle_{name}_ms"] = lambda of=statistic: of(run.idle())
+        table[f"latency_loaded_{name}_ms"] = lambda of=statistic: of(run.loaded())
+        table[f"latency_idle_{name}_ms"] = lambda of=statistic: of(run.idle())
         if name in ("median", "mean", "p95", "p99"):
-            found[f"latency_increase_{name}_ms"] = lambda of=statistic: (
+            table[f"latency_increase_{name}_ms"] = lambda of=statistic: (
                 of(run.loaded()) - of(run.idle()))
     for threshold in (30, 60, 100, 200):
-        found |= {
+        table |= {
             f"glitches_per_minute_{threshold}ms": lambda ms=threshold: (
                 len(glitches(run, ms)[0]) * 60 / glitches(run, ms)[1]),
             f"longest_glitch_{threshold}ms_ms": lambda ms=threshold: max(
@@ -546,10 +546,10 @@ def formulas(run):
                 glitches(run, ms)[0]) / glitches(run, ms)[1] / 10),
         }
     for way in WAYS:
-        found[f"udp_loss_{way}_pct"] = lambda way=way: udp_loss_pct(run.of_test(way))
+        table[f"udp_loss_{way}_pct"] = lambda way=way: udp_loss_pct(run.of_test(way))
     for phase in ("download", "upload", "bidirectional"):
-        found[f"libreqos_rise_{phase}_ms"] = lambda phase=phase: libreqos(run)[phase]
-    return found | {
+        table[f"libreqos_rise_{phase}_ms"] = lambda phase=phase: libreqos(run)[phase]
+    return table | {
         "jitter_loaded_ms": lambda: mean(differences(run.loaded())),
         "jitter_idle_ms": lambda: mean(differences(run.idle())),
         "jitter_rfc3550_loaded_ms": lambda: rfc3550(run.loaded()),
@@ -574,13 +574,13 @@ def formulas(run):
 
 def metrics(run):
     """All numbers by name; None for none."""
-    found = {}
+    values = {}
     for name, formula in formulas(run).items():
         try:
-            found[name] = formula()
+            values[name] = formula()
         except (Unknown, KeyError, ZeroDivisionError):
-            found[name] = None
-    return found
+            values[name] = None
+    return values
 
 
 # The capture ---------------------------------------------------------------------------------
@@ -595,7 +595,7 @@ def acknowledged(path):
     magic, link = struct.unpack_from("=I16xI", data)
     ticks = {0xA1B2C3D4: 1e6, 0xA1B23C4D: 1e9}[magic]
     assert link == 1, link
-    found = {}
+    places = {}
     at = 24
     while at + 16 <= len(data):
         seconds, fraction, size, _ = struct.unpack_from("=IIII", data, at)
@@ -611,12 +611,12 @@ def acknowledged(path):
         to_server = target < source
         key = (target, "download") if to_server else (source, "upload")
         client = source if to_server else target
-        place = found.setdefault(key, {}).setdefault(client, [])
+        place = places.setdefault(key, {}).setdefault(client, [])
         last = place[-1][1] if place else number
         ahead = (number - last) % 2**32
         # An older number that came late, or once more.
         place.append((seconds + fraction / ticks, last + (ahead if ahead < 2**31 else 0)))
-    return found
+    return places
 
 
 def carried_by(connections, begin, end):
@@ -644,7 +644,7 @@ def captured(run, path):
     connecting takes it some round trips; so much later are the same bytes in the capture."""
     seen = acknowledged(path)
     ports = {"TCP": 8080 if "ndt7" in run.meta["NAME"] else 5201, "Cross": 5202}
-    found = {}
+    values = {}
     for name, flow in run.flows.items():
         kind = name.split()[0]
         if kind == "UDP":
@@ -666,16 +666,16 @@ def captured(run, path):
             one["shared_mbps"] = (
                 carried_by(connections, begin + late, end + late) / (end - begin))
             one["told_shared_mbps"] = mean_over(flow, begin, end)
-        found[name] = one
-    return found
+        values[name] = one
+    return values
 
 
 def main():
     run = Run(sys.argv[1])
-    found = {"metrics": metrics(run)}
+    output = {"metrics": metrics(run)}
     if len(sys.argv) > 2:
-        found["captured"] = captured(run, sys.argv[2])
-    json.dump(found, sys.stdout, indent=1)
+        output["captured"] = captured(run, sys.argv[2])
+    json.dump(output, sys.stdout, indent=1)
     print()
 
 

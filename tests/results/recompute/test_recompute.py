@@ -66,16 +66,16 @@ def score(*files: Path) -> list[dict[str, Any]]:
     """What the package says of files."""
     done = run_flent_aqm("score", "--format", "json", *files, cwd=HERE)
     assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    scores: list[dict[str, Any]] = json.loads(done.stdout)
+    return scores
 
 
 def again(*words: Path) -> dict[str, Any]:
     """What the script says."""
     done = subprocess.run([sys.executable, "-I", SCRIPT, *words], capture_output=True, text=True,
                           check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    output: dict[str, Any] = json.loads(done.stdout)
+    return output
 
 
 def disagreements(ours: dict[str, float | None], theirs: dict[str, float | None]) -> list[str]:
@@ -158,13 +158,13 @@ def test_metrics_of_a_cell_are_the_same_again(name: str, cells: Path) -> None:
 @pytest.mark.lab
 def test_cells_have_the_conditions_that_they_are_for(cells: Path) -> None:
     """Lost probes, marks, cross traffic: without them, agreement would say little."""
-    found = {one["file"].rpartition("-")[2].removesuffix(".flent.gz"): one["metrics"]
-             for one in score(cells)}
-    assert len(found) >= 10
-    assert any(one["loss_loaded_pct"] for one in found.values())
+    by_cell = {one["file"].rpartition("-")[2].removesuffix(".flent.gz"): one["metrics"]
+               for one in score(cells)}
+    assert len(by_cell) >= 10
+    assert any(one["loss_loaded_pct"] for one in by_cell.values())
     for name in ("both_ecn_cake", "both_ecn_codel"):
-        assert found[name]["queue_marks_upload"] > 0, name
+        assert by_cell[name]["queue_marks_upload"] > 0, name
     for name in ("ndt7_cross", "both_cross_asymmetric"):
-        assert found[name]["fairness_download"] is not None, name
-    assert found["flows"]["fairness_upload"] is not None
-    assert any((one["queue_drops_upload"] or 0) > 0 for one in found.values())
+        assert by_cell[name]["fairness_download"] is not None, name
+    assert by_cell["flows"]["fairness_upload"] is not None
+    assert any((one["queue_drops_upload"] or 0) > 0 for one in by_cell.values())

@@ -64,9 +64,9 @@ def test_score_as_json_doesnt_depend_on_the_order_of_files(
     """Each file's metrics stand under its name; grades are there as words."""
     files = sorted(map(str, RUNS.glob("*.flent.gz")), reverse=turned)
     assert main(["score", "--format", "json", *files]) == 0
-    found = {one["file"]: one for one in json.loads(capsys.readouterr().out)}
-    assert list(found) == files
-    run = found[str(RUNS / "iperf3_upload.flent.gz")]
+    by_file = {one["file"]: one for one in json.loads(capsys.readouterr().out)}
+    assert list(by_file) == files
+    run = by_file[str(RUNS / "iperf3_upload.flent.gz")]
     assert run["settings"]["aqm"] == "no_aqm"
     assert run["metrics"]["throughput_upload_mbps"] == pytest.approx(47.746, abs=0.001)
     assert run["words"]["libreqos_rise_ms"] == "C"

@@ -203,8 +203,8 @@ def test_medians_of_a_group_need_every_run() -> None:
     """The median in any order; with one run that doesn't tell, its reason."""
     leaf: Leaf = leaves(parse(f"{P99} < 1ms"))[0]
     assert medians([{leaf: 1.0}, {leaf: 30.0}, {leaf: 2.0}]) == {leaf: 2.0}
-    found = medians([{leaf: 1.0}, {leaf: Unavailable("why")}])[leaf]
-    assert found == Unavailable("why (in 1 of 2 runs)")
+    value = medians([{leaf: 1.0}, {leaf: Unavailable("why")}])[leaf]
+    assert value == Unavailable("why (in 1 of 2 runs)")
 
 
 def test_rates_of_two_flows_are_not_available() -> None:

@@ -33,8 +33,8 @@ SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home
 
 def content(path: Path) -> dict[str, Any]:
     """A data file as it stands."""
-    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-    return found
+    data: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return data
 
 
 @pytest.mark.parametrize("test", [test for test in KEPT if test not in LIKE_LIBRESPEED])

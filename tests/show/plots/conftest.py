@@ -19,10 +19,10 @@ RUNS = Path(__file__).resolve().parents[3] / "tests" / "golden" / "runs"
 
 def stock_run(name: str) -> Path:
     """A data file of a stock test, that Flent brings for its own tests."""
-    found = find_spec("flent")
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parents[1] / "unittests" / "test_data" / f"test-{name}.flent.gz"
+    spec = find_spec("flent")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parents[1] / "unittests" / "test_data" / f"test-{name}.flent.gz"
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -67,7 +67,7 @@ PROBE = "Ping (ms) UDP irtt"
 def repetitions(folder: Path) -> list[Path]:
     """Write 72 runs into a folder: those of UPLOADS, each at three rates with six seeds. The slower
     the link, the longer round trips take; seeds differ by up to a tenth."""
-    found = []
+    files = []
     for path in UPLOADS:
         data = json.loads(gzip.decompress(path.read_bytes()))
         probes = data["raw_values"][PROBE]
@@ -82,9 +82,9 @@ def repetitions(folder: Path) -> list[Path]:
                             for one in probes]}
                 requested = data["metadata"]["AQM"]["requested"]
                 requested |= {"rate_up_mbps": rate, "rate_down_mbps": rate, "seed": seed}
-                found.append(folder / f"{requested['aqm']}-{rate}-{seed}.flent.gz")
-                found[-1].write_bytes(gzip.compress(json.dumps(data).encode(), 1))
-    return found
+                files.append(folder / f"{requested['aqm']}-{rate}-{seed}.flent.gz")
+                files[-1].write_bytes(gzip.compress(json.dumps(data).encode(), 1))
+    return files
 
 
 @contextmanager
@@ -105,15 +105,15 @@ def drawn_texts() -> Iterator[list[Any]]:
             drawn[id(self)] = self
         stock(self, renderer, *args, **kwargs)
 
-    found: list[Any] = []
+    texts: list[Any] = []
     Text.draw = draw  # type: ignore[method-assign]
     Figure.draw = draw_figure  # type: ignore[method-assign]
     try:
-        yield found
+        yield texts
     finally:
         Text.draw = stock  # type: ignore[method-assign]
         Figure.draw = stock_figure  # type: ignore[method-assign]
-        found.extend(drawn.values())
+        texts.extend(drawn.values())
 
 
 def misplaced(figure: Any, texts: Sequence[Any]) -> list[str]:

@@ -105,9 +105,9 @@ def test_spans_begin_and_end_with_the_load() -> None:
     load = run.load_window
     assert load is not None
     icmp = run.probes[1]
-    at_s, found = spans(icmp, 4.0, load)
+    at_s, statistics = spans(icmp, 4.0, load)
     before = icmp.rtt_ms[icmp.sent_s < load.start_s]
-    assert found["slowest"][at_s < load.start_s].max() == pytest.approx(before.max())
+    assert statistics["slowest"][at_s < load.start_s].max() == pytest.approx(before.max())
     assert numpy.count_nonzero(at_s < load.start_s) >= 1
 
 

@@ -39,8 +39,8 @@ def repeated(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def files(picture: Picture, request: pytest.FixtureRequest) -> list[Path]:
     """What a picture is made of."""
     if picture.repeated:
-        found: list[Path] = request.getfixturevalue("repeated")
-        return found
+        paths: list[Path] = request.getfixturevalue("repeated")
+        return paths
     return list(picture.files)
 
 

@@ -160,10 +160,10 @@ def test_many_runs_are_not_pooled_over_what_they_differ_in(
             for aqm in ("codel", "no_aqm") for rate in (50, 100) for tiers in (1, 3)
             for seed in (1, 2, 3)]
     plotter = draw(plot, runs)
-    found = {label.partition(" #")[0] for label in labels(plotter)} - {"the same, idle"}
+    names = {label.partition(" #")[0] for label in labels(plotter)} - {"the same, idle"}
     # The plot of idle and loaded has room for six.
-    assert len(found) == (6 if "idle" in plot else 8)
-    assert "codel, 50 Mbit/s, aqm_limit 1" in found
+    assert len(names) == (6 if "idle" in plot else 8)
+    assert "codel, 50 Mbit/s, aqm_limit 1" in names
     assert "pooled over" not in output(plotter)
     assert ("6 of 8 shown" in output(plotter)) == ("idle" in plot)
     plotter = draw(plot, runs, "--override-group-by", "aqm")

@@ -32,10 +32,10 @@ def taking(ms: float) -> Callable[[dict[str, Any]], None]:
 @pytest.fixture
 def crowd(variant: Variant) -> list[Path]:
     """23 runs: of two queues at ten rates, and three more queues at one."""
-    found = [variant(f"{aqm}-{rate}", aqm=aqm, rate_mbps=rate, change=taking(96.72))
-             for aqm in ("no_aqm", "fq_codel") for rate in range(100, 1100, 100)]
-    return found + [variant(aqm, aqm=aqm, rate_mbps=1234.5, change=taking(1234.5))
-                    for aqm in ("codel", "sfq", "pie")]
+    runs = [variant(f"{aqm}-{rate}", aqm=aqm, rate_mbps=rate, change=taking(96.72))
+            for aqm in ("no_aqm", "fq_codel") for rate in range(100, 1100, 100)]
+    return runs + [variant(aqm, aqm=aqm, rate_mbps=1234.5, change=taking(1234.5))
+                   for aqm in ("codel", "sfq", "pie")]
 
 
 @pytest.mark.parametrize("width", ["6.4in", "3.33in"])

@@ -36,8 +36,8 @@ def faults(browser: Browser, *rules: str) -> list[Any]:
     # As the tools of a browser do it: the page's policy forbids scripts that aren't its own.
     browser.driver.execute_cdp_cmd("Runtime.evaluate", {
         "expression": files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")})
-    found: list[Any] = browser.driver.execute_async_script(ALL_FAULTS, rules)
-    return found
+    all_faults: list[Any] = browser.driver.execute_async_script(ALL_FAULTS, rules)
+    return all_faults
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -49,9 +49,9 @@ def test_axe_finds_no_serious_fault(opened: Browser, theme: str, width: int) -> 
     opened.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
         "features": [{"name": "prefers-color-scheme", "value": theme}]})
     opened.until(f"document.documentElement.dataset.theme === '{theme}'")
-    found = faults(opened)
-    assert [one for one in found if one[1] in BAD] == []
-    assert not {"landmark-one-main", "region"} & {name for name, *_ in found}
+    all_faults = faults(opened)
+    assert [one for one in all_faults if one[1] in BAD] == []
+    assert not {"landmark-one-main", "region"} & {name for name, *_ in all_faults}
 
 
 def test_axe_would_find_a_fault(opened: Browser) -> None:

@@ -86,6 +86,6 @@ def test_other_batches_say_nothing_of_their_purpose(words: list[str]) -> None:
 
 
 def test_each_batch_of_ours_says_its_purpose_in_one_sentence() -> None:
-    found = {path.name: purpose(["flent", "-B", f"batches/{path.name}"])
-             for path in resource_dir("batches").glob("*.batch")}
-    assert all(20 <= len(one) < 130 and "docs/" not in one for one in found.values()), found
+    purposes = {path.name: purpose(["flent", "-B", f"batches/{path.name}"])
+                for path in resource_dir("batches").glob("*.batch")}
+    assert all(20 <= len(one) < 130 and "docs/" not in one for one in purposes.values()), purposes

@@ -26,7 +26,7 @@ FAST, SLOW = [1.0] * 1000, [50.0] * 900 + [200.0] * 100
 PROBE = "Ping (ms) UDP irtt"
 
 
-def found(rows: Sequence[ReportRow]) -> list[Condition]:
+def conditions_of(rows: Sequence[ReportRow]) -> list[Condition]:
     """The conditions of some runs."""
     sided, names = with_sides(rows)
     return conditions(sided, dimensions(sided, names))
@@ -37,8 +37,8 @@ def test_runs_that_differ_in_a_setting_are_never_pooled() -> None:
     rows = [row("codel", FAST), row("no_aqm", SLOW),
             row("codel", SLOW, rate_mbps=10.0), row("no_aqm", FAST, rate_mbps=10.0),
             row("codel", FAST, rate_mbps=50.0), row("no_aqm", SLOW, rate_mbps=50.0)]
-    assert [one.title for one in found(rows)] == ["10 Mbit/s", "50 Mbit/s", "100 Mbit/s"]
-    assert [[line.within_ms(99) for line in one.lines] for one in found(rows)] == [
+    assert [one.title for one in conditions_of(rows)] == ["10 Mbit/s", "50 Mbit/s", "100 Mbit/s"]
+    assert [[line.within_ms(99) for line in one.lines] for one in conditions_of(rows)] == [
         [1, 200], [200, 1], [200, 1]]
 
 
@@ -50,21 +50,21 @@ def test_nothing_is_compared_unless_all_else_is_equal(other: dict[str, Any]) -> 
     Each has a condition of its own that names what differs."""
     rows = [row("no_aqm", FAST), row("codel", FAST), row("codel", FAST), row("pie", SLOW, **other)]
     report = build(rows, [], [], "made")
-    assert sorted([line.queue for line in one.lines] for one in found(rows)) == [
+    assert sorted([line.queue for line in one.lines] for one in conditions_of(rows)) == [
         ["no_aqm", "codel"], ["pie"]]
     assert "pie" not in " ".join(report.headline)
     assert all(len(entry["queues"]) < 3 for entry in report.data["statistics"])
     (name, value), = other.items()
-    titles = " ".join(one.title for one in found(rows))
+    titles = " ".join(one.title for one in conditions_of(rows))
     assert str(value) in titles or name.replace("_", " ") in titles or "+20 ms" in titles
 
 
 def test_a_queues_own_parameters_are_part_of_it() -> None:
     """CoDel with a target is compared with PIE that has another."""
     rows = [row("codel", FAST, aqm_target="5ms"), row("pie", FAST, aqm_target="15ms")]
-    assert [len(one.lines) for one in found(rows)] == [2]
+    assert [len(one.lines) for one in conditions_of(rows)] == [2]
     more = [*rows, row("codel", FAST, aqm_target="20ms")]
-    assert sorted(len(one.lines) for one in found(more)) == [1, 1, 1]
+    assert sorted(len(one.lines) for one in conditions_of(more)) == [1, 1, 1]
 
 
 def test_files_tell_their_length_and_server(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_files_tell_their_length_and_server(tmp_path: Path) -> None:
 
 def test_percentile_is_the_furthest_that_all_runs_have_samples_for() -> None:
     """100 probes have ten beyond the 90th percentile, and one beyond the 99th."""
-    assert found([row("codel", FAST), row("no_aqm", [5.0] * 100)])[0].tail_pct == 90
+    assert conditions_of([row("codel", FAST), row("no_aqm", [5.0] * 100)])[0].tail_pct == 90
 
 
 @pytest.mark.parametrize(("lost", "percent"), [(0, 99), (20, 95), (80, 90), (400, 50), (600, 99)])
@@ -88,7 +88,7 @@ def test_percentile_is_the_furthest_that_came_back_with_every_queue(
 ) -> None:
     """But for one that lost at least half of the probes: others are compared without it."""
     rows = [row("codel", FAST), row("pie", SLOW), row("sfq", [1.0] * (1000 - lost) + [LOST] * lost)]
-    assert found(rows)[0].tail_pct == percent
+    assert conditions_of(rows)[0].tail_pct == percent
 
 
 def test_numbers_are_the_metrics_of_runs_in_both_directions(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_numbers_are_the_metrics_of_runs_in_both_directions(tmp_path: Path) -> N
     data = read_data_file(write_run(tmp_path / "a.flent.gz", "iperf3_bidirectional", fewer))
     mine, run = row_of(data), as_run(data)
     assert sum(one.size for one in mine.loaded_ms.values()) >= 200 > run.loaded().rtt_ms.size
-    one, = found([mine])
+    one, = conditions_of([mine])
     assert one.tail_pct == 90
     assert one.lines[0].within_ms(90) == METRICS["latency_loaded_p90_ms"].of(run)
     assert one.lines[0].middle_lost_pct == METRICS["loss_loaded_pct"].of(run)
@@ -122,15 +122,15 @@ def test_rates_are_pooled_only_where_queues_have_as_many_runs_at_each() -> None:
 def test_losses_are_medians_over_runs() -> None:
     """0, 0.4 and 2 % are 0.4, not the most of them."""
     rows = [row("codel", [1.0] * (1000 - lost) + [LOST] * lost) for lost in (0, 4, 20)]
-    assert found(rows)[0].lines[0].middle_lost_pct == pytest.approx(0.4)
-    assert panels(found(rows))["first"][0]["lines"][0]["lost_pct"] == "0.4"
+    assert conditions_of(rows)[0].lines[0].middle_lost_pct == pytest.approx(0.4)
+    assert panels(conditions_of(rows))["first"][0]["lines"][0]["lost_pct"] == "0.4"
 
 
 def test_panels_tell_their_percentile_and_what_is_lost() -> None:
     """Each its own; the dot of a queue that lost half stands at the end."""
     rows = [row("codel", FAST), row("no_aqm", [LOST] * 1000),
             row("codel", [1.0] * 100, rate_mbps=10.0)]
-    small, large = panels(found(rows))["first"]
+    small, large = panels(conditions_of(rows))["first"]
     assert (small["tail"], large["tail"]) == ("90 %", "99 %")
     gone = next(line for line in large["lines"] if line["queue"] == "no_aqm")
     assert (gone["lost"], gone["from"], gone["to"], gone["lost_pct"]) == (True, 100.0, 100.0, "100")
@@ -139,7 +139,7 @@ def test_panels_tell_their_percentile_and_what_is_lost() -> None:
 def test_panel_has_both_directions_apart() -> None:
     """Also where they carry the same."""
     rows = [row("codel", FAST, {"download": 9.0, "upload": 9.0})]
-    assert panels(found(rows))["first"][0]["lines"][0]["throughput"] == "9 / 9"
+    assert panels(conditions_of(rows))["first"][0]["lines"][0]["throughput"] == "9 / 9"
 
 
 def test_configurations_are_compared_as_their_titles_call_them() -> None:
@@ -151,7 +151,7 @@ def test_configurations_are_compared_as_their_titles_call_them() -> None:
     sided, names = with_sides(rows)
     assert {one.side for one in sided} == {"defaults", "small", "fair"}
     assert names == ("aqm", "shaper")
-    assert [(one.title, len(one.lines)) for one in found(rows)] == [
+    assert [(one.title, len(one.lines)) for one in conditions_of(rows)] == [
         ("load download", 3), ("load upload", 3)]
     output = build(rows, [], [], "made").headline
     assert "What is compared differs in shaper, too." in output
@@ -161,7 +161,7 @@ def test_configurations_are_compared_as_their_titles_call_them() -> None:
 def test_what_is_tried_with_every_queue_is_a_condition() -> None:
     """ECN on and off with both queues: two panels of two lines."""
     rows = [row(aqm, FAST, tcp_ecn=ecn) for aqm in ("no_aqm", "codel") for ecn in (True, False)]
-    assert [len(one.lines) for one in found(rows)] == [2, 2]
+    assert [len(one.lines) for one in conditions_of(rows)] == [2, 2]
 
 
 def test_cross_traffic_is_named_also_where_all_have_it() -> None:
@@ -174,7 +174,7 @@ def test_cross_traffic_is_named_also_where_all_have_it() -> None:
 
 def test_scale_has_decades_around_all_latencies() -> None:
     """From 1 to 200 ms it goes from 1 to 1,000; 10 ms is a third of the way."""
-    drawn = scale(found([row("fq_codel", FAST), row("no_aqm", SLOW)]))
+    drawn = scale(conditions_of([row("fq_codel", FAST), row("no_aqm", SLOW)]))
     assert [text for _, text in drawn.ticks] == ["1", "10", "100", "1,000"]
     assert drawn.place(10.0) == pytest.approx(33.33)
 

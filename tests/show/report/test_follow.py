@@ -38,9 +38,9 @@ def browsing(*arguments: object) -> Iterator[int]:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        found = re.search(r":(\d+)/", line)
-        assert found, line
-        yield int(found[1])
+        match = re.search(r":(\d+)/", line)
+        assert match, line
+        yield int(match[1])
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
@@ -66,10 +66,10 @@ def data(port: int, runs: int) -> Any:
     """The page's data, once it has that many runs."""
     until = time.monotonic() + 120
     while True:
-        found = json.loads(ask(port, "/data")[1])
-        if len(found["data"]["runs"]) == runs:
-            return found
-        assert time.monotonic() < until, f"{len(found['data']['runs'])} runs, not {runs}"
+        page = json.loads(ask(port, "/data")[1])
+        if len(page["data"]["runs"]) == runs:
+            return page
+        assert time.monotonic() < until, f"{len(page['data']['runs'])} runs, not {runs}"
         time.sleep(0.2)
 
 
@@ -110,9 +110,9 @@ def test_no_path_leads_to_a_file(served: tuple[int, Path], path: str) -> None:
 
 def test_links_that_lead_out_of_the_folder_are_not_followed(served: tuple[int, Path]) -> None:
     """Neither to a file nor to a folder."""
-    found = data(served[0], 1)
-    assert [run["file"] for run in found["data"]["runs"]] == ["one.flent.gz"]
-    assert "secret" not in json.dumps(found["data"])
+    page = data(served[0], 1)
+    assert [run["file"] for run in page["data"]["runs"]] == ["one.flent.gz"]
+    assert "secret" not in json.dumps(page["data"])
     assert "secret words" not in ask(served[0], "/")[1]
 
 
@@ -163,12 +163,12 @@ def test_runs_appear_as_they_finish(tmp_path: Path) -> None:
         (tmp_path / "bad.flent.gz").write_bytes(b"no gzip")
         write_run(tmp_path / "sub" / "b.flent.gz", aqm="fq_codel")
         status.write(tmp_path, begun.with_failed("c.flent.gz", "router said no"))
-        found = data(port, 2)
-        assert {run["queue"] for run in found["data"]["runs"]} == {"no_aqm", "fq_codel"}
+        page = data(port, 2)
+        assert {run["queue"] for run in page["data"]["runs"]} == {"no_aqm", "fq_codel"}
         (tmp_path / "sub" / "b.flent.gz").unlink()
-        found = data(port, 1)
-        assert "router said no" in found["top"]
-        assert "bad.flent.gz" in found["top"]
+        page = data(port, 1)
+        assert "router said no" in page["top"]
+        assert "bad.flent.gz" in page["top"]
 
 
 def test_page_takes_over_new_runs_by_itself(tmp_path: Path, browser: Browser) -> None:
@@ -209,10 +209,10 @@ def memory_mb(port: int, which: str = "VmRSS") -> float:
               if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"}
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
-            found = link.readlink().name
+            target = link.readlink().name
         except OSError:
             continue
-        if found in {f"socket:[{inode}]" for inode in inodes}:
+        if target in {f"socket:[{inode}]" for inode in inodes}:
             status_text = (link.parents[1] / "status").read_text()
             return next(int(line.split()[1]) for line in status_text.splitlines()
                         if line.startswith(f"{which}:")) / 1024
@@ -244,9 +244,9 @@ def test_page_of_another_site_can_not_make_it_work(
             [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.2",
              "--directory", str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
-        found = re.search(r"port (\d+)", other.stdout.readline())
-        assert found
-        browser.driver.get(f"http://127.0.0.2:{found[1]}/evil.html")
+        match = re.search(r"port (\d+)", other.stdout.readline())
+        assert match
+        browser.driver.get(f"http://127.0.0.2:{match[1]}/evil.html")
         browser("document.getElementById('a').click()")
         browser.until("document.body.innerText.includes('type its address')")
         other.terminate()
@@ -376,10 +376,10 @@ def test_clients_that_never_read_take_no_memory_and_keep_nobody_out(tmp_path: Pa
 
 def whole(sock: socket.socket) -> bytes:
     """All that comes until the end."""
-    found = b""
+    received = b""
     while piece := sock.recv(1 << 20):
-        found += piece
-    return found
+        received += piece
+    return received
 
 
 def test_request_without_end_is_refused(served: tuple[int, Path]) -> None:
@@ -397,13 +397,13 @@ def test_browser_that_leaves_is_no_news(tmp_path: Path) -> None:
         [sys.executable, "-m", "flent_aqm.cli", "report", "--follow", "--port", "0", str(tmp_path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    found = re.search(r":(\d+)/", process.stdout.readline())
-    assert found
+    match = re.search(r":(\d+)/", process.stdout.readline())
+    assert match
     for words in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"):
-        sock = socket.create_connection(("127.0.0.1", int(found[1])), 60)
+        sock = socket.create_connection(("127.0.0.1", int(match[1])), 60)
         sock.sendall(words)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         sock.close()
-    assert ask(int(found[1]), "/")[0] == 200
+    assert ask(int(match[1]), "/")[0] == 200
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[1] == ""

@@ -61,15 +61,15 @@ def test_numbers_on_logarithmic_axes_are_whole_with_their_unit(
     low = 20 / 10 ** (decades / 2)
     opened(SET, low, low * 10 ** decades)
     for plot, axis in AXES:
-        found: dict[str, Any] = opened(READ, plot, axis)
-        inside = found["ticks"]
-        assert (2 if decades > 2 else 3) <= len(inside) <= 12, (plot, axis, found)
+        labels: dict[str, Any] = opened(READ, plot, axis)
+        inside = labels["ticks"]
+        assert (2 if decades > 2 else 3) <= len(inside) <= 12, (plot, axis, labels)
         for text, stands_at, *_ in inside:
             number, unit = text.split("\u00a0")
             assert unit == "ms"
             assert float(number.replace(",", "")) == pytest.approx(stands_at, rel=1e-4), plot
-        assert found["range"][0] < low * 1.001
-        assert math.log10(found["range"][1] / found["range"][0]) < decades + 1
+        assert labels["range"][0] < low * 1.001
+        assert math.log10(labels["range"][1] / labels["range"][0]) < decades + 1
         for place, (text, _, left, right, top, bottom) in enumerate(inside):
             for other, _, left2, right2, top2, bottom2 in inside[place + 1:]:
                 assert right <= left2 or right2 <= left or bottom <= top2 + 2 \

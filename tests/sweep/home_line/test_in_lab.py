@@ -42,12 +42,12 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     assert "measured one direction at a time" not in two
     for text, version in ((one, 4), (two, 6)):
         for way in ("Download", "Upload"):
-            found = re.search(rf"{way}: +([0-9.]+) Mbps", text)
-            assert found, text
+            match = re.search(rf"{way}: +([0-9.]+) Mbps", text)
+            assert match, text
             # netperf divides each stream's bytes by the stream's own time: 10 s, and until its
             # last byte has left the queue, which holds up to 1.2 s. A sum of such rates can
             # exceed the link's by what the shortest time lacks to the longest.
-            assert 0.85 < float(found[1]) / PAYLOAD_MBPS[version] < 11.2 / 10
+            assert 0.85 < float(match[1]) / PAYLOAD_MBPS[version] < 11.2 / 10
         reason = "[not measured: in the virtual lab computing takes no time]"
         assert f" CPU Load: {reason}" in text
         assert f" Overhead: {reason}" in text

@@ -24,9 +24,9 @@ def lists(overrides: Mapping[str, object], **keys: object) -> tuple[list[Any], d
     runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
     runner.args = dict(ARGS)
     runner.settings.BATCH_OVERRIDE = dict(overrides)
-    *found, repetitions = argument_lists(runner, {**BATCH, **keys, **overrides})
+    *names, repetitions = argument_lists(runner, {**BATCH, **keys, **overrides})
     assert list(repetitions) == [1, 2]
-    return found, runner.args
+    return names, runner.args
 
 
 def test_override_keeps_the_arguments_with_the_value() -> None:
@@ -42,24 +42,24 @@ def test_overrides_of_switches_are_flents_booleans() -> None:
 
 def test_override_makes_an_argument_for_a_new_value() -> None:
     """A value that no argument has becomes the list's only one."""
-    found, args = lists({"aqm": "pie"})
-    assert [args[name]["aqm"] for name in found[0]] == ["pie"]
+    names, args = lists({"aqm": "pie"})
+    assert [args[name]["aqm"] for name in names[0]] == ["pie"]
 
 
 def test_several_kernels_are_a_list_of_their_own() -> None:
     """Whether the batch names them or an override; each once."""
     for overrides, keys in (({}, {"kernel": "mine, stock, mine"}),
                             ({"kernel": "mine,stock"}, {})):
-        found, args = lists(overrides, **keys)
-        assert [args[name]["kernel"] for name in found[2]] == ["mine", "stock"]
+        names, args = lists(overrides, **keys)
+        assert [args[name]["kernel"] for name in names[2]] == ["mine", "stock"]
     assert len(lists({"kernel": "mine"})[0]) == 2
 
 
 def test_several_queues_take_the_place_of_the_batchs_list() -> None:
     """As several kernels do; a list whose arguments say more than the queue stays."""
-    found, args = lists({"aqm": "pie,codel"}, aqm="pie,codel")
-    assert ["pie", "codel"] in [[args[name].get("aqm") for name in names] for names in found]
-    assert sum(all("aqm" in args[name] for name in names) for names in found) == 1
+    all_names, args = lists({"aqm": "pie,codel"}, aqm="pie,codel")
+    assert ["pie", "codel"] in [[args[name].get("aqm") for name in names] for names in all_names]
+    assert sum(all("aqm" in args[name] for name in names) for names in all_names) == 1
 
 
 def test_restore_zeros_leaves_switches_alone() -> None:
@@ -69,7 +69,7 @@ def test_restore_zeros_leaves_switches_alone() -> None:
     assert overrides == {"rate_mbps": "0", "burst_shaping": False, "seed": "7"}
 
 
-@pytest.mark.parametrize(("text", "found"), [
+@pytest.mark.parametrize(("text", "values"), [
     ("test_parameters=a=1;b=2", {"test_parameters": "a=1;b=2"}),
     (" Test_Parameters = a=1 ; b=2,3 ", {"Test_Parameters": "a=1 ; b=2,3"}),
     ("aqm=pie;test_parameters=a=1;b=2", {"aqm": "pie", "test_parameters": "a=1;b=2"}),
@@ -82,9 +82,9 @@ def test_restore_zeros_leaves_switches_alone() -> None:
      {"aqm": "pie", "client_model": "ideal+rx_packet_ns=5", "rate_mbps": "5",
       "test_parameters": "router_model=1"}),
 ])
-def test_values_with_equals_signs_are_read_as_typed(text: str, found: dict[str, str]) -> None:
+def test_values_with_equals_signs_are_read_as_typed(text: str, values: dict[str, str]) -> None:
     """Test parameters take all that follows, a model what is before the next ;, and Flent's own
     reader the rest."""
     from flent.util import keyval
 
-    assert keys_and_values(keyval, text) == found
+    assert keys_and_values(keyval, text) == values

@@ -74,9 +74,9 @@ def test_first_difference_is_the_earliest_sample() -> None:
         data["raw_values"]["Ping"][1]["val"] = 3.0
         data["raw_values"]["TCP upload"][0]["val"] = 0.0
 
-    found = [one.where for one in differences(RUN, changed(change))]
-    assert found == ["samples of TCP upload, number 0", "samples of Ping, number 1",
-                     "AQM.after.counters.up.qdisc.drops"]
+    places = [one.where for one in differences(RUN, changed(change))]
+    assert places == ["samples of TCP upload, number 0", "samples of Ping, number 1",
+                      "AQM.after.counters.up.qdisc.drops"]
 
 
 def test_versions_are_named_and_no_difference() -> None:

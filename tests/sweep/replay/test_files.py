@@ -55,11 +55,11 @@ def test_trace_is_found_by_content_beside_the_file_or_where_the_user_says(tmp_pa
     (mine / "b").write_bytes(b"9" * len(CONTENT))
     (mine / "c").write_bytes(CONTENT)
     for place in (mine, mine / "c"):
-        found = recorded.read(file, tmp_path, [place]).cell.scenario.record("link").link_down_trace
-        assert found == str(mine / "c")
+        trace = recorded.read(file, tmp_path, [place]).cell.scenario.record("link").link_down_trace
+        assert trace == str(mine / "c")
     (file.parent / "beside").write_bytes(CONTENT)
-    found = recorded.read(file, tmp_path).cell.scenario.record("link").link_down_trace
-    assert found == str(file.parent / "beside")
+    trace = recorded.read(file, tmp_path).cell.scenario.record("link").link_down_trace
+    assert trace == str(file.parent / "beside")
 
 
 @pytest.mark.parametrize(("requested", "links"), [

@@ -66,9 +66,9 @@ def test_sides_that_differ_by_chance_alone_are_not_different() -> None:
     """Twenty of twenty times, with 22 metrics in eight cells each. Five seeds are too few to be
     sure that each is the same; forty are enough."""
     for draw in range(20):
-        found = set(verdicts(side(draw, noise=0.03), side(1000 + draw, noise=0.03)).values())
-        assert UNTOLD in found
-        assert found <= {SAME, UNTOLD}
+        seen = set(verdicts(side(draw, noise=0.03), side(1000 + draw, noise=0.03)).values())
+        assert UNTOLD in seen
+        assert seen <= {SAME, UNTOLD}
     many = range(40)
     sure = verdicts(side(1, seeds=many, noise=0.002), side(2, seeds=many, noise=0.002))
     assert set(sure.values()) == {SAME}
@@ -152,8 +152,8 @@ def test_better_follows_the_metric_and_both_is_mixed() -> None:
             return value * (1.3 if cell == "one" else 0.7 if cell == "ecn" else 1)
         return value * 1.3 if metric == THROUGHPUT else value
 
-    found = verdicts(side(1), side(2, more))
-    assert (found[THROUGHPUT], found[LATENCY]) == (BETTER, MIXED)
+    by_metric = verdicts(side(1), side(2, more))
+    assert (by_metric[THROUGHPUT], by_metric[LATENCY]) == (BETTER, MIXED)
 
 
 def test_differences_that_nobody_cares_about_are_the_same() -> None:
@@ -218,10 +218,10 @@ def test_numbers_that_one_side_does_not_have_do_not_pass() -> None:
     none = Unavailable("the test has no upload")
     test[0] = replace(test[0], values={**test[0].values, THROUGHPUT: none})
     judged = judge(pair(base, test))
-    found = next(one for one in judged if one.metric.name == THROUGHPUT)
-    assert found.verdict == UNTOLD
-    assert found.effects[0].why == ("1 of 40 runs of the test side have no number: the test has no "
-                                    "upload")
+    rate = next(one for one in judged if one.metric.name == THROUGHPUT)
+    assert rate.verdict == UNTOLD
+    assert rate.effects[0].why == ("1 of 40 runs of the test side have no number: the test has no "
+                                   "upload")
     assert "| `throughput_download_mbps` | can't tell: 1 of 40 runs of the test side" in markdown(
         pair(base, test), judged)
     assert not can_tell(judged)
@@ -236,9 +236,9 @@ def test_a_number_that_identical_runs_lack_leaves_nothing_open() -> None:
                 if run.settings["flows"] == "one" else run for run in runs]
 
     same = lacking(side(1), lambda run: f"seed {run.settings['seed']}")
-    found = pair(same, same)
-    assert can_tell(judge(found))
-    assert "flows one" not in {effect.cell for one in judge(found) if one.metric.name == THROUGHPUT
+    pairs = pair(same, same)
+    assert can_tell(judge(pairs))
+    assert "flows one" not in {effect.cell for one in judge(pairs) if one.metric.name == THROUGHPUT
                          for effect in one.effects}
     other = lacking(side(1), lambda run: "another")
     assert not can_tell(judge(pair(same, other)))
@@ -264,9 +264,9 @@ def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
         return [replace(run, settings={**run.settings, "title": str(run.settings["flows"]).upper()})
                 for run in runs]
 
-    found = pair(titled(side(1))[1:], titled(side(2))[:-2])
-    assert found.alone == {("base", "RATE"): 2, ("test", "ONE"): 1}
-    assert {cell.name for cell in found.cells} == {name.upper() for name in CELLS}
+    comparison = pair(titled(side(1))[1:], titled(side(2))[:-2])
+    assert comparison.alone == {("base", "RATE"): 2, ("test", "ONE"): 1}
+    assert {cell.name for cell in comparison.cells} == {name.upper() for name in CELLS}
 
 
 @pytest.mark.parametrize(("base", "test", "names", "cause"), [
@@ -436,8 +436,8 @@ def test_what_only_the_flow_itself_notices_is_worse(name: str) -> None:
 
     # A packet has 1514 bytes.
     unit = 1000 if name.endswith("bytes") else 1
-    found = verdicts(side(1, times(unit), target="5ms"), side(2, times(3 * unit), target="6ms"))
-    assert {metric for metric, verdict in found.items() if verdict == WORSE} == {name}
+    by_metric = verdicts(side(1, times(unit), target="5ms"), side(2, times(3 * unit), target="6ms"))
+    assert {metric for metric, verdict in by_metric.items() if verdict == WORSE} == {name}
 
 
 def test_a_latency_is_judged_by_what_it_has_beyond_the_path() -> None:
