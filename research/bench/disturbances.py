@@ -263,8 +263,8 @@ def _checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> Iterator
                             ignore=shutil.ignore_patterns("__pycache__"))
         for part, line, more in changes:
             changed = folder / part
-            before, found, behind = changed.read_text().partition(line)
-            assert found, f"{part} has no line {line!r}"
+            before, match, behind = changed.read_text().partition(line)
+            assert match, f"{part} has no line {line!r}"
             changed.write_text(before + line + more + behind)
         old = Path(sys.prefix)
         new = folder / ".venv"

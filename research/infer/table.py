@@ -33,9 +33,9 @@ _ALIKE = 0.05
 
 def row(data: DataFile) -> dict[str, Any] | None:
     """Return a run's row; None where it is no run of the recipe or has no download."""
-    found = next(of_data_file(data), None)
+    download = next(of_data_file(data), None)
     number = data.path.name.split("-")[0]
-    if found is None or not number.isdigit():
+    if download is None or not number.isdigit():
         return None
     one = line(int(number))
     requested = data.metadata["AQM"]["requested"]
@@ -49,10 +49,10 @@ def row(data: DataFile) -> dict[str, Any] | None:
         "kernel": requested["kernel"], "testbed": requested["testbed"],
         "line_mbps": one.rate_mbps, "line_rtt_ms": one.rtt_ms,
         "depth_ms": math.nan if one.depth_ms is None else one.depth_ms,
-        "drops": drops, "delay_ms": delay_ms, "truth": truth(one, drops > 0, loses(found), max(
-            highest_rise_ms(found), 0.0 if math.isnan(delay_ms) else delay_ms)),
-        "highest_rise_ms": highest_rise_ms(found), "throughput_mbps": found.throughput_mbps,
-        **features(found)}
+        "drops": drops, "delay_ms": delay_ms, "truth": truth(one, drops > 0, loses(download), max(
+            highest_rise_ms(download), 0.0 if math.isnan(delay_ms) else delay_ms)),
+        "highest_rise_ms": highest_rise_ms(download), "throughput_mbps": download.throughput_mbps,
+        **features(download)}
 
 
 def truth(one: Line, dropped: bool, lost: bool, stood_ms: float) -> str:
@@ -78,13 +78,13 @@ def _bottleneck(one: Line) -> str:
 
 def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """Return the rows of all runs in these files and folders, by number. Damaged ones are told."""
-    found = []
+    made = []
     for path, result in each_file(find_files(paths), row):
         if isinstance(result, BadResult) or result is None:
             print(f"infer: {path.name}: {result or 'no download'}", file=sys.stderr)
         else:
-            found.append(result)
-    return sorted(found, key=lambda one: (one["number"], one["kernel"], one["testbed"]))
+            made.append(result)
+    return sorted(made, key=lambda one: (one["number"], one["kernel"], one["testbed"]))
 
 
 def main() -> int:

@@ -80,10 +80,10 @@ def forest(rows: Rows, names: list[str]) -> RandomForestClassifier:
 
 def votes(trained: RandomForestClassifier, rows: Rows) -> Numbers:
     """Return the trees' shares of each class, in the order of CLASSES."""
-    found = numpy.zeros((len(rows), len(CLASSES)))
-    found[:, [CLASSES.index(name) for name in trained.classes_]] = trained.predict_proba(
+    shares = numpy.zeros((len(rows), len(CLASSES)))
+    shares[:, [CLASSES.index(name) for name in trained.classes_]] = trained.predict_proba(
         rows.to_numpy())
-    return found
+    return shares
 
 
 def _trees(trained: RandomForestClassifier) -> Iterator[dict[str, Any]]:
@@ -121,8 +121,8 @@ def read(path: Path) -> Rows:
 
 def usual(rows: Rows) -> Rows:
     """Return those of the lab's own kernel, of which the model is made."""
-    found = rows[(rows["kernel"] == "stock") & (rows["testbed"] == "virtual")]
-    return found.reset_index(drop=True)
+    own = rows[(rows["kernel"] == "stock") & (rows["testbed"] == "virtual")]
+    return own.reset_index(drop=True)
 
 
 def main() -> int:

@@ -100,17 +100,17 @@ def others(results: Path, docs: Path | None) -> str:
     """Return what tests on fewer lines show, without intervals, which would be wide. Raises
     AqmError."""
     del docs
-    known = _cards(results)
+    shown = _cards(results)
     return "\n".join(
         f"- {markdown.cell(card.label)}: says {_stalled(card)}, " + ", ".join(
             f"{column.heading} {column.value(score)}" for column in IN_SHORT
             if column.form != COUNT and (score := card.scores.get(column.kind)))
-        for card in ordered(known))
+        for card in ordered(shown))
 
 
 def _stalled(card: Card) -> str:
-    found = stalls(card)
-    return " of ".join(typical(found)) if found else NONE
+    stalled = stalls(card)
+    return " of ".join(typical(stalled)) if stalled else NONE
 
 
 def _cards(folder: Path) -> Sequence[Card]:

@@ -49,18 +49,18 @@ def main(args: argparse.Namespace) -> int:
 
 def _files(paths: list[Path]) -> list[Path]:
     """Return them, with folders replaced by what they have; the state of a sweep is none."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for path in paths:
         archived = sorted(
             one for one in path.rglob("*") if one.name.endswith(_ENDS) and one.name != STATUS
             and not one.name.startswith(".")) if os.path.isdir(path) else []
-        found.update(dict.fromkeys(archived))
+        files.update(dict.fromkeys(archived))
         try:
-            found.update(dict.fromkeys(find_files([path])))
+            files.update(dict.fromkeys(find_files([path])))
         except ConfigError:
             if not archived:
                 raise
-    return list(found)
+    return list(files)
 
 
 def _text(path: Path, one: Download, verdict: Verdict) -> str:
@@ -70,8 +70,8 @@ def _text(path: Path, one: Download, verdict: Verdict) -> str:
                 "differ")
     if verdict.answer == CANT_TELL:
         shares = sorted(verdict.probabilities.items(), key=lambda pair: -pair[1])
-        said = ", ".join(f"{kind} {share:.0%}" for kind, share in shares[:3])
-        return f"{name}can't tell ({said})"
+        likely = ", ".join(f"{kind} {share:.0%}" for kind, share in shares[:3])
+        return f"{name}can't tell ({likely})"
     depth = ""
     if verdict.depth_ms is not None:
         depth = f", {'at least' if verdict.at_least else 'about'} {verdict.depth_ms:.0f} ms deep"

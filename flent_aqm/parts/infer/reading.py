@@ -56,15 +56,15 @@ def read_downloads(path: Path) -> list[Download]:
     """Return the NDT7 downloads in a file. Raises BadResult, with the path."""
     try:
         whole = unpack_file(path, limits())
-        found = list(itertools.islice(_downloads(whole, path), MOST_TESTS))
+        downloads = list(itertools.islice(_downloads(whole, path), MOST_TESTS))
     except OSError as error:
         raise BadResult(f"{path}: {error.strerror or error}") from None
     except (ValueError, BadResult) as error:
         raise BadResult(f"{path}: {error}") from None
-    if not found:
+    if not downloads:
         raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
                         "file of a test ndt7…, or JSON of M-Lab's NDT7 archive")
-    return found
+    return downloads
 
 
 def _downloads(text: bytearray, path: Path) -> Iterator[Download]:
@@ -78,8 +78,8 @@ def _downloads(text: bytearray, path: Path) -> Iterator[Download]:
     except BadResult:
         tests = [parse(text)]
     for number, test in enumerate(tests, 1):
-        if (found := _of_mlab(test, f"test {number}" if len(tests) > 1 else "")) is not None:
-            yield found
+        if (download := _of_mlab(test, f"test {number}" if len(tests) > 1 else "")) is not None:
+            yield download
 
 
 def of_data_file(data: DataFile) -> Iterator[Download]:
@@ -95,9 +95,9 @@ def of_data_file(data: DataFile) -> Iterator[Download]:
         rows = [(at_s - begun_s, *values) for sample in data.raw_values.get(name, [])
                 if (at_s := a_number(sample.get("t"))) is not None
                 and (values := _numbers(sample, _OURS)) is not None]
-        found = _download("", cc == "bbr", rows, ms=1.0)
-        if found is not None:
-            yield found
+        download = _download("", cc == "bbr", rows, ms=1.0)
+        if download is not None:
+            yield download
 
 
 _OURS = ("tcp_rtt", "tcp_min_rtt", "bytes_acked", "bytes_sent", "bytes_retrans")
@@ -140,11 +140,11 @@ def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float
         raise BadResult(f"{len(rows):,} measurements in one download; expected {MOST_SAMPLES:,} at "
                         "most")
     # In order of time, each moment once, from when the first data was acknowledged.
-    known = sorted({row[0]: row for row in rows if 0 < row[0] <= _LONGEST_S
-                    and min(row[1:]) >= 0 and row[3] > 0}.values())
-    if len(known) < FEWEST_SAMPLES:
+    usable = sorted({row[0]: row for row in rows if 0 < row[0] <= _LONGEST_S
+                     and min(row[1:]) >= 0 and row[3] > 0}.values())
+    if len(usable) < FEWEST_SAMPLES:
         return None
-    table = numpy.array(known, dtype=float).T
+    table = numpy.array(usable, dtype=float).T
     counts = numpy.maximum.accumulate(table[3:], axis=1)
     if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:
         raise BadResult("a download has counters or round trips beyond any network's")
