@@ -19,12 +19,13 @@ from research.validation import numbers, renew, stamp
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 # By make validate, make bench with research.bench.document, research.validation.prediction,
-# research.bench.gate and kernel_watch, of what was built by hand (scorecard others), and, as the
-# page says, flent-aqm figures.
+# research.bench.gate and kernel_watch, research.infer, of what was built by hand (scorecard
+# others), and, as the page says, flent-aqm figures.
 OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figures"),
           ("results/prediction.md", "prediction"), ("results/speed-tests.md", "pictures"),
           ("results/gate.md", "changes"), ("results/gate.md", "alarms"),
-          ("results/kernels.md", "kernels"), ("scorecard.md", "others")}
+          ("results/kernels.md", "kernels"), ("scorecard.md", "others"),
+          ("infer.md", "held out")}
 # Names of recipes whose parts are called otherwise.
 PARTS = {"l4s": "scenario 6", "l4s_links": "links", "bbr": "cases", "cake_mq": "two shares",
          "wifi": "three stations", "study": "findings", "scorecard_real": "real time"}
