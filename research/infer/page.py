@@ -76,10 +76,10 @@ def main() -> int:
 
 def _by_band(rows: Rows, column: str, names: list[str]) -> Numbers:
     """Return probabilities for all rows, of models that had none of a row's band."""
-    found = numpy.zeros((len(rows), len(CLASSES)))
+    held_out = numpy.zeros((len(rows), len(CLASSES)))
     for apart in bands(rows[column]):
-        found[apart] = fit(rows[~apart].reset_index(drop=True), names).probabilities(rows[apart])
-    return found
+        held_out[apart] = fit(rows[~apart].reset_index(drop=True), names).probabilities(rows[apart])
+    return held_out
 
 
 def _apart(rows: Rows, apart: Any, names: list[str]) -> tuple[Rows, Numbers]:
@@ -127,19 +127,19 @@ def answers(probabilities: Numbers) -> list[str]:
 def _answered(truth: Any, probabilities: Numbers) -> tuple[str, str]:
     """Return the share of rows with an answer, and of these that with a right one. Where no queue
     can be told, any answer is wrong."""
-    told = [(answer, true) for answer, true in zip(answers(probabilities), truth, strict=True)
-            if answer != CANT_TELL]
-    right = sum(true in ANSWERS[answer] for answer, true in told)
-    return (f"{100 * len(told) / len(truth):.0f}",
-            f"{100 * right / len(told):.0f}" if told else NONE)
+    pairs = [(answer, true) for answer, true in zip(answers(probabilities), truth, strict=True)
+             if answer != CANT_TELL]
+    right = sum(true in ANSWERS[answer] for answer, true in pairs)
+    return (f"{100 * len(pairs) / len(truth):.0f}",
+            f"{100 * right / len(pairs):.0f}" if pairs else NONE)
 
 
 def _by_class(rows: Rows, probabilities: Numbers) -> str:
     """Of each queue, what is answered: the rates held out."""
-    given = answers(probabilities)
+    answered = answers(probabilities)
     lines = [f"| queue, runs | {' | '.join(ANSWERS)} |", "|---|" + "---|" * len(ANSWERS)]
     for queue in CLASSES:
-        of = [answer for answer, true in zip(given, rows["truth"], strict=True) if true == queue]
+        of = [answer for answer, true in zip(answered, rows["truth"], strict=True) if true == queue]
         shares = [f"{100 * of.count(answer) / len(of):.0f}" if of else NONE for answer in ANSWERS]
         lines.append(f"| {queue}, {len(of)} | {' | '.join(shares)} |")
     return "\n".join(lines)
@@ -147,8 +147,8 @@ def _by_class(rows: Rows, probabilities: Numbers) -> str:
 
 def _depth(rows: Rows, probabilities: Numbers) -> str:
     """Of drop-tail queues that are told: the highest rise against the depth."""
-    told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
-    drop_tail = told & ((rows["truth"] == DROP_TAIL) & rows["depth_ms"].notna()).to_numpy()
+    is_told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
+    drop_tail = is_told & ((rows["truth"] == DROP_TAIL) & rows["depth_ms"].notna()).to_numpy()
     lost = (rows["loss_start"] + rows["loss_late"]).to_numpy() > 0
     parts = []
     for words, apart in (("about", lost), ("at least", ~lost)):
@@ -172,13 +172,13 @@ def reliability(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[floa
 
 def _draw(rows: Rows, probabilities: Numbers, path: Path) -> None:
     """The reliability diagram, for a paper's column."""
-    found = reliability(rows["truth"], probabilities)
+    bins = reliability(rows["truth"], probabilities)
     figure, axes = pyplot.subplots(figsize=(3.33, 2.6), layout="constrained")
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-    axes.plot(list(found), [right for right, _ in found.values()], "o-", markersize=3.5,
+    axes.plot(list(bins), [right for right, _ in bins.values()], "o-", markersize=3.5,
               linewidth=1)
-    for said, (right, count) in found.items():
-        axes.annotate(f"{count}", (said, right), xytext=(3, -9), textcoords="offset points",
+    for probability, (right, count) in bins.items():
+        axes.annotate(f"{count}", (probability, right), xytext=(3, -9), textcoords="offset points",
                       fontsize=6)
     axes.set(xlabel="probability of the likeliest class", ylabel="share that was right",
              xlim=(0.15, 1.02), ylim=(0, 1.04))
