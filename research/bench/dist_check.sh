@@ -58,7 +58,7 @@ set -e
 python3 -m venv /root/venv
 cd /home/tester/wheels
 /root/venv/bin/pip -q --disable-pip-version-check --cert /etc/ssl/certs/ca-certificates.crt \
-    wheel -w . -c release/constraints.txt --find-links . flent-aqm flent-aqm-lab setuptools
+    wheel -w . -c constraints.txt --find-links . flent-aqm flent-aqm-lab setuptools
 rm -rf /root/venv /root/.cache
 EOF
 chroot "$root" sh /root/download.sh

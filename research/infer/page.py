@@ -99,7 +99,7 @@ def _cases(rows: Rows, names: list[str]) -> Iterator[tuple[str, Rows, Numbers]]:
         yield words, *_apart(own, own["world"] == world, names)
     model = fit(own, names)
     for words, other in (
-            ("Linux 6.12", rows[(rows["kernel"] != "stock") & (rows["testbed"] == "virtual")]),
+            ("Linux 6.12 and 7.2", rows[rows["kernel"] != "stock"]),
             ("namespaces, in real time", rows[rows["testbed"] == "netns"])):
         if len(other):
             yield words, other, model.probabilities(other)
