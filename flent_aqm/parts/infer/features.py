@@ -37,7 +37,7 @@ class Feature:
     def shown(self, value: float) -> str:
         """Return the value for readers."""
         if self.unit == "%":
-            return f"{100 * value:.2g} %"
+            return f"{100 * value:.0f} %" if abs(value) >= 0.1 else f"{100 * value:.2g} %"
         return f"{value:.3g} {self.unit}".rstrip()
 
 
