@@ -100,7 +100,8 @@ def _cases(rows: Rows, names: list[str]) -> Iterator[tuple[str, Rows, Numbers]]:
     model = fit(own, names)
     for words, other in (
             ("Linux 6.12 and 7.2", rows[rows["kernel"] != "stock"]),
-            ("namespaces, in real time", rows[rows["testbed"] == "netns"])):
+            ("namespaces", rows[rows["testbed"] == "netns"]),
+            ("a router in qemu", rows[rows["testbed"].str.startswith("ssh:")])):
         if len(other):
             yield words, other, model.probabilities(other)
 

@@ -49,8 +49,10 @@ def row(data: DataFile) -> dict[str, Any] | None:
         "kernel": requested["kernel"], "testbed": requested["testbed"],
         "line_mbps": one.rate_mbps, "line_rtt_ms": one.rtt_ms,
         "depth_ms": math.nan if one.depth_ms is None else one.depth_ms,
-        "drops": drops, "delay_ms": delay_ms, "truth": truth(one, drops > 0, loses(download), max(
-            highest_rise_ms(download), 0.0 if math.isnan(delay_ms) else delay_ms)),
+        "drops": drops, "delay_ms": delay_ms,
+        # A router behind ssh isn't sampled: there the sender's losses have to do.
+        "truth": truth(one, loses(download) if math.isnan(drops) else drops > 0, loses(download),
+                       max(highest_rise_ms(download), 0 if math.isnan(delay_ms) else delay_ms)),
         "highest_rise_ms": highest_rise_ms(download), "throughput_mbps": download.throughput_mbps,
         **features(download)}
 

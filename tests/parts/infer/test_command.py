@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "infer"
 TRUTH = {
     "aqm_cubic": AQM, "cant_tell_bbr": CANT_TELL, "drop_tail_bbr": DROP_TAIL,
     "drop_tail_cubic": DROP_TAIL, "flow_queueing_bbr": FLOW_QUEUEING, "linux_6_12": DROP_TAIL,
-    "policer_bbr": POLICER, "real_time": DROP_TAIL}
+    "policer_bbr": POLICER, "qemu_router": FLOW_QUEUEING, "real_time": DROP_TAIL}
 # Where several are right, by the settings of the file.
 OTHERS = {"slow_router", "two_bottlenecks", "wifi"}
 
