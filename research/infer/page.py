@@ -153,7 +153,7 @@ def _depth(rows: Rows, probabilities: Numbers) -> str:
     lost = (rows["loss_start"] + rows["loss_late"]).to_numpy() > 0
     parts = []
     for words, apart in (("about", lost), ("at least", ~lost)):
-        ratios = (rows["highest_rise_ms"] / rows["depth_ms"])[drop_tail & apart]
+        ratios = (rows["rise_max_ms"] / rows["depth_ms"])[drop_tail & apart]
         if len(ratios):
             low, middle, high = numpy.quantile(ratios, (0.25, 0.5, 0.75))
             parts.append(f'"{words}" {middle:.2f} ({low:.2f} to {high:.2f}, {len(ratios)} runs)')

@@ -25,7 +25,7 @@ from flent_aqm.base.errors import AqmError
 from flent_aqm.parts.infer.classes import AQM, DROP_TAIL, FLOW_QUEUEING, POLICER
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep.sweep import Stopped, Sweep
+from flent_aqm.sweep.missing import make_missing
 
 ALL_RUNS = 20_000
 TEST = "ndt7_download"
@@ -166,23 +166,8 @@ def make(folder: Path, numbers: range, keys: Mapping[str, object],
          changes: Mapping[str, object]) -> int:
     """Make those runs that aren't there; return how many failed. keys: of the sweep; changes: of
     each run. Raises AqmError."""
-    sweep = Sweep()
     folder.mkdir(parents=True, exist_ok=True)
-    for number in numbers:
-        planned = cell(line(number), folder, changes)
-        if not planned.data_file.exists():
-            sweep.plan(planned, keys)
-    if not sweep.planned:
-        return 0
-    with sweep:
-        sweep.start()
-        try:
-            for planned in sweep.planned.values():
-                sweep.submit(planned)
-        except Stopped:
-            raise KeyboardInterrupt from None
-        sweep.drain()
-    return len(sweep.failed)
+    return make_missing((cell(line(number), folder, changes) for number in numbers), keys)
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.parts.infer.classes import CANT_TELL, DROP_TAIL, FLOW_QUEUEING
-from flent_aqm.parts.infer.features import features, highest_rise_ms, loses
+from flent_aqm.parts.infer.features import features
 from flent_aqm.parts.infer.reading import of_data_file
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
@@ -38,7 +38,7 @@ def row(data: DataFile) -> dict[str, Any] | None:
     if download is None or not number.isdigit():
         return None
     one = line(int(number))
-    requested = data.metadata["AQM"]["requested"]
+    requested, values = data.metadata["AQM"]["requested"], features(download)
     queue = queues(data.raw_values).get("download")
     drops, delay_ms = math.nan, math.nan
     if queue is not None and queue.sent_bytes.size:
@@ -51,10 +51,9 @@ def row(data: DataFile) -> dict[str, Any] | None:
         "depth_ms": math.nan if one.depth_ms is None else one.depth_ms,
         "drops": drops, "delay_ms": delay_ms,
         # A router behind ssh isn't sampled: there the sender's losses have to do.
-        "truth": truth(one, loses(download) if math.isnan(drops) else drops > 0, loses(download),
-                       max(highest_rise_ms(download), 0 if math.isnan(delay_ms) else delay_ms)),
-        "highest_rise_ms": highest_rise_ms(download), "throughput_mbps": download.throughput_mbps,
-        **features(download)}
+        "truth": truth(one, download.loses if math.isnan(drops) else drops > 0, download.loses,
+                       max(values["rise_max_ms"], 0 if math.isnan(delay_ms) else delay_ms)),
+        "throughput_mbps": download.throughput_mbps, **values}
 
 
 def truth(one: Line, dropped: bool, lost: bool, stood_ms: float) -> str:

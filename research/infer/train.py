@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 
 from flent_aqm.parts.infer.classes import CLASSES
 from flent_aqm.parts.infer.features import FEATURES
-from flent_aqm.parts.infer.model import FILE, calibrated, from_json
+from flent_aqm.parts.infer.model import FILE, calibrated, from_json, log_shares, votes
 from flent_aqm.results.data_file import Numbers
 
 # A table of pandas.
@@ -44,16 +44,7 @@ class Fitted:
     def probabilities(self, rows: Rows) -> Numbers:
         """Return those of each class, a row each."""
         model = from_json(self.whole)
-        values = rows[list(model.names)].to_numpy()
-        shares = numpy.zeros((len(rows), len(CLASSES)))
-        for tree in model.trees:
-            at = numpy.zeros(len(rows), dtype=int)
-            while (inner := tree.feature[at] >= 0).any():
-                of = numpy.maximum(tree.feature[at], 0)
-                left = values[numpy.arange(len(rows)), of] <= tree.threshold[at]
-                at = numpy.where(inner, numpy.where(left, tree.left[at], tree.right[at]), at)
-            shares += tree.shares[at]
-        return calibrated(model, shares / len(model.trees))
+        return calibrated(model, votes(model, rows[list(model.names)].to_numpy())[0])
 
 
 def fit(rows: Rows, names: list[str]) -> Fitted:
@@ -61,10 +52,10 @@ def fit(rows: Rows, names: list[str]) -> Fitted:
     trees that haven't seen it."""
     held_out = numpy.zeros((len(rows), len(CLASSES)))
     for apart in bands(rows["line_mbps"]):
-        held_out[apart] = votes(forest(rows[~apart], names), rows[apart][names])
+        held_out[apart] = voted(forest(rows[~apart], names), rows[apart][names])
     classes = numpy.array([CLASSES.index(name) for name in rows["truth"]])
     logistic = LogisticRegression(C=1.0, max_iter=2000).fit(
-        numpy.log(numpy.maximum(held_out, 1e-3)), classes)
+        log_shares(held_out), classes)
     weights, bias = numpy.zeros((len(CLASSES),) * 2), numpy.full(len(CLASSES), -30.0)
     weights[logistic.classes_], bias[logistic.classes_] = logistic.coef_, logistic.intercept_
     return Fitted({
@@ -78,7 +69,7 @@ def forest(rows: Rows, names: list[str]) -> RandomForestClassifier:
                                   n_jobs=1).fit(rows[names].to_numpy(), rows["truth"])
 
 
-def votes(trained: RandomForestClassifier, rows: Rows) -> Numbers:
+def voted(trained: RandomForestClassifier, rows: Rows) -> Numbers:
     """Return the trees' shares of each class, in the order of CLASSES."""
     shares = numpy.zeros((len(rows), len(CLASSES)))
     shares[:, [CLASSES.index(name) for name in trained.classes_]] = trained.predict_proba(

@@ -62,7 +62,6 @@ def _rows(count: int) -> pandas.DataFrame:
         truth = CLASSES[number % len(CLASSES)]
         rows.append({
             "truth": truth, "line_mbps": 5 + draw.random() * 100, "depth_ms": 100.0,
-            "highest_rise_ms": 100.0,
             **{name: draw.random() for name in FEATURES},
             "loss_late": CLASSES.index(truth) + draw.random() * 1.2,
             "rise_q50_ms": -CLASSES.index(truth) + draw.random() * 1.2})
@@ -74,7 +73,7 @@ def test_shipped_trees_vote_as_those_that_were_trained() -> None:
     rows, names = _rows(300), list(FEATURES)
     fitted = train.fit(rows, names)
     assert train.as_bytes(fitted) == train.as_bytes(train.fit(rows, names))
-    shares = numpy.maximum(train.votes(train.forest(rows, names), rows[names]), 1e-3)
+    shares = numpy.maximum(train.voted(train.forest(rows, names), rows[names]), 1e-3)
     logits = numpy.log(shares) @ numpy.array(fitted.whole["weights"]).T + fitted.whole["bias"]
     expected = numpy.exp(logits) / numpy.exp(logits).sum(axis=1, keepdims=True)
     found = fitted.probabilities(rows)
@@ -102,7 +101,7 @@ def test_run_of_the_recipe_becomes_a_row(tmp_path: Path) -> None:
     assert (quiet["number"], quiet["queue"], quiet["depth_ms"]) == (17, DROP_TAIL, 69.7)
     assert quiet["truth"] == CANT_TELL
     assert quiet["base_rtt_ms"] == pytest.approx(9.27, abs=0.1)
-    assert 20 < quiet["highest_rise_ms"] < 69.7
+    assert 20 < quiet["rise_max_ms"] < 69.7
     assert policed["truth"] == POLICER
     assert math.isnan(policed["depth_ms"])
     assert policed["drops"] > 100

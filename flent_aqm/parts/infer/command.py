@@ -12,7 +12,7 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.parts.infer.classes import CANT_TELL
-from flent_aqm.parts.infer.features import FEATURES, features
+from flent_aqm.parts.infer.features import FEATURES
 from flent_aqm.parts.infer.model import Verdict, judge
 from flent_aqm.parts.infer.reading import Download, read_downloads
 from flent_aqm.results.many_files import find_files
@@ -77,7 +77,7 @@ def _text(path: Path, one: Download, verdict: Verdict) -> str:
         depth = f", {'at least' if verdict.at_least else 'about'} {verdict.depth_ms:.0f} ms deep"
     deciding = FEATURES[verdict.deciding]
     return (f"{name}{verdict.answer}{depth} ({verdict.probability:.0%}), above all by "
-            f"{deciding.words}: {deciding.shown(features(one)[verdict.deciding])}")
+            f"{deciding.words}: {deciding.shown(verdict.features[verdict.deciding])}")
 
 
 def _json(path: Path, one: Download, verdict: Verdict) -> str:
@@ -88,4 +88,4 @@ def _json(path: Path, one: Download, verdict: Verdict) -> str:
         "depth_ms": verdict.depth_ms and round(verdict.depth_ms, 1),
         "depth_at_least": verdict.at_least, "deciding": verdict.deciding,
         "throughput_mbps": round(one.throughput_mbps, 3),
-        "features": {name: round(value, 6) for name, value in features(one).items()}})
+        "features": {name: round(value, 6) for name, value in verdict.features.items()}})

@@ -222,14 +222,3 @@ def features(one: Download) -> dict[str, float]:
     seen = _Seen(one)
     return {name: float(numpy.clip(feature.of(seen), -1e9, 1e9))
             for name, feature in {**FEATURES, **BASELINE}.items()}
-
-
-def highest_rise_ms(one: Download) -> float:
-    """Return the highest rise after the start, which a full drop-tail queue makes: its depth."""
-    seen = _Seen(one)
-    return float(seen.rise_ms.max())
-
-
-def loses(one: Download) -> bool:
-    """Return whether anything was sent again."""
-    return bool(one.retransmitted_bytes[-1] > 0)

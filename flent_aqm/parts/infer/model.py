@@ -19,7 +19,7 @@ import numpy
 import orjson
 
 from flent_aqm.parts.infer.classes import ANSWERS, CLASSES, DROP_TAIL, answer_of
-from flent_aqm.parts.infer.features import features, highest_rise_ms, loses
+from flent_aqm.parts.infer.features import features
 from flent_aqm.parts.infer.reading import Download
 from flent_aqm.results.data_file import Numbers
 
@@ -42,24 +42,23 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """names: of the features, in the trees' order. weights, bias: of the calibration. made_of: what
-    it was made of, in words."""
+    """names: of the features, in the trees' order. weights, bias: of the calibration."""
 
     names: tuple[str, ...]
     trees: tuple[Tree, ...]
     weights: Numbers
     bias: Numbers
-    made_of: str
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """answer: of classes.ANSWERS. probabilities: of each class. deciding: the name of the feature
-    that spoke most for the likeliest class. depth_ms: of a drop-tail queue, else None; at_least:
-    nothing was lost, so it may be deeper."""
+    """answer: of classes.ANSWERS. probabilities: of each class. features: of the download, by name.
+    deciding: that which spoke most for the likeliest class. depth_ms: of a drop-tail queue, else
+    None; at_least: nothing was lost, so it may be deeper."""
 
     answer: str
     probabilities: Mapping[str, float]
+    features: Mapping[str, float]
     deciding: str
     depth_ms: float | None
     at_least: bool
@@ -88,45 +87,50 @@ def from_json(whole: Mapping[str, Any]) -> Model:
         numpy.array(one["left"]), numpy.array(one["right"]),
         numpy.array(one["shares"], dtype=float) / 1000) for one in whole["trees"])
     return Model(tuple(whole["features"]), trees, numpy.array(whole["weights"]),
-                 numpy.array(whole["bias"]), str(whole["made_of"]))
+                 numpy.array(whole["bias"]))
 
 
-def judge(one: Download, model: Model | None = None) -> Verdict:
+def judge(one: Download) -> Verdict:
     """Return what is behind a download."""
-    model = model or the_model()
+    model = the_model()
     values = features(one)
-    row = numpy.array([values[name] for name in model.names])
-    shares, spoke = _votes(model, row)
-    probabilities = calibrated(model, shares[None, :])[0]
+    shares, spoke = votes(model, numpy.array([[values[name] for name in model.names]]))
+    probabilities = calibrated(model, shares)[0]
     by_class = dict(zip(CLASSES, map(float, probabilities), strict=True))
-    likeliest = int(probabilities.argmax())
-    deciding = model.names[int(spoke[:, likeliest].argmax())]
+    deciding = model.names[int(spoke[0, :, probabilities.argmax()].argmax())]
     answer = answer_of(by_class)
     deep = answer == DROP_TAIL
-    return Verdict(answer, by_class, deciding, highest_rise_ms(one) if deep else None,
-                   deep and not loses(one))
+    return Verdict(answer, by_class, values, deciding, values["rise_max_ms"] if deep else None,
+                   deep and not one.loses)
 
 
-def _votes(model: Model, row: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the mean share of each class, and what each feature added to it on the way from the
-    root to the leaves (A. Saabas, "Interpreting random forests", 2014)."""
-    spoke = numpy.zeros((len(model.names), len(CLASSES)))
-    shares = numpy.zeros(len(CLASSES))
+def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
+    """Return for each row of features the mean share of each class, and what each feature added to
+    it on the way from the root to the leaves (A. Saabas, "Interpreting random forests", 2014)."""
+    numbers = numpy.arange(len(rows))
+    spoke = numpy.zeros((*rows.shape, len(CLASSES)))
+    shares = numpy.zeros((len(rows), len(CLASSES)))
     for tree in model.trees:
-        at = 0
-        while (feature := int(tree.feature[at])) >= 0:
-            goes_to = int((tree.left if row[feature] <= tree.threshold[at] else tree.right)[at])
-            spoke[feature] += tree.shares[goes_to] - tree.shares[at]
-            at = goes_to
+        at = numpy.zeros(len(rows), dtype=int)
+        while (inner := numbers[tree.feature[at] >= 0]).size:
+            node = at[inner]
+            feature = tree.feature[node]
+            left = rows[inner, feature] <= tree.threshold[node]
+            at[inner] = numpy.where(left, tree.left[node], tree.right[node])
+            spoke[inner, feature] += tree.shares[at[inner]] - tree.shares[node]
         shares += tree.shares[at]
     return shares / len(model.trees), spoke / len(model.trees)
 
 
+def log_shares(shares: Numbers) -> Numbers:
+    """Return what the calibration takes."""
+    logarithms: Numbers = numpy.log(numpy.maximum(shares, _LEAST_SHARE))
+    return logarithms
+
+
 def calibrated(model: Model, shares: Numbers) -> Numbers:
     """Return probabilities for rows of shares."""
-    logits = numpy.log(numpy.maximum(shares, _LEAST_SHARE)) @ model.weights.T + model.bias
+    logits = log_shares(shares) @ model.weights.T + model.bias
     grown = numpy.exp(logits - logits.max(axis=1, keepdims=True))
     result: Numbers = grown / grown.sum(axis=1, keepdims=True)
     return result
-
-

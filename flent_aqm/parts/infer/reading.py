@@ -51,6 +51,11 @@ class Download:
         """Mean, of what arrived."""
         return float(self.acked_bytes[-1] * 8e-6 / self.at_s[-1])
 
+    @property
+    def loses(self) -> bool:
+        """Whether anything was sent again."""
+        return bool(self.retransmitted_bytes[-1] > 0)
+
 
 def read_downloads(path: Path) -> list[Download]:
     """Return the NDT7 downloads in a file. Raises BadResult, with the path."""

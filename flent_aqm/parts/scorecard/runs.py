@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.parts.scorecard.contestant import Contestant
@@ -12,7 +12,6 @@ from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.results import status
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep.sweep import Stopped, Sweep
 
 # In real time a sweep tells how long it will take; the virtual lab's clock needs none.
 _LENGTH_S = 40.0
@@ -34,26 +33,6 @@ def cell_of(one: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
         commands=ROUTER_COMMAND,
         metadata={"BATCH_NAME": "scorecard", "TITLE": f"{one.label}: {place}"},
         length_s=_LENGTH_S)
-
-
-def make(cells: Iterable[Cell], keys: Mapping[str, object]) -> None:
-    """Make the runs whose data files aren't there. keys: of the sweep, such as jobs. A run that
-    fails keeps no other from being made. Raises AqmError for what is found before the first one,
-    KeyboardInterrupt."""
-    sweep = Sweep(resumes=True)
-    for cell in cells:
-        if not cell.data_file.exists():
-            sweep.plan(cell, keys)
-    if not sweep.planned:
-        return
-    with sweep:
-        sweep.start()
-        try:
-            for cell in sweep.planned.values():
-                sweep.submit(cell)
-        except Stopped:
-            raise KeyboardInterrupt from None
-        sweep.drain()
 
 
 # What a run's runners say of the test itself, beside what they say of its capture.

@@ -20,8 +20,9 @@ from flent_aqm.parts.scorecard.contestant import Contestant
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
-from flent_aqm.parts.scorecard.runs import cell_of, failures, make
+from flent_aqm.parts.scorecard.runs import cell_of, failures
 from flent_aqm.parts.scorecard.worst_lines import seek
+from flent_aqm.sweep.missing import make_missing
 
 PAGE = "scorecard"
 
@@ -47,7 +48,7 @@ def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
     """Make the runs that aren't in the folder, and the test's card. Return whether all cells have a
     number. Raises AqmError."""
     cells = [cell_of(one, place, folder, testbed) for place in places]
-    make(cells, keys)
+    make_missing(cells, keys)
     card = cards.made(one, places, folder, failures(folder, cells), testbed)
     cards.write(card, folder)
     for line in failed_lines(card):
@@ -61,7 +62,7 @@ def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         cells = [cell_of(one, place, place_folder, "virtual") for place in places]
-        make(cells, keys)
+        make_missing(cells, keys)
         readings = {made.place: made for made in cards.made(
             one, places, place_folder, failures(place_folder, cells), "virtual").readings}
         return [readings.get(place.name) for place in places]

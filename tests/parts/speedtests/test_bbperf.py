@@ -11,7 +11,6 @@ import numpy
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.paths import resource_dir
 from flent_aqm.measure.load_window import SOURCE
 from flent_aqm.parts.speedtests import bbperf
 from flent_aqm.results.data_file import read_data_file
@@ -21,7 +20,7 @@ from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.figures.speedtests import TELLS, row_of
 from flent_aqm.tools.report import Report
 
-from ...warm_flent import run_flent
+from .one_run import make_run
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs" / "bbperf.json"
 
@@ -56,20 +55,7 @@ def test_file_without_a_result_is_refused(text: str, output: str) -> None:
 @pytest.mark.skipif(not find_spec("bbperf"), reason="bbperf is optional")
 def test_real_one_sees_the_queue_that_its_flow_fills(tmp_path: Path) -> None:
     """As the run's own probe does, in a queue that all share; and the figure shows it."""
-    (tmp_path / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
-    (tmp_path / "try.batch").write_text("""[Batch::try]
-inherits = base
-output_path = results
-test_name = bbperf
-aqm = no_aqm
-rate_mbps = 10
-base_delay_ms = 20
-test_parameters = round_trips=yes
-""")
-    done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    file, = tmp_path.glob("results/*.flent.gz")
-    data = read_data_file(file)
+    data = read_data_file(make_run("bbperf", tmp_path, "test_parameters = round_trips=yes"))
     run = as_run(data)
     for way in ("download", "upload"):
         mbps, unloaded_ms, loaded_ms = (METRICS[f"bbperf_{name}"].of(run) for name in (

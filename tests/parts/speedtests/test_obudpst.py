@@ -10,14 +10,13 @@ import numpy
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.speedtests import obudpst
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report
 
-from ...warm_flent import run_flent
+from .one_run import make_run
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs"
 
@@ -68,19 +67,7 @@ def test_status_of_a_client_that_says_why_is_no_reason(
 @pytest.mark.skipif(not shutil.which("udpst"), reason="udpst is optional")
 def test_real_one_fills_the_line_in_its_best_second(tmp_path: Path) -> None:
     """Its least round trip is the idle line's, its mean one within what the run's probe saw."""
-    (tmp_path / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
-    (tmp_path / "try.batch").write_text("""[Batch::try]
-inherits = base
-output_path = results
-test_name = obudpst
-aqm = no_aqm
-rate_mbps = 10
-base_delay_ms = 20
-""")
-    done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    file, = tmp_path.glob("results/*.flent.gz")
-    run = load_run(file)
+    run = load_run(make_run("obudpst", tmp_path))
     for way in ("download", "upload"):
         mbps, least_ms, mean_ms = (METRICS[f"obudpst_{name}"].of(run) for name in (
             f"{way}_mbps", f"min_rtt_{way}_ms", f"rtt_{way}_ms"))
