@@ -7,8 +7,9 @@
 
 Each test of ours and Flent's rrul runs as a batch of one cell; `flent-aqm replay` repeats
 it and compares. Commands in `flent-aqm lab` are repeated, too: what they print has to be
-the same, byte for byte. Circumstances are those of disturbances.py, in turn. The result
-goes to research/bench/results/identical-DATE.json; the exit status is 1 if any run differed.
+the same, byte for byte. Circumstances are those of disturbances.py, in turn. The result goes to
+research/bench/results/identical-DATE.json after each test; the exit status is 1 if any run
+differed.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.wifi.keys import ACCESS_POINTS
@@ -33,6 +37,7 @@ from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cross_traffic import BULK, KINDS
 from flent_aqm.spec.definitions import our_tests
+from flent_aqm.tools import own
 from flent_aqm.tools.table import SPEED_TESTS
 from flent_aqm.tools.tool import Program
 from research.bench import disturbances
@@ -60,8 +65,8 @@ TOPOLOGIES = [f"aqm_flows, {topology}" for topology in FLOWS]
 MORE = {"responsiveness": "test_parameters = interval_s=1;"
                           "probes_per_s=20",
         "goresponsiveness": "test_parameters = probes_per_s=20"}
-# A browser isn't meant to repeat; and what isn't on PATH can't.
-LEFT_OUT = ("ndt7_browser", "librespeed_browser", "cloudflare_browser",
+# A browser isn't meant to repeat; a user's own test isn't here; and what isn't on PATH can't.
+LEFT_OUT = ("ndt7_browser", "librespeed_browser", "cloudflare_browser", own.NAME,
             *(name for name, tool in SPEED_TESTS.items()
               if any(isinstance(one, Program) and find(one) is None for one in tool.programs)))
 # Beside one test; the other tests have bulk.
@@ -124,8 +129,11 @@ def main() -> int:
                         help="of the tests that run as a batch (default: %(default)s)")
     parser.add_argument("--circumstances", default=",".join(disturbances.possible()),
                         help="in turn, with commas between (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="tests side by side (default: %(default)s)")
     parser.add_argument("--output", type=Path,
-                        help="instead of research/bench/results/identical-DATE.json")
+                        help="instead of research/bench/results/identical-DATE.json; what is in it "
+                             "stays, and isn't run again")
     arguments = parser.parse_args()
     names = arguments.only or [*(name for name in our_tests() if name not in LEFT_OUT),
                                *OTHER_CROSS, *TOPOLOGIES, "rrul", *LAB]
@@ -134,33 +142,53 @@ def main() -> int:
     if unknown:
         parser.error(f"unknown circumstances {', '.join(unknown)}; "
                      f"known: {', '.join(disturbances.ALL)}")
-    # Going on where the last test stopped, so that each meets other ones first.
-    order = cycle(circumstances)
-    verdicts = []
-    for name in names:
-        repeat = (repeated_in_lab if name in LAB
-                  else partial(replayed, router_model=arguments.router_model))
-        differed, runs = [], 1
-        for circumstance, message in repeat(name, [next(order) for _ in range(arguments.runs - 1)]):
-            runs += 1
-            if message:
-                differed.append((circumstance, message))
-                print(f"{name}, {circumstance}: {message}", flush=True)
-        verdicts.append(Verdict(name, runs, differed))
-        print(f"{name}: {runs - len(differed)} of {runs} identical", flush=True)
     now = datetime.datetime.now(datetime.UTC)
     path = arguments.output or RESULTS / f"identical-{now:%Y-%m-%dT%H%M%SZ}.json"
-    path.parent.mkdir(exist_ok=True)
-    kernel = find_kernel()
-    path.write_text(json.dumps({
-        "kernel": {"version": kernel.version, "hash": kernel.hash},
+    frame = {
+        "kernel": {"version": find_kernel().version, "hash": find_kernel().hash},
         "versions": tool_versions(),
         "circumstances": circumstances,
         "router_model": arguments.router_model,
-        "verdicts": [asdict(verdict) for verdict in verdicts],
-    }, indent=1) + "\n")
+    }
+    verdicts = earlier(path, frame)
+    # Going on where the last test stopped, so that each meets other ones first.
+    order = cycle(circumstances)
+    turns = {name: [next(order) for _ in range(arguments.runs - 1)] for name in names}
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        waiting = [pool.submit(verdict_of, name, turn, arguments.router_model)
+                   for name, turn in turns.items()
+                   if name not in {verdict.name for verdict in verdicts}]
+        for done in as_completed(waiting):
+            verdicts.append(done.result())
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(
+                {**frame, "verdicts": [asdict(verdict) for verdict in verdicts]}, indent=1) + "\n")
     print(f"written to {path}")
     return 1 if any(verdict.differed for verdict in verdicts) else 0
+
+
+def earlier(path: Path, frame: dict[str, Any]) -> list[Verdict]:
+    """Return what an earlier call has written. Exits where that was of other programs."""
+    if not path.exists():
+        return []
+    kept = json.loads(path.read_text())
+    verdicts = [Verdict(**verdict) for verdict in kept.pop("verdicts")]
+    if other := [name for name, value in frame.items() if kept[name] != value]:
+        raise SystemExit(f"{path}: it has another {' and '.join(other)}; give another --output")
+    return verdicts
+
+
+def verdict_of(name: str, circumstances: list[str], router_model: str) -> Verdict:
+    """Run a test or command once, and again in each circumstance."""
+    repeat = repeated_in_lab if name in LAB else partial(replayed, router_model=router_model)
+    differed, runs = [], 1
+    for circumstance, message in repeat(name, circumstances):
+        runs += 1
+        if message:
+            differed.append((circumstance, message))
+            print(f"{name}, {circumstance}: {message}", flush=True)
+    print(f"{name}: {runs - len(differed)} of {runs} identical", flush=True)
+    return Verdict(name, runs, differed)
 
 
 def replayed(name: str, circumstances: list[str], *, router_model: str
@@ -187,7 +215,8 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
         done = subprocess.run([FLENT, "-B", "identical.batch"], cwd=folder, check=False,
                               capture_output=True, text=True)
         if done.returncode:
-            raise SystemExit(f"{test}: {done.stderr}")
+            yield "first run", done.stderr
+            return
         file, = (folder / "results").glob("*.flent.gz")
         for circumstance in circumstances:
             with disturbances.ALL[circumstance]() as around:
@@ -201,7 +230,8 @@ def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, 
     with disturbances.nothing() as around:
         first = around.run("lab", *LAB[name])
     if first.returncode:
-        raise SystemExit(f"{name}: {first.stderr.decode(errors='replace')}")
+        yield "first run", first.stderr.decode(errors="replace")
+        return
     for circumstance in circumstances:
         if circumstance in disturbances.IN_LAB_NOTHING:
             continue
