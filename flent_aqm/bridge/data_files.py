@@ -42,7 +42,7 @@ def load_file(stock: Callable[..., Any]) -> Any:
         suffix = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".bz2") else path.suffix
         whole = read_for_flent(path, module.RECORDED_SETTINGS, new_settings())
         try:
-            results = cls.unserialise(whole, absolute, SUFFIX=suffix)
+            results = _results(cls, whole, absolute, suffix)
         except Exception as error:  # whatever Flent stumbles over in a stranger's file
             raise BadResult(f"{filename}: Flent can't use it ({type(error).__name__}: "
                             f"{str(error)[:80]})") from error
@@ -50,3 +50,19 @@ def load_file(stock: Callable[..., Any]) -> Any:
         return results
 
     return classmethod(load_file)
+
+
+def _results(cls: Any, whole: dict[str, Any], absolute: bool, suffix: str) -> Any:
+    """Flent's own reading, which of samples needs the first time alone: it guesses a time zone.
+    Older files it changes sample by sample."""
+    from flent_aqm.results.loaded import LoadedResults
+
+    if whole.get("version") != sys.modules[cls.__module__].FILEFORMAT_VERSION:
+        return cls.unserialise(whole, absolute, SUFFIX=suffix)
+    samples = whole["raw_values"]
+    times = [one["t"] for series in samples.values() for one in series if "t" in one]
+    results = LoadedResults.unserialise(
+        {**whole, "raw_values": {"": [{"t": min(times)}] if times else []}}, absolute,
+        SUFFIX=suffix)
+    results.keep(samples)
+    return results

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from flent_aqm.base import environment
@@ -104,6 +104,16 @@ def execute(stock: Function) -> Function:
         return stock(self, locate(filename, module.TEST_PATH))
 
     return execute
+
+
+def compile_once(_stock: Function) -> Function:
+    """Take compile()'s place there: a definition includes twenty others, and Flent executes all
+    for each data file and each run of a batch."""
+    @cache
+    def compiled(source: str, filename: str, mode: str) -> Any:
+        return compile(source, filename, mode, dont_inherit=True)
+
+    return compiled
 
 
 def _stock_dir() -> str:

@@ -2,14 +2,15 @@
 """Start-up hook: lets this package into Flent, and only into Flent.
 
 Every Python program of the environment runs install() at its start (flent_aqm.pth,
-flent_aqm.start), so this module imports nothing but sys and os, which are loaded
+flent_aqm.start), so this module imports nothing but builtins, sys and os, which are loaded
 by then; not even __future__ or typing. What it adds to an import is one look-up in a
-dict of nine names. When Flent imports one of those modules, what REPLACED says of it is
+dict of ten names. When Flent imports one of those modules, what REPLACED says of it is
 replaced right after the module's own code.
 
 FLENT_AQM_DISABLE=1 in the environment leaves Flent as it is.
 """
 
+import builtins
 import os
 import sys
 
@@ -30,6 +31,8 @@ REPLACED = (
     ("flent.aggregators", "Aggregator.collect", "collect:collect"),
     # A batch with the key `testbed` is a sweep.
     ("flent.batch", "new", "batch:new"),
+    # flent-gui takes many files without drawing its window for each.
+    ("flent.gui", "MainWindow.load_one", "window:load_one"),
     # The router's settings in the data file, read back before and after the test; and all commands
     # before it by one shell.
     ("flent.metadata", "get_command_output", "proof:get_command_output"),
@@ -53,6 +56,8 @@ REPLACED = (
     ("flent.settings", "Settings.load_test", "definitions:load_test"),
     ("flent.settings", "parser", "batch:with_values_as_typed"),
     ("flent.testenv", "TestEnvironment.execute", "definitions:execute"),
+    # Python's own, which that module then has under this name: a definition is compiled once.
+    ("flent.testenv", "compile", "definitions:compile_once"),
 )
 _MODULES = frozenset(module for module, _, _ in REPLACED)
 
@@ -152,8 +157,8 @@ def _patch(module: "ModuleType") -> None:
                 where, function = by.split(":")
                 ours = f"flent_aqm.bridge.{where}"
                 __import__(ours)
-                changes.append((owner, last, getattr(sys.modules[ours], function)(
-                    getattr(owner, last))))
+                stock = getattr(owner if hasattr(owner, last) else builtins, last)
+                changes.append((owner, last, getattr(sys.modules[ours], function)(stock)))
     except Exception as error:  # Flent must go on, whatever is wrong with us
         print(f"flent-aqm: {module.__name__} stays as it is: {type(error).__name__}: {error} "
               "(install flent-aqm again, or set FLENT_AQM_DISABLE=1)", file=sys.stderr)

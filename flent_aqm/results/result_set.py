@@ -25,6 +25,8 @@ def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
 
 def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
     """Return the raw samples by series; of Flent's class, parts of them would be found by paths."""
+    if hasattr(results, "plain_samples"):  # loaded.py, which imports Flent
+        return cast(dict[str, list[dict[str, Any]]], results.plain_samples())
     return {name: list(map(dict, samples)) for name, samples in results.raw_values.items()}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -184,15 +185,22 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
             wrong = next(value for value in values if not _numbers_or_gaps([value]))
             raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}, "
                             "which can't have been measured")
+    # Without a look at each value by its key, where all are of one kind.
+    if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
+        return
     kinds: dict[str, set[type]] = {}
     for sample in samples:
         for key, value in sample.items():
             kinds.setdefault(key, set()).add(type(value))
     for key, types in kinds.items():
-        # Flent takes means of them.
-        if types & {int, float} and types & {str, list, dict}:
+        if _mixed(types):
             raise BadResult(f"samples of {series[:40]!r} have a number for {key[:40]!r}, and text "
                             "or lists for it, too")
+
+
+def _mixed(types: set[type]) -> bool:
+    """Whether there are numbers, of which Flent takes means, and what has none."""
+    return bool(types & {int, float} and types & {str, list, dict})
 
 
 def _numbers_or_gaps(values: list[Any]) -> bool:

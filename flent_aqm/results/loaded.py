@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A data file's results as Flent holds them, but for samples, which become Flent's when it asks.
+
+Flent makes an object of its own of each sample. flent-gui opens files in other processes, and
+its window, which looks at no sample, would spend most of its time on taking them over: between
+processes a series is one piece of bytes.
+"""
+
+from __future__ import annotations
+
+import marshal
+from typing import Any
+
+from flent.resultset import ResultSet, SeparatorDict
+
+Samples = dict[str, list[dict[str, Any]]]
+
+
+class LoadedResults(ResultSet):  # type: ignore[misc]
+    """Result set of a file of Flent's newest version."""
+
+    _plain: dict[str, list[dict[str, Any]] | bytes] | None
+    _flents: dict[str, Any]
+
+    def keep(self, samples: Samples) -> None:
+        """Take the file's samples, by series."""
+        self._plain = dict(samples)
+
+    def plain_samples(self) -> Samples:
+        """Return the samples by series, to be read."""
+        if self._plain is None:
+            return {name: list(map(dict, samples)) for name, samples in self._flents.items()}
+        samples = {name: marshal.loads(series) if isinstance(series, bytes) else series
+                   for name, series in self._plain.items()}
+        self.keep(samples)
+        return samples
+
+    def __len__(self) -> int:
+        return len(self._flents if self._plain is None else self._plain)
+
+    # What Flent's own methods use.
+    @property
+    def _raw_values(self) -> dict[str, Any]:
+        if self._plain is not None:
+            self._raw_values = {
+                name: [SeparatorDict(sample, sep="::") for sample in samples]
+                for name, samples in self.plain_samples().items()}
+        return self._flents
+
+    @_raw_values.setter
+    def _raw_values(self, values: dict[str, Any]) -> None:
+        self._plain, self._flents = None, values
+
+    def __getstate__(self) -> dict[str, Any]:
+        packed = self._plain and {
+            name: series if isinstance(series, bytes) else marshal.dumps(series)
+            for name, series in self._plain.items()}
+        return {**self.__dict__, "_plain": packed}
