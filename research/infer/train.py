@@ -15,17 +15,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 import pandas
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 
 from flent_aqm.parts.infer.classes import CLASSES
 from flent_aqm.parts.infer.features import FEATURES
 from flent_aqm.parts.infer.model import FILE, calibrated, from_json, log_shares, votes
 from flent_aqm.results.data_file import Numbers
+
+# It takes two seconds, which whoever only reads a table would spend.
+if TYPE_CHECKING:
+    from sklearn.ensemble import RandomForestClassifier
 
 # A table of pandas.
 Rows: TypeAlias = Any
@@ -50,6 +52,8 @@ class Fitted:
 def fit(rows: Rows, names: list[str]) -> Fitted:
     """Return the model of these rows. The calibration is fitted on bands of rate, each judged by
     trees that haven't seen it."""
+    from sklearn.linear_model import LogisticRegression
+
     held_out = numpy.zeros((len(rows), len(CLASSES)))
     for apart in bands(rows["line_mbps"]):
         held_out[apart] = voted(forest(rows[~apart], names), rows[apart][names])
@@ -65,6 +69,8 @@ def fit(rows: Rows, names: list[str]) -> Fitted:
 
 def forest(rows: Rows, names: list[str]) -> RandomForestClassifier:
     """Return the trees of these rows; the same for the same ones."""
+    from sklearn.ensemble import RandomForestClassifier
+
     return RandomForestClassifier(_TREES, min_samples_leaf=_LEAST_IN_LEAF, random_state=_SEED,
                                   n_jobs=1).fit(rows[names].to_numpy(), rows["truth"])
 

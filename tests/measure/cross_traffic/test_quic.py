@@ -20,7 +20,7 @@ MODULE = [sys.executable, "-m", "flent_aqm.measure.cross_traffic.quic"]
 
 
 def test_download_goes_on_until_it_is_stopped() -> None:
-    """More than was asked for at first comes, and is counted."""
+    """More than the 4 MB that were asked for at first come, and are counted."""
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as free:
         free.bind(("::", 0))
         port = str(free.getsockname()[1])
@@ -31,13 +31,13 @@ def test_download_goes_on_until_it_is_stopped() -> None:
         for line in client.stdout:
             lines.append(line)
             came += int(line.partition('"bytes": ')[2].rstrip("}\n") or 0)
-            if came > 10e6:
+            if came > 5e6:
                 break
         client.send_signal(signal.SIGINT)
         lines += client.stdout
         assert client.wait(30) == 0
         server.kill()
-    assert sum(one["val"] * one["dur"] for one in parse_lines("".join(lines)).rates) > 80
+    assert sum(one["val"] * one["dur"] for one in parse_lines("".join(lines)).rates) > 40
 
 
 def test_run_without_the_package_is_refused_before_it_starts(

@@ -36,14 +36,15 @@ def card(test: str, shown: float | None, label: str = "") -> Card:
     return Card(test, label or test, readings, {}, "Its method.")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of three tests, of which one has a name with markup, and a failed cell."""
+    folder = tmp_path_factory.mktemp("page")
     for one in (card("blind", 0.01), card("right", 1.0),
                 replace(card("none", None, EVIL), failed={"line-q9": EVIL})):
-        cards.write(one, tmp_path / one.test)
-    show(tmp_path)
-    return tmp_path
+        cards.write(one, folder / one.test)
+    show(folder)
+    return folder
 
 
 class Texts(HTMLParser):
