@@ -37,6 +37,7 @@ inherits = base
 output_path = results-${{batch_time}}
 test_name = iperf3_upload
 length = 1
+delay = 1
 rate_mbps = 20
 for_aqm = codel, sfq
 repetitions = {repetitions}

@@ -49,7 +49,7 @@ LEFT = "pgrep -a irtt | grep -c 2112; pgrep -c fping; ls -d /tmp/flent-aqm-* 2>/
 def test_netns_gives_the_files_and_settings_of_virtual(here: Any) -> None:
     """Files of the same names; what was asked and what the router reports is the same, with
     TBF, three tiers, an IFB device, and both of these."""
-    here.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\n"
+    here.batch("test_name = iperf3_upload\nlength = 1\ndelay = 1\nrate_mbps = 20\n"
                "txqueuelen = 500\naqm_limit = 100\nfor_queue = tbf, tiers, ifb, both\n"
                "\n[Arg::tbf]\naqm = no_aqm\nshaper = tbf\n"
                "\n[Arg::tiers]\naqm = codel\ntiers = 3\n"

@@ -67,7 +67,7 @@ def bench(tmp_path: Path) -> Bench:
 def goodput(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """A Bench in which speed tests have run at 100, 500 and 1000 Mbit/s."""
     bench = new_bench(tmp_path_factory.mktemp("goodput"))
-    bench.batch("for_rate = 100mbit, 500mbit, 1000mbit\nfor_aqm = fq_codel\n"
+    bench.batch("for_rate = 100mbit, 500mbit, 1000mbit\nfor_aqm = fq_codel\nlength = 4\ndelay = 1\n"
                 "for_tool = ndt7, iperf3_upload")
     done = bench.flent()
     assert done.returncode == 0, done.stderr
@@ -78,7 +78,7 @@ def goodput(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def full_queue(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """A Bench in which iperf3 has filled each queue at 100 Mbit/s."""
     bench = new_bench(tmp_path_factory.mktemp("queues"))
-    bench.batch("for_aqm = no_aqm, codel, fq_codel, sfq\ntest_name = iperf3_upload")
+    bench.batch("for_aqm = no_aqm, codel, fq_codel, sfq\ntest_name = iperf3_upload\ndelay = 1")
     done = bench.flent()
     assert done.returncode == 0, done.stderr
     return bench

@@ -54,7 +54,7 @@ class Outputs:
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     """Runs them all."""
     bench = new_bench(tmp_path_factory.mktemp("causes"))
-    text = "abstract = yes\ntest_name = ping\nlength = 1\nrate_mbps = 20\n"
+    text = "abstract = yes\ntest_name = ping\nlength = 1\ndelay = 1\nrate_mbps = 20\n"
     for number, (lines, _) in enumerate(FAILING.values()):
         text += (f"\n[Batch::failing{number}]\ninherits = try\n"
                  f"filename_extra = failing{number}\n{lines}\n")

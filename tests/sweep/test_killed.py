@@ -104,7 +104,7 @@ def wait_until(condition: Callable[[], object], sweep: subprocess.Popen[Any]) ->
 
 def sweep_of(bench: Any, count: int) -> subprocess.Popen[str]:
     """A sweep of so many short runs, one after the other, when the first has just ended."""
-    bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\naqm = sfq\n"
+    bench.batch("test_name = iperf3_upload\nlength = 1\ndelay = 1\nrate_mbps = 20\naqm = sfq\n"
                 f"repetitions = {count}\njobs = 1")
     sweep = subprocess.Popen([FLENT, "-B", "try.batch"], cwd=bench.folder, text=True,
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -12,6 +12,8 @@ import pytest
 
 from tests.sweep.conftest import Bench
 
+RUN = "test_name = iperf3_download\nlength = 2\ndelay = 1\nrate_mbps = 100\nshaper = none\n"
+
 
 @pytest.mark.lab
 def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench: Bench) -> None:
@@ -20,8 +22,8 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
     choose."""
     trace = "".join(f"{ms}\n" for ms in range(1, 1001))  # 12 Mbit/s
     (bench.folder / "some.trace").write_text(trace)
-    bench.batch("test_name = iperf3_download\nlength = 2\nrate_mbps = 100\nshaper = none\n"
-                "link_down_trace = some.trace\nlink_up_loss = 0.5%\nrouter_program = sleep 1000")
+    bench.batch(RUN + "link_down_trace = some.trace\nlink_up_loss = 0.5%\n"
+                "router_program = sleep 1000")
     done = bench.flent()
     assert done.returncode == 0, done.stderr
     file, = bench.files()
@@ -38,8 +40,7 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
     again = _replay(file, "--trace", bench.folder)
     assert again.returncode != 0
     assert "no data file may choose one" in again.stderr
-    bench.batch("test_name = iperf3_download\nlength = 2\nrate_mbps = 100\nshaper = none\n"
-                "link_down_trace = some.trace\nfilename_extra = second", "second")
+    bench.batch(RUN + "link_down_trace = some.trace\nfilename_extra = second", "second")
     assert bench.flent(name="second").returncode == 0
     again = _replay(bench.file("second"))
     assert (again.returncode, again.stdout) == (2, "")

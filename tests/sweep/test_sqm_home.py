@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
-LINE = ("length=5", "modem_down_mbps=10", "modem_up_mbps=4", "share=50")
+LINE = ("length=5", "delay=1", "modem_down_mbps=10", "modem_up_mbps=4", "share=50")
 
 
 @pytest.mark.lab

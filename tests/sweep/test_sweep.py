@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,9 +16,11 @@ import pytest
 from flent_aqm.results import status
 from flent_aqm.results.data_file import read_data_file
 
+from .conftest import Bench, new_bench
+
 pytestmark = pytest.mark.lab
 
-SHORT = "test_name = ping\nlength = 1\nrate_mbps = 20\n"
+SHORT = "test_name = ping\nlength = 1\ndelay = 1\nrate_mbps = 20\n"
 
 
 def last_error(stderr: str) -> str:
@@ -53,13 +56,32 @@ def test_override_picks_from_the_matrix(bench: Any) -> None:
     assert (requested["aqm"], requested["rate_up_mbps"]) == ("codel", 33)
 
 
-def test_resume_runs_what_is_missing_and_counts_all(bench: Any) -> None:
-    """--batch-resume fills the gap, under the time of the first sweep."""
+@pytest.fixture(scope="module")
+def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sweep of two runs. Not to be changed."""
+    bench = new_bench(tmp_path_factory.mktemp("done"))
     bench.batch(SHORT + "for_aqm = no_aqm, codel")
-    first = bench.flent("--batch-resume", "results")
-    assert first.returncode == 1
-    assert "doesn't exist" in last_error(first.stderr)
     assert bench.flent().returncode == 0
+    return bench.folder
+
+
+@pytest.fixture
+def two_done(done_once: Path, tmp_path: Path) -> Bench:
+    """A copy of it."""
+    return Bench(Path(shutil.copytree(done_once, tmp_path / "done")))
+
+
+def test_resume_of_what_is_not_there_is_refused(bench: Bench) -> None:
+    """In a line."""
+    bench.batch(SHORT + "for_aqm = no_aqm, codel")
+    done = bench.flent("--batch-resume", "results")
+    assert done.returncode == 1
+    assert "doesn't exist" in last_error(done.stderr)
+
+
+def test_resume_runs_what_is_missing_and_counts_all(two_done: Bench) -> None:
+    """--batch-resume fills the gap, under the time of the first sweep."""
+    bench = two_done
     kept, lost = bench.files()
     before = kept.stat().st_mtime_ns
     lost.unlink()
@@ -71,10 +93,10 @@ def test_resume_runs_what_is_missing_and_counts_all(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no gzip", None])
-def test_resume_repeats_a_run_whose_file_is_damaged(bench: Any, content: bytes | None) -> None:
+def test_resume_repeats_a_run_whose_file_is_damaged(
+        two_done: Bench, content: bytes | None) -> None:
     """Empty, of something else, or cut off: it is named and kept under another name."""
-    bench.batch(SHORT + "for_aqm = no_aqm, codel")
-    assert bench.flent().returncode == 0
+    bench = two_done
     good, bad = bench.files()
     whole = bad.read_bytes()
     bad.write_bytes(whole[:len(whole) // 2] if content is None else content)
@@ -98,7 +120,8 @@ def test_dry_run_boots_nothing(bench: Any) -> None:
 
 def test_repetitions_differ_and_the_same_one_repeats(bench: Any) -> None:
     """A repetition has a seed of its own, and gives the same data whenever it is run."""
-    bench.batch("test_name = iperf3_upload\nlength = 2\nrate_mbps = 20\nrepetitions = 2\naqm = sfq")
+    bench.batch("test_name = iperf3_upload\nlength = 2\ndelay = 1\nrate_mbps = 20\n"
+                "repetitions = 2\naqm = sfq")
     assert bench.flent().returncode == 0
     first = [bench.data(part) for part in ("-01.flent", "-02.flent")]
     for file in bench.files():
@@ -169,7 +192,7 @@ def test_cross_traffic_that_is_named_twice_is_refused(bench: Any) -> None:
 
 def test_kept_capture_stands_beside_the_data_file(bench: Any) -> None:
     """keep_pcap brings the packets' headers out of the guest."""
-    bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 10\n"
+    bench.batch("test_name = iperf3_upload\nlength = 1\ndelay = 1\nrate_mbps = 10\n"
                 "test_parameters = keep_pcap=yes")
     done = bench.flent()
     assert done.returncode == 0, done.stderr
@@ -291,7 +314,7 @@ def fake_tool(folder: Path, name: str, code: str) -> str:
 def test_bad_tool_fails_the_run_with_its_name(bench: Any, visible: Path, code: str, cause: str
                                               ) -> None:
     """Garbage, an error, a hang, a crash: each is a failed run with its cause, no file."""
-    bench.batch("test_name = iperf3_upload\nlength = 1\nrate_mbps = 20\n"
+    bench.batch("test_name = iperf3_upload\nlength = 1\ndelay = 1\nrate_mbps = 20\n"
                 + fake_tool(visible, "iperf3", code))
     done = bench.flent()
     assert done.returncode == 1

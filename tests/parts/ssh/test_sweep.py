@@ -52,7 +52,7 @@ END
 def sweep(*overrides: str, background: bool = False) -> str:
     """Shell code that runs the quick batch, as short as it can be."""
     words = [f"--batch-override {shlex.quote(word)}"
-             for word in ("testbed=$testbed", "length=1", "rate_mbps=10", *overrides)]
+             for word in ("testbed=$testbed", "length=1", "delay=1", "rate_mbps=10", *overrides)]
     line = f"flent -B aqm_sweep.batch -b quick {' '.join(words)}"
     if background:  # a shell has its children in the background ignore ^C
         line = f"env --default-signal=INT {line} >/run/ssh/said 2>&1 &"
@@ -96,6 +96,7 @@ inherits = base
 testbed = {ROUTER}
 test_name = iperf3_upload
 length = 1
+delay = 1
 rate_mbps = 20
 for_variant = {", ".join(names)}
 output_path = results
