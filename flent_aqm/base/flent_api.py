@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What our runners and plotters use of Flent, under the names that Flent gives it.
 
-ProcessRunner     runs self.command, then hands its output to parse() in another
-                  process: what parse() changes on self is lost, except what it returns
+ProcessRunner     runs self.command, then hands its output to parse(), in a run by
+                  itself in another process: what parse() changes on self is lost there
 DelegatingRunner  a runner made of other runners (add_child)
 RunnerBase        the base of both
 NullRunner        a runner that gives an empty series

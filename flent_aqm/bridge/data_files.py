@@ -11,11 +11,15 @@ and refuses what would lead Flent to other files.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
+
+from flent_aqm.base import environment
 
 ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 
@@ -23,6 +27,18 @@ ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 def recorded_settings(stock: tuple[str, ...]) -> tuple[str, ...]:
     """Replace the list of settings that data files have."""
     return tuple(dict.fromkeys((*stock, *ALSO_RECORDED)))
+
+
+def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | None:
+    """Replace what writes a data file. That of a run on a testbed goes to the sweep, which packs
+    it: it is neither indented nor packed before, which takes four times as long."""
+    @wraps(stock)
+    def dump_dir(self: Any, dirname: str) -> None:
+        self._dump_file = os.path.join(dirname, self._gen_filename().removesuffix(".gz"))
+        with open(self._dump_file, "w") as file:
+            file.write(json.dumps(self.serialise(), sort_keys=True))
+
+    return dump_dir if os.environ.get(environment.CELL) else None
 
 
 def load_file(stock: Callable[..., Any]) -> Any:

@@ -44,8 +44,10 @@ REPLACED = (
     ("flent.plotters", "get_plotconfig", "plots:get_plotconfig"),
     ("flent.plotters", "add_plotting_args", "plots:add_plotting_args"),
     ("flent.plotters", "Plotter.params", "plots:with_ours"),
-    # Data files: two settings more are stored; those of strangers are checked.
+    # Data files: two settings more are stored; a sweep packs those of its runs; those of strangers
+    # are checked.
     ("flent.resultset", "RECORDED_SETTINGS", "data_files:recorded_settings"),
+    ("flent.resultset", "ResultSet.dump_dir", "data_files:dump_dir"),
     ("flent.resultset", "ResultSet.load_file", "data_files:load_file"),
     # Runners by name.
     ("flent.runners", "get", "names:get_runner"),

@@ -21,7 +21,7 @@ from flent_aqm.base.words import plain
 from flent_aqm.results.reading.limits import OWN, Limits, limits
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.times import refuse_odd_times
-from flent_aqm.results.reading.unpack import unpack_file, unpack_gzip
+from flent_aqm.results.reading.unpack import unpack_file, unpack_text
 from flent_aqm.results.share import stock_test
 
 SUFFIX = ".flent.gz"
@@ -58,9 +58,9 @@ def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
     return _checked(lambda: unpack_file(path, allowed), path, allowed)
 
 
-def parse_data_file(packed: bytes, path: Path) -> DataFile:
-    """Return the same of a .flent.gz of our own that is in memory; path: what to call it."""
-    return _checked(lambda: unpack_gzip(packed, OWN), path, OWN)
+def parse_data_file(text: bytes, path: Path) -> DataFile:
+    """Return the same of a plain one of our own that is in memory; path: what to call it."""
+    return _checked(lambda: unpack_text(text, OWN), path, OWN)
 
 
 def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:

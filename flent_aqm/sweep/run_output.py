@@ -44,7 +44,7 @@ def make(cell: Cell, testbed: Testbed) -> RunOutput:
             programs=optional_of(needs.tools), browser="chromium" in needs.tools)) as place:
         try:
             outcome = place.run()
-            data = _only(place, "*.flent.gz")
+            data = _only(place, "*.flent")
             if data is None:
                 raise LabError(_cause(place))
         except AqmError as error:

@@ -37,9 +37,9 @@ def unpack_file(path: Path, limits: Limits) -> bytearray:
         return _read(file, kind, limits)
 
 
-def unpack_gzip(packed: bytes, limits: Limits) -> bytearray:
-    """Return the JSON text of a .gz that is in memory. Raises BadResult."""
-    return _read(BytesIO(packed), _Gzip, limits)
+def unpack_text(text: bytes, limits: Limits) -> bytearray:
+    """Return the same of JSON text that is in memory. Raises BadResult."""
+    return _read(BytesIO(text), None, limits)
 
 
 class _Member(Protocol):
