@@ -6,16 +6,14 @@ One sweep of runs that each fail in a way of their own, and one report of it.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flent_aqm.results import status
 
+from ..warm_flent import run_flent_aqm
 from .conftest import new_bench
 
 pytestmark = pytest.mark.lab
@@ -65,8 +63,8 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     kept = status.read(folder)
     assert kept is not None
     page = bench.folder / "report.html"
-    subprocess.run([Path(sys.executable).with_name("flent-aqm"), "report", folder, "-o", page],
-                   check=True, capture_output=True)
+    reported = run_flent_aqm("report", folder, "-o", page, cwd=bench.folder)
+    assert reported.returncode == 0, reported.stderr
     return Outputs(done.stderr, tuple(kept.failed.values()), page.read_text())
 
 

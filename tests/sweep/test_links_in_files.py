@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.sweep.conftest import Bench
+from ..warm_flent import run_flent_aqm
+from .conftest import Bench
 
 RUN = "test_name = iperf3_download\nlength = 2\ndelay = 1\nrate_mbps = 100\nshaper = none\n"
 
@@ -53,5 +53,4 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
 
 
 def _replay(file: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([Path(sys.executable).with_name("flent-aqm"), "replay", file, *words],
-                          cwd=file.parents[1], check=False, capture_output=True, text=True)
+    return run_flent_aqm("replay", file, *words, cwd=file.parents[1])

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
+
+from ..warm_flent import run_flent
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE = ("length=5", "delay=1", "modem_down_mbps=10", "modem_up_mbps=4", "share=50")
@@ -20,10 +20,10 @@ LINE = ("length=5", "delay=1", "modem_down_mbps=10", "modem_up_mbps=4", "share=5
 @pytest.mark.lab
 def test_sqm_home_shapes_to_the_share_of_the_line(tmp_path: Path) -> None:
     """Both kinds of SQM carry half of the line, at a latency that the line alone doesn't have."""
-    done = subprocess.run(
-        [Path(sys.executable).with_name("flent"), "-B", ROOT / "batches" / "sqm_home.batch",
-         *(f"--batch-override={word}" for word in (*LINE, "output_path=runs"))],
-        cwd=tmp_path, check=False, capture_output=True, text=True)
+    done = run_flent(
+        "-B", ROOT / "batches" / "sqm_home.batch",
+        *(f"--batch-override={word}" for word in (*LINE, "output_path=runs")), cwd=tmp_path,
+        timeout_s=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"What to do: Busy uploads add \d+ ms with SQM off: .* Set SQM to 5/2 Mbit/s "
                      r"\(50 % of 10/4\), with \w+: here they then added [0-9.]+ ms, at 5\d % less "

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +12,10 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
 
+from ...warm_flent import run_flent_aqm
+
 pytestmark = pytest.mark.lab
 
-FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 # A limit on the payload: 10 Mbit/s x 1448 / 1514, over IPv6 x 1428 / 1514.
 PAYLOAD_MBPS = {4: 9.56, 6: 9.43}
 
@@ -29,9 +28,8 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
                 "flent-aqm speedtest -H server -i 15 -s 15",
                 "flent-aqm speedtest -6 -H server -c 10 -n 2",
                 "flent speedtest_concurrent -H server -l 5 >/dev/null")
-    done = subprocess.run(
-        [FLENT_AQM, "lab", "--rate", "10", "--", "sh", "-ec", "; ".join(commands)],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    done = run_flent_aqm("lab", "--rate", "10", "--", "sh", "-ec", "; ".join(commands),
+                         cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     one, two = done.stdout.split("(IPv6)")
     one, advised = one.split("flent-aqm speedtest -i -s\n")
@@ -64,10 +62,8 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
 def test_cross_traffic_beside_an_idle_test_ends_by_itself(tmp_path: Path) -> None:
     """There is no load whose end it could wait for: it is there when the load would be, and
     gone in the last five seconds."""
-    done = subprocess.run(
-        [FLENT_AQM, "lab", "--rate", "10", "--", "flent", "speedtest_idle", "-H", "server",
-         "-l", "2", "--test-parameter", "cross_traffic=1"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    done = run_flent_aqm("lab", "--rate", "10", "--", "flent", "speedtest_idle", "-H", "server",
+                         "-l", "2", "--test-parameter", "cross_traffic=1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     data = read_data_file(next(tmp_path.glob("speedtest_idle*.flent.gz")))
     cross = data.metadata["SERIES_META"]["Cross upload"]
