@@ -85,7 +85,12 @@ RECIPES: Mapping[str, Recipe] = {
         "scorecard --all",
         "scorecard --all --seeds 11 " + _only(*(
             f"{line}-{queue}-seed" for line in ("50mbit-40ms", "10mbit-40ms") for queue in QUEUES)),
-        "scorecard ndt7 cloudflare --worst latency --runs 40"), "scorecard table"),
+    ), "scorecard table"),
+    # iperf3 tells no latency.
+    "scorecard_worst": Recipe("scorecard.md", (
+        ("scorecard ndt7 nuttcp librespeed ookla_style iperf2_bounceback cloudflare responsiveness "
+         "bbperf --worst latency --runs 40"),
+        "scorecard iperf3_bidirectional --worst throughput --runs 40"), "scorecard worst"),
     # As root, on a machine that does nothing else.
     "scorecard_real": Recipe("scorecard.md", (
         "scorecard --all --cells ten", "scorecard --all --cells ten --testbed netns"),

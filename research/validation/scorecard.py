@@ -3,9 +3,11 @@
 
     .venv/bin/python -m research.validation.scorecard table results/renew/scorecard [-o docs]
     .venv/bin/python -m research.validation.scorecard real_time results/renew/scorecard_real
+    .venv/bin/python -m research.validation.scorecard worst results/renew/scorecard_worst
     .venv/bin/python -m research.validation.scorecard others results/scorecard-others
 
-table: all tests, from a folder whose 1 has the core, 2 other seeds, and 3 searches for worst lines;
+table: all tests, from a folder whose 1 has the core, and 2 other seeds;
+worst: what searches for worst lines found, of latency in 1, of throughput in 2;
 real_time: of namespaces, 2, and whether the order of tests is that in the lab, 1, if it is there;
 others: tests that were run on fewer lines, in a line each.
 Prints the text and, with -o, writes it between its marks on the page in that folder, with the
@@ -27,8 +29,10 @@ from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, markdown, worst_lines
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import COUNT, IN_SHORT, NONE, headline, ordered
+from flent_aqm.parts.scorecard.contestant import CONTESTANTS
 from flent_aqm.parts.scorecard.order import Order, compare
 from flent_aqm.parts.scorecard.words import stalls, typical
+from flent_aqm.parts.scorecard.worst_lines import WorstLine
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.metrics.run import as_run
 from research.validation import marked
@@ -76,10 +80,27 @@ def table(results: Path, docs: Path | None) -> str:
     lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}."]
     if (results / "2").is_dir():
         lines += ["", *_held(compare(shown, _cards(results / "2"), "seeds"))]
-    for card in ordered(shown):
-        lines += [f"\n**{markdown.cell(card.label)}.** {' '.join(one.sentences())}"
-                  for one in worst_lines.read_all(results / "3" / card.test)]
     return "\n".join(lines)
+
+
+def worst(results: Path, docs: Path | None) -> str:
+    """Return the line on which each test is farthest from the truth. Raises AqmError."""
+    del docs
+    found = [(contestant, one) for name, contestant in CONTESTANTS.items()
+             for aim in ("1", "2") for one in worst_lines.read_all(results / aim / name)]
+    if not found:
+        raise BadResult(f"{results}: no worst line; find them with flent-aqm scorecard --worst")
+    return "\n".join(f"- {markdown.cell(contestant.label)}, {one.runs} lines: {_worst(one)}"
+                     for contestant, one in found)
+
+
+def _worst(one: WorstLine) -> str:
+    as_wrong = [one.simple] if one.simple != one.worst else []
+    right = ", or ".join(f"without {mended.before}" if mended.after == "none"
+                         else f"with {mended.after}" for mended in one.mended)
+    return "; ".join([
+        *(one.in_short(error) for error in (one.worst, *as_wrong)),
+        f"right {right}" if right else "no change of one setting makes it right"])
 
 
 def real_time(results: Path, docs: Path | None) -> str:
@@ -134,7 +155,7 @@ def _draw(shown: Sequence[Card], path: Path) -> None:
 
 _PARTS: dict[str, tuple[str, Callable[[Path, Path | None], str]]] = {
     "table": ("scorecard", table), "real_time": ("real time", real_time),
-    "others": ("others", others)}
+    "worst": ("worst", worst), "others": ("others", others)}
 
 if __name__ == "__main__":
     sys.exit(main())

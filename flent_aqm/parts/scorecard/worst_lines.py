@@ -61,19 +61,19 @@ class WorstLine:
         """Return it in words."""
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
-                  f"{_of(self.worst, unit)}.")]
+                  f"{self.in_short(self.worst)}.")]
         if self.simple != self.worst:
-            lines.append(f"As wrong on a simpler line: {_of(self.simple, unit)}.")
+            lines.append(f"As wrong on a simpler line: {self.in_short(self.simple)}.")
         if not self.mended:
             return [*lines, "No change of one setting makes it right."]
         return [*lines, "It is right with " + ", or ".join(
             f"{one.after} in place of {one.before} ({digits(one.shown)} of "
             f"{digits(one.true)} {unit})" for one in self.mended) + "."]
 
-
-def _of(error: LineError, unit: str) -> str:
-    return (f"{error.line}, {_LOADING[error.way]}: it says {digits(error.shown)} of "
-            f"{digits(error.true)} {unit}")
+    def in_short(self, error: LineError) -> str:
+        """Return one of its lines in words."""
+        return (f"{error.line}, {_LOADING[error.way]}: it says {digits(error.shown)} of "
+                f"{digits(error.true)} {AIMS[self.aim].unit}")
 
 
 def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Reading | None]]
