@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help infer setup packages test-packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check deb-check debug-check older-check site clean
+.PHONY: help infer setup packages test-packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make kills         prove that a sweep survives kill -9 at any moment'
 	@echo 'make dist          build wheels with and without the ready-made lab, and the source archive'
 	@echo 'make dist-check    install and use both wheels in a new Debian, and time it'
+	@echo 'make demo-check    time make demo in a new Debian, from nothing to its picture'
 	@echo 'make deb-check     build, install and use the Debian packages in a new Debian 13'
 	@echo 'make debug-check   run every queue in a kernel with KASAN and lockdep'
 	@echo 'make older-check   run the tests of the lab on Linux 6.12 LTS'
@@ -127,6 +128,9 @@ dist: setup
 # Needs root and mmdebstrap.
 dist-check: dist
 	research/bench/dist_check.sh $(DIST_CHECK_ARGUMENTS)
+
+demo-check:
+	research/bench/demo_check.sh $(DEMO_CHECK_ARGUMENTS)
 
 # The Debian packages, built without network in one Debian 13, installed and used in another.
 # Needs root, mmdebstrap, dpkg-dev and cargo; compiles the lab's kernel.

@@ -9,6 +9,7 @@
 set -eu
 
 cd "$(dirname "$0")/../.."
+name=deb-check
 keep=
 lint_source=
 for word; do
@@ -18,27 +19,15 @@ for word; do
     *) echo "$0: unknown option $word; known: --keep, --lint-source" >&2; exit 2 ;;
     esac
 done
-say() { printf 'deb-check: %s\n' "$*" >&2; }
-[ "$(id -u)" = 0 ] || { say 'needs root, to make a Debian in a folder'; exit 1; }
-for program in mmdebstrap dpkg-source; do
-    command -v $program >/dev/null || { say "$program is missing; apt-get install it"; exit 1; }
-done
-
-work=$(mktemp -d)
-chmod 755 "$work"
-clean() {
-    [ -n "$keep" ] && { say "kept: $work"; return; }
-    rm -rf --one-file-system "$work"
-}
-trap clean EXIT INT TERM
-
-# shellcheck disable=SC2016 # apt's variable
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
-    'Component: main' 'Origin: Debian' | grep '/debian/*$' | head -n 1)
+# shellcheck source=research/bench/debian.sh
+. research/bench/debian.sh
+need_root_and mmdebstrap dpkg-source
+make_work
+mirror=$(mirror)
 
 new_root() {  # folder, packages
     mmdebstrap --quiet --variant=minbase --include="$2" trixie "$1" \
-        "deb ${mirror:?no Debian mirror known to apt} trixie main" \
+        "deb $mirror trixie main" \
         "deb $mirror trixie-backports main"
     cp -L /etc/resolv.conf "$1/etc/resolv.conf" 2>/dev/null || :
     chroot "$1" useradd --create-home tester

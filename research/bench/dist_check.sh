@@ -8,6 +8,7 @@
 set -eu
 
 cd "$(dirname "$0")/../.."
+name=dist-check
 suite=bookworm
 keep=
 while [ $# -gt 0 ]; do
@@ -17,27 +18,18 @@ while [ $# -gt 0 ]; do
     *) echo "$0: unknown option $1; known: --suite NAME, --keep" >&2; exit 2 ;;
     esac
 done
-say() { printf 'dist-check: %s\n' "$*" >&2; }
-[ "$(id -u)" = 0 ] || { say 'needs root, to make a Debian in a folder'; exit 1; }
-command -v mmdebstrap >/dev/null || { say 'mmdebstrap is missing; apt-get install it'; exit 1; }
+# shellcheck source=research/bench/debian.sh
+. research/bench/debian.sh
+need_root_and mmdebstrap
 
 # What measuring needs by flent_aqm/setup/packages.txt, but for netperf, which Debian keeps
 # among what isn't free and the demo does without.
 packages=$(awk '$2 == "run" && $1 != "netperf" { printf "%s,", $1 }' flent_aqm/setup/packages.txt)
-work=$(mktemp -d)
+make_work
 root=$work/root
-clean() {
-    [ -n "$keep" ] && { say "kept: $work"; return; }
-    rm -rf --one-file-system "$work"
-}
-trap clean EXIT INT TERM
-
-# shellcheck disable=SC2016 # apt's variable
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
-    'Component: main' 'Origin: Debian' | grep '/debian/*$' | head -n 1)
 say "making a $suite with python3-venv and the tools that measure"
 mmdebstrap --quiet --variant=minbase --include="${packages}python3-venv" "$suite" "$root" \
-    "deb ${mirror:?no Debian mirror known to apt} $suite main"
+    "deb $(mirror) $suite main"
 for program in gcc cc make cargo; do
     if chroot "$root" sh -c "command -v $program" >/dev/null; then
         say "$program is in there: no test of ready-made parts"; exit 1
