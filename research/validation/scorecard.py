@@ -31,10 +31,13 @@ from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import COUNT, IN_SHORT, NONE, headline, ordered
 from flent_aqm.parts.scorecard.contestant import CONTESTANTS
 from flent_aqm.parts.scorecard.order import Order, compare
+from flent_aqm.parts.scorecard.reading import WORSE
 from flent_aqm.parts.scorecard.words import stalls, typical
-from flent_aqm.parts.scorecard.worst_lines import WorstLine
+from flent_aqm.parts.scorecard.worst import AIMS
+from flent_aqm.parts.scorecard.worst_lines import LOADING, LineError, WorstLine
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.table import digits
 from research.validation import marked
 from research.validation.stamp import made_of
 
@@ -90,17 +93,25 @@ def worst(results: Path, docs: Path | None) -> str:
              for aim in ("1", "2") for one in worst_lines.read_all(results / aim / name)]
     if not found:
         raise BadResult(f"{results}: no worst line; find them with flent-aqm scorecard --worst")
-    return "\n".join(f"- {markdown.cell(contestant.label)}, {one.runs} lines: {_worst(one)}"
+    return "\n".join(f"- **{markdown.cell(contestant.label)}**, {one.runs} lines: {_worst(one)}"
                      for contestant, one in found)
 
 
 def _worst(one: WorstLine) -> str:
+    """Return it in few words."""
+    if one.is_right:
+        return f"right on all; {_short(one, one.worst)}"
     as_wrong = [one.simple] if one.simple != one.worst else []
-    right = ", or ".join(f"without {mended.before}" if mended.after == "none"
-                         else f"with {mended.after}" for mended in one.mended)
-    return "; ".join([
-        *(one.in_short(error) for error in (one.worst, *as_wrong)),
-        f"right {right}" if right else "no change of one setting makes it right"])
+    right = ", or ".join(f"without {mended.before}" if mended.after == "none" else mended.after
+                         for mended in one.mended)
+    return "; ".join([*(_short(one, error) for error in (one.worst, *as_wrong)),
+                      f"right with {right}" if right else "no change of one setting mends it"])
+
+
+def _short(one: WorstLine, error: LineError) -> str:
+    way = "" if error.way == WORSE else f", {LOADING[error.way]}"
+    return (f"{error.line}{way}: {digits(error.shown)} of {digits(error.true)} "
+            f"{AIMS[one.aim].unit}")
 
 
 def real_time(results: Path, docs: Path | None) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,12 +15,12 @@ from flent_aqm.base.regular_file import read_note
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
-from flent_aqm.parts.scorecard.shrink import Change, changes, simplified
+from flent_aqm.parts.scorecard.shrink import NONE_FACTOR, Change, changes, simplified
 from flent_aqm.parts.scorecard.worst import AIMS, SHRINK_SHARE, Lines, Point, search
 from flent_aqm.results.metrics.table import digits
 
 _NAME = "worst-{}.json"
-_LOADING = {"download": "down", "upload": "up", "worse": "in the worse direction"}
+LOADING = {"download": "down", "upload": "up", "worse": "in the worse direction"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class WorstLine:
     simple: LineError
     mended: Sequence[Mended]
 
+    @property
+    def is_right(self) -> bool:
+        """Whether the test isn't wrong on any line."""
+        return abs(math.log(self.worst.shown / self.worst.true)) <= math.log(NONE_FACTOR)
+
     def as_dict(self) -> dict[str, Any]:
         """Return it fit for JSON."""
         return asdict(self)
@@ -61,19 +67,21 @@ class WorstLine:
         """Return it in words."""
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
-                  f"{self.in_short(self.worst)}.")]
+                  f"{_of(self.worst, unit)}.")]
+        if self.is_right:
+            return [*lines, "That is right."]
         if self.simple != self.worst:
-            lines.append(f"As wrong on a simpler line: {self.in_short(self.simple)}.")
+            lines.append(f"As wrong on a simpler line: {_of(self.simple, unit)}.")
         if not self.mended:
             return [*lines, "No change of one setting makes it right."]
         return [*lines, "It is right with " + ", or ".join(
             f"{one.after} in place of {one.before} ({digits(one.shown)} of "
             f"{digits(one.true)} {unit})" for one in self.mended) + "."]
 
-    def in_short(self, error: LineError) -> str:
-        """Return one of its lines in words."""
-        return (f"{error.line}, {_LOADING[error.way]}: it says {digits(error.shown)} of "
-                f"{digits(error.true)} {AIMS[self.aim].unit}")
+
+def _of(error: LineError, unit: str) -> str:
+    return (f"{error.line}, {LOADING[error.way]}: it says {digits(error.shown)} of "
+            f"{digits(error.true)} {unit}")
 
 
 def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Reading | None]]
@@ -81,6 +89,8 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
     """Search and shrink by no more than so many runs. Raises ToolMissing, BadResult."""
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
+    if worst.error <= math.log(NONE_FACTOR):
+        return WorstLine(aim, lines.runs, _line_error(worst), _line_error(worst), [])
     simple = simplified(lines, worst)
     # What doesn't matter may have hidden the error.
     worst = max(worst, simple, key=lambda point: point.error)

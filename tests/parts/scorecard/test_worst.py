@@ -113,6 +113,14 @@ def test_no_more_runs_are_made_than_asked_for() -> None:
     assert seek("latency", 10, world).runs == len(world.runs) == 10
 
 
+def test_test_that_is_right_on_all_lines_has_nothing_to_mend() -> None:
+    """Of a throughput that is the possible one."""
+    worst_line = seek("throughput", 20, World())
+    assert worst_line.is_right
+    assert (worst_line.runs, worst_line.mended) == (15, [])
+    assert worst_line.sentences()[1:] == ["That is right."]
+
+
 def test_throughput_is_searched_without_cross_traffic() -> None:
     """Beside others, what is possible depends on what the test takes."""
     world = World()
