@@ -93,8 +93,9 @@ def worst(results: Path, docs: Path | None) -> str:
              for aim in ("1", "2") for one in worst_lines.read_all(results / aim / name)]
     if not found:
         raise BadResult(f"{results}: no worst line; find them with flent-aqm scorecard --worst")
-    return "\n".join(f"- **{markdown.cell(contestant.label)}**, {one.runs} lines: {_worst(one)}"
-                     for contestant, one in found)
+    runs = [one.runs for _, one in found]
+    return "\n".join([f"{min(runs)} to {max(runs)} lines were tried.\n", *(
+        f"- **{markdown.cell(contestant.label)}**: {_worst(one)}" for contestant, one in found)])
 
 
 def _worst(one: WorstLine) -> str:
@@ -105,7 +106,7 @@ def _worst(one: WorstLine) -> str:
     right = ", or ".join(f"without {mended.before}" if mended.after == "none" else mended.after
                          for mended in one.mended)
     return "; ".join([*(_short(one, error) for error in (one.worst, *as_wrong)),
-                      f"right with {right}" if right else "no change of one setting mends it"])
+                      f"right with {right}" if right else "no one change mends it"])
 
 
 def _short(one: WorstLine, error: LineError) -> str:
