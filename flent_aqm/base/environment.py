@@ -55,7 +55,8 @@ class Variable:
 VARIABLES: dict[str, Variable] = {
     CELL: Variable(
         ("flent_aqm/lab/protocol.py",),
-        ("flent_aqm/bridge/batch.py", "flent_aqm/bridge/definitions.py")),
+        ("flent_aqm/bridge/batch.py", "flent_aqm/bridge/collect.py",
+         "flent_aqm/bridge/data_files.py", "flent_aqm/bridge/definitions.py")),
     IN_LAB: Variable(
         ("flent_aqm/lab/virtual.py",),
         ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/spec/jitter.py",
