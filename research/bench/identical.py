@@ -76,6 +76,12 @@ BUSY = ("omnia+rx_packet_ns=60000+other_work_kind=interrupt+other_work_per_s=100
         "+other_work_us=500")
 CARDS = "ip netns exec router cat /sys/module/lab_router/parameters/card"
 WIFI = "/sys/module/lab_wifi/parameters/channel"
+LINKS = {
+    "seeded": ["--set", "link_trace=seeded+mean_mbps=20"],
+    **{access: ["--set", "modem_mbps=20", "--set", f"link_access={access}", "--set",
+                "link_outages_s=2-2.5"]
+       for access in ("docsis", "lte", "starlink")},
+}
 RANDOM = "head -c 64 /dev/urandom | od"
 LAB = {
     "lab: iperf3": ["--aqm", "fq_codel", "--rate", "50", "--", "sh", "-c",
@@ -102,6 +108,11 @@ LAB = {
         ("ip netns exec client3 iperf3 -J -R -c server -p 5202 -t 2 & "
          f"iperf3 -J -c server -P 4 -t 2; wait; cat {WIFI}; {RANDOM}")]
        for ap in ACCESS_POINTS},
+    # Rates and grants that a seed decides.
+    **{f"lab: link, {name}": [
+        *words, "--delay", "10", "--", "sh", "-c",
+        f"iperf3 -J -c server -t 3; iperf3 -J -R -c server -t 3; {RANDOM}"]
+       for name, words in LINKS.items()},
     # A round trip of 18 minutes: packets wait in the delay line, and nothing else happens.
     "lab: far": ["--delay", "1080000", "--", "sh", "-c",
                  f"ping -c 20 -i 540 -W 2800 server; {RANDOM}"],
