@@ -23,7 +23,7 @@ done
 . research/bench/debian.sh
 need_root_and mmdebstrap dpkg-source
 make_work
-mirror=$(mirror)
+mirror=$(mirror debian)
 
 new_root() {  # folder, packages
     mmdebstrap --quiet --variant=minbase --include="$2" trixie "$1" \

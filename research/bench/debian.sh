@@ -24,10 +24,10 @@ clean() {
     rm -rf --one-file-system "$work"
 }
 
-# The one that this machine's apt uses.
+# The one that this machine's apt uses, of the archive $1.
 mirror() {
     # shellcheck disable=SC2016 # apt's variable
     found=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
-        'Component: main' 'Origin: Debian' | grep '/debian/*$' | head -n 1)
+        'Component: main' 'Origin: Debian' | grep "/$1/*\$" | head -n 1)
     echo "${found:?no Debian mirror known to apt}"
 }

@@ -25,7 +25,7 @@ root=$work/root
 
 say "making a $suite with make"
 mmdebstrap --quiet --variant=minbase --include=make,ca-certificates "$suite" "$root" \
-    "deb $(mirror) $suite main"
+    "deb $(mirror debian) $suite main" "deb $(mirror debian-security) $suite-security main"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || :
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 install -d "$root/root/flent-aqm"

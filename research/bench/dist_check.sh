@@ -29,7 +29,7 @@ make_work
 root=$work/root
 say "making a $suite with python3-venv and the tools that measure"
 mmdebstrap --quiet --variant=minbase --include="${packages}python3-venv" "$suite" "$root" \
-    "deb $(mirror) $suite main"
+    "deb $(mirror debian) $suite main"
 for program in gcc cc make cargo; do
     if chroot "$root" sh -c "command -v $program" >/dev/null; then
         say "$program is in there: no test of ready-made parts"; exit 1
