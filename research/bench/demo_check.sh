@@ -8,24 +8,18 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 name=demo-check
-suite=bookworm
-keep=
-while [ $# -gt 0 ]; do
-    case $1 in
-    --suite) suite=$2; shift 2 ;;
-    --keep) keep=yes; shift ;;
-    *) echo "$0: unknown option $1; known: --suite NAME, --keep" >&2; exit 2 ;;
-    esac
-done
 # shellcheck source=research/bench/debian.sh
 . research/bench/debian.sh
+read_options "$@"
 need_root_and mmdebstrap
 make_work
 root=$work/root
 
 say "making a $suite with make"
+mirror=$(mirror debian)
+security=$(mirror debian-security)
 mmdebstrap --quiet --variant=minbase --include=make,ca-certificates "$suite" "$root" \
-    "deb $(mirror debian) $suite main" "deb $(mirror debian-security) $suite-security main"
+    "deb $mirror $suite main" "deb $security $suite-security main"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || :
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 install -d "$root/root/flent-aqm"
@@ -35,7 +29,7 @@ cd /root/flent-aqm
 begun=$(date +%s)
 make demo || exit
 echo "$begun $(date +%s)" > /root/times
-times > /root/cpu  # of all that ran here: minutes and seconds of user and system, the second line
+times > /root/cpu
 END
 say 'setting up, eight runs, picture'
 # Everything that is mounted goes with this namespace.
@@ -46,8 +40,7 @@ unshare --mount --pid --fork sh -c '
         DEBIAN_FRONTEND=noninteractive sh /root/try.sh' sh "$root" >"$work/log" 2>&1 ||
     { tail -n 20 "$work/log" >&2; exit 1; }
 
-cpu=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] }
-    printf "%.0f", s }' "$root/root/cpu")
+cpu=$(processor_s "$root/root/cpu")
 read -r begun drawn < "$root/root/times"
 mkdir -p research/bench/results
 stamp=$(date -u +%Y-%m-%dT%H%M%SZ)

@@ -9,17 +9,9 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 name=dist-check
-suite=bookworm
-keep=
-while [ $# -gt 0 ]; do
-    case $1 in
-    --suite) suite=$2; shift 2 ;;
-    --keep) keep=yes; shift ;;
-    *) echo "$0: unknown option $1; known: --suite NAME, --keep" >&2; exit 2 ;;
-    esac
-done
 # shellcheck source=research/bench/debian.sh
 . research/bench/debian.sh
+read_options "$@"
 need_root_and mmdebstrap
 
 # What measuring needs by flent_aqm/setup/packages.txt, but for netperf, which Debian keeps
@@ -28,8 +20,9 @@ packages=$(awk '$2 == "run" && $1 != "netperf" { printf "%s,", $1 }' flent_aqm/s
 make_work
 root=$work/root
 say "making a $suite with python3-venv and the tools that measure"
+mirror=$(mirror debian)
 mmdebstrap --quiet --variant=minbase --include="${packages}python3-venv" "$suite" "$root" \
-    "deb $(mirror debian) $suite main"
+    "deb $mirror $suite main"
 for program in gcc cc make cargo; do
     if chroot "$root" sh -c "command -v $program" >/dev/null; then
         say "$program is in there: no test of ready-made parts"; exit 1
@@ -74,7 +67,7 @@ measured=$(now)
 venv/bin/flent -q -p latency_and_throughput -o demo.png results/quick-*/*.flent.gz
 drawn=$(now)
 echo "$begun $installed $measured $drawn" > times
-times > cpu  # of all that ran here: minutes and seconds of user and system, the second line
+times > cpu
 EOF
 say 'installing and measuring as a user without rights, without a network'
 user=$(chroot "$root" id -u tester)
@@ -88,8 +81,7 @@ unshare --mount --pid --net --fork sh -c '
 mkdir -p research/bench/results
 stamp=$(date -u +%Y-%m-%dT%H%M%SZ)
 cp "$home/demo.png" "research/bench/results/dist-$stamp.png"
-cpu=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] }
-    printf "%.1f", s }' "$home/cpu")
+cpu=$(processor_s "$home/cpu")
 read -r begun installed measured drawn < "$home/times"
 awk -v b="$begun" -v i="$installed" -v m="$measured" -v d="$drawn" -v suite="$suite" \
     -v cpu="$cpu" -v cores="$(nproc)" -v load="$(cut -d ' ' -f 1 /proc/loadavg)" 'BEGIN {
