@@ -103,10 +103,10 @@ def _worst(one: WorstLine) -> str:
     if one.is_right:
         return f"right on all; {_short(one, one.worst)}"
     as_wrong = [one.simple] if one.simple != one.worst else []
-    right = ", or ".join(f"without {mended.before}" if mended.after == "none" else mended.after
-                         for mended in one.mended)
+    right = ", or ".join(f"without {mended.before}" if mended.after == "none"
+                         else f"with {mended.after}" for mended in one.mended)
     return "; ".join([*(_short(one, error) for error in (one.worst, *as_wrong)),
-                      f"right with {right}" if right else "no one change mends it"])
+                      f"right {right}" if right else "no one change mends it"])
 
 
 def _short(one: WorstLine, error: LineError) -> str:

@@ -101,4 +101,9 @@ def _of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
 def _right(lines: Lines, place: Place) -> Point | None:
     """Return what the test shows there, if that is right."""
     point = lines.point(place)
-    return point if point and point.error <= math.log(NONE_FACTOR) else None
+    return point if point and is_right(point.shown, point.true) else None
+
+
+def is_right(shown: float, true: float) -> bool:
+    """Return whether that is no error."""
+    return abs(math.log(shown / true)) <= math.log(NONE_FACTOR)

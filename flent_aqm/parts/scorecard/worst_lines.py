@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from flent_aqm.base.regular_file import read_note
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
-from flent_aqm.parts.scorecard.shrink import NONE_FACTOR, Change, changes, simplified
+from flent_aqm.parts.scorecard.shrink import Change, changes, is_right, simplified
 from flent_aqm.parts.scorecard.worst import AIMS, SHRINK_SHARE, Lines, Point, search
 from flent_aqm.results.metrics.table import digits
 
@@ -57,7 +56,7 @@ class WorstLine:
     @property
     def is_right(self) -> bool:
         """Whether the test isn't wrong on any line."""
-        return abs(math.log(self.worst.shown / self.worst.true)) <= math.log(NONE_FACTOR)
+        return is_right(self.worst.shown, self.worst.true)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it fit for JSON."""
@@ -89,7 +88,7 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
     """Search and shrink by no more than so many runs. Raises ToolMissing, BadResult."""
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
-    if worst.error <= math.log(NONE_FACTOR):
+    if is_right(worst.shown, worst.true):
         return WorstLine(aim, lines.runs, _line_error(worst), _line_error(worst), [])
     simple = simplified(lines, worst)
     # What doesn't matter may have hidden the error.
