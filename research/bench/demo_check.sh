@@ -22,6 +22,8 @@ mmdebstrap --quiet --variant=minbase --include=make,ca-certificates "$suite" "$r
     "deb $mirror $suite main" "deb $security $suite-security main"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || :
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+# A mirror may be older than Debian's releases say they are valid, where this machine's apt agrees.
+apt-config dump | grep '^Acquire::Check-' > "$root/etc/apt/apt.conf.d/90-this-machine" || :
 install -d "$root/root/flent-aqm"
 git archive HEAD | tar -x -C "$root/root/flent-aqm"
 cat > "$root/root/try.sh" <<'END'
