@@ -230,25 +230,33 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
             return
         file, = (folder / "results").glob("*.flent.gz")
         for circumstance in circumstances:
+            was = file
+            if first := disturbances.COMPARED_WITH.get(circumstance):
+                kept = folder / circumstance
+                if not kept.exists():
+                    with first() as around:
+                        around.run("replay", file, "--keep", kept)
+                was, = kept.glob("*.flent.gz")
             with disturbances.ALL[circumstance]() as around:
-                again = around.run("replay", file)
+                again = around.run("replay", was)
             yield circumstance, "" if again.returncode == 0 else (
                 again.stdout + again.stderr).decode(errors="replace").strip()
 
 
 def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
     """Run a command in `flent-aqm lab` and again; gives circumstance and what differed."""
-    with disturbances.nothing() as around:
-        first = around.run("lab", *LAB[name])
-    if first.returncode:
-        yield "first run", first.stderr.decode(errors="replace")
-        return
+    firsts: dict[Any, subprocess.CompletedProcess[bytes]] = {}
     for circumstance in circumstances:
-        if circumstance in disturbances.IN_LAB_NOTHING:
-            continue
+        place = disturbances.COMPARED_WITH.get(circumstance, disturbances.nothing)
+        if place not in firsts:
+            with place() as around:
+                firsts[place] = around.run("lab", *LAB[name])
+            if firsts[place].returncode:
+                yield "first run", firsts[place].stderr.decode(errors="replace")
+                return
         with disturbances.ALL[circumstance]() as around:
             again = around.run("lab", *LAB[name])
-        yield circumstance, what_differs(first, again)
+        yield circumstance, what_differs(firsts[place], again)
 
 
 def what_differs(was: subprocess.CompletedProcess[bytes], now: subprocess.CompletedProcess[bytes]
