@@ -48,13 +48,14 @@ def run(program: str) -> str:
 
 
 def test_what_another_process_does_is_seen_at_once_and_by_few_tries() -> None:
-    """iperf3 3.12 polls so from its last write until the queue has drained: for seconds."""
+    """iperf3 3.12 polls so from its last write until the queue has drained: for seconds, each of
+    which would be two million tries."""
     tries, late_ns = map(int, run(ANOTHER).split())
     assert late_ns < 5_000
-    assert 1_000 < tries < 20_000
+    assert 1_000 < tries < 60_000
 
 
-def test_a_moment_is_seen_late_by_a_64th_of_the_wait_and_by_no_more_than_100_us() -> None:
+def test_a_moment_is_seen_at_once_and_after_long_waits_within_100_us() -> None:
     """Those who pace what they send by looking at the clock wait for microseconds."""
     for wait_ns, late_ns in json.loads(run(CLOCK)).items():
-        assert 0 <= late_ns <= min(int(wait_ns) / 64, 100_000) + 1_000, wait_ns
+        assert 0 <= late_ns <= (101_000 if int(wait_ns) > 10_000_000 else 1_000), wait_ns
