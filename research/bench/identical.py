@@ -143,8 +143,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="tests side by side (default: %(default)s)")
     parser.add_argument("--output", type=Path,
-                        help="instead of research/bench/results/identical-DATE.json; what is in it "
-                             "stays, and isn't run again")
+                        help="instead of research/bench/results/identical-DATE.json; runs that are "
+                             "in it count, and more are added")
     arguments = parser.parse_args()
     names = arguments.only or [*(name for name in our_tests() if name not in LEFT_OUT),
                                *OTHER_CROSS, *TOPOLOGIES, "rrul", *LAB]
@@ -161,21 +161,25 @@ def main() -> int:
         "circumstances": circumstances,
         "router_model": arguments.router_model,
     }
-    verdicts = earlier(path, frame)
+    verdicts = {verdict.name: verdict for verdict in earlier(path, frame)}
     # Going on where the last test stopped, so that each meets other ones first.
     order = cycle(circumstances)
     turns = {name: [next(order) for _ in range(arguments.runs - 1)] for name in names}
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        waiting = [pool.submit(verdict_of, name, turn, arguments.router_model)
+        waiting = [pool.submit(verdict_of, name, turn[had.runs - 1:], arguments.router_model)
                    for name, turn in turns.items()
-                   if name not in {verdict.name for verdict in verdicts}]
+                   if (had := verdicts.get(name, Verdict(name, 1, []))).runs < arguments.runs]
         for done in as_completed(waiting):
-            verdicts.append(done.result())
+            verdict = done.result()
+            if before := verdicts.get(verdict.name):
+                verdict = Verdict(verdict.name, before.runs + verdict.runs - 1,
+                                  before.differed + verdict.differed)
+            verdicts[verdict.name] = verdict
             path.parent.mkdir(exist_ok=True)
-            path.write_text(json.dumps(
-                {**frame, "verdicts": [asdict(verdict) for verdict in verdicts]}, indent=1) + "\n")
+            path.write_text(json.dumps({
+                **frame, "verdicts": [asdict(one) for one in verdicts.values()]}, indent=1) + "\n")
     print(f"written to {path}")
-    return 1 if any(verdict.differed for verdict in verdicts) else 0
+    return 1 if any(verdict.differed for verdict in verdicts.values()) else 0
 
 
 def earlier(path: Path, frame: dict[str, Any]) -> list[Verdict]:
