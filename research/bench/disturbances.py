@@ -51,9 +51,9 @@ AS_LONG = {
     "OPENSSL_ia32cap": ":".join(
         f"~{bits:#0{len(older) - 1}x}" for bits, older in zip(
             (1 << 62, 1 << 18), OLDER_PROCESSOR["OPENSSL_ia32cap"].split(":"), strict=True)),
-    "GODEBUG": OLDER_PROCESSOR["GODEBUG"].replace("=off", "=on") + ",",
+    "GODEBUG": OLDER_PROCESSOR["GODEBUG"].replace("=off", "=on").ljust(
+        len(OLDER_PROCESSOR["GODEBUG"]), ","),
 }
-AS_LONG["GODEBUG"] = AS_LONG["GODEBUG"].ljust(len(OLDER_PROCESSOR["GODEBUG"]), ",")
 _IN_GUEST = 'WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}\n'
 OLDER_IN_GUEST, AS_LONG_IN_GUEST = (
     ("flent_aqm/lab/virtual.py", _IN_GUEST, f"WITHOUT_RDRAND |= {variables!r}\n")
