@@ -18,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
 
+from flent_aqm.lab.virtual import WITHOUT_RDRAND
+
 SOURCE = Path(__file__).resolve().parents[2]
 # What a checkout has that runs need.
 PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
@@ -49,8 +51,9 @@ OLDER_PROCESSOR = {
 AS_LONG = {
     "GLIBC_TUNABLES": OLDER_PROCESSOR["GLIBC_TUNABLES"].lower(),
     "OPENSSL_ia32cap": ":".join(
-        f"~{bits:#0{len(older) - 1}x}" for bits, older in zip(
-            (1 << 62, 1 << 18), OLDER_PROCESSOR["OPENSSL_ia32cap"].split(":"), strict=True)),
+        f"~0x{own.removeprefix('~0x').zfill(len(older) - len('~0x'))}" for own, older in zip(
+            *(known["OPENSSL_ia32cap"].split(":") for known in (WITHOUT_RDRAND, OLDER_PROCESSOR)),
+            strict=True)),
     "GODEBUG": OLDER_PROCESSOR["GODEBUG"].replace("=off", "=on").ljust(
         len(OLDER_PROCESSOR["GODEBUG"]), ","),
 }

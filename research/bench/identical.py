@@ -161,20 +161,16 @@ def main() -> int:
         "circumstances": circumstances,
         "router_model": arguments.router_model,
     }
-    verdicts = {verdict.name: verdict for verdict in earlier(path, frame)}
+    verdicts = earlier(path, frame)
     # Going on where the last test stopped, so that each meets other ones first.
     order = cycle(circumstances)
     turns = {name: [next(order) for _ in range(arguments.runs - 1)] for name in names}
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        waiting = [pool.submit(verdict_of, name, turn[had.runs - 1:], arguments.router_model)
+        waiting = [pool.submit(verdict_of, name, turn, arguments.router_model, verdicts.get(name))
                    for name, turn in turns.items()
-                   if (had := verdicts.get(name, Verdict(name, 1, []))).runs < arguments.runs]
+                   if name not in verdicts or verdicts[name].runs < arguments.runs]
         for done in as_completed(waiting):
-            verdict = done.result()
-            if before := verdicts.get(verdict.name):
-                verdict = Verdict(verdict.name, before.runs + verdict.runs - 1,
-                                  before.differed + verdict.differed)
-            verdicts[verdict.name] = verdict
+            verdicts[done.result().name] = done.result()
             path.parent.mkdir(exist_ok=True)
             path.write_text(json.dumps({
                 **frame, "verdicts": [asdict(one) for one in verdicts.values()]}, indent=1) + "\n")
@@ -182,22 +178,23 @@ def main() -> int:
     return 1 if any(verdict.differed for verdict in verdicts.values()) else 0
 
 
-def earlier(path: Path, frame: dict[str, Any]) -> list[Verdict]:
-    """Return what an earlier call has written. Exits where that was of other programs."""
+def earlier(path: Path, frame: dict[str, Any]) -> dict[str, Verdict]:
+    """Return what an earlier call has written, by name. Exits where that was of other programs."""
     if not path.exists():
-        return []
+        return {}
     kept = json.loads(path.read_text())
-    verdicts = [Verdict(**verdict) for verdict in kept.pop("verdicts")]
+    verdicts = {verdict["name"]: Verdict(**verdict) for verdict in kept.pop("verdicts")}
     if other := [name for name, value in frame.items() if kept[name] != value]:
         raise SystemExit(f"{path}: it has another {' and '.join(other)}; give another --output")
     return verdicts
 
 
-def verdict_of(name: str, circumstances: list[str], router_model: str) -> Verdict:
-    """Run a test or command once, and again in each circumstance."""
+def verdict_of(name: str, circumstances: list[str], router_model: str, before: Verdict | None
+               ) -> Verdict:
+    """Run a test or command once, and again in each circumstance that it hasn't had before."""
     repeat = repeated_in_lab if name in LAB else partial(replayed, router_model=router_model)
-    differed, runs = [], 1
-    for circumstance, message in repeat(name, circumstances):
+    runs, differed = (before.runs, [*before.differed]) if before else (1, [])
+    for circumstance, message in repeat(name, circumstances[runs - 1:]):
         runs += 1
         if message:
             differed.append((circumstance, message))
@@ -239,8 +236,12 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
                 kept = folder / circumstance
                 if not kept.exists():
                     with first() as around:
-                        around.run("replay", file, "--keep", kept)
-                was, = kept.glob("*.flent.gz")
+                        made = around.run("replay", file, "--keep", kept)
+                found = [*kept.glob("*.flent.gz")]
+                if not found:
+                    yield f"first run for {circumstance}", made.stderr.decode(errors="replace")
+                    return
+                was, = found
             with disturbances.ALL[circumstance]() as around:
                 again = around.run("replay", was)
             yield circumstance, "" if again.returncode == 0 else (

@@ -24,11 +24,12 @@ from flent_aqm.base.errors import LabError, LabTimeout
 from flent_aqm.commands.lab import _servers
 from flent_aqm.lab import place
 from flent_aqm.lab.virtual import Lab
-from flent_aqm.router.hook import apply_command
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.tools import can_start
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.table import SERVERS
+
+from .client import output
 
 pytestmark = pytest.mark.lab
 
@@ -43,15 +44,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", None)
     return folder
-
-
-def output(*argv: str, scenario: Scenario | None = None) -> str:
-    """Standard output of a command on the client, which must end well."""
-    scenario = scenario or Scenario()
-    with Lab(scenario, argv, prelude=[apply_command(scenario)]) as lab:
-        outcome = lab.run()
-        assert outcome.status == 0, lab.stderr.read_text()
-        return lab.stdout.read_text()
 
 
 def lab_command(*words: str) -> subprocess.CompletedProcess[bytes]:

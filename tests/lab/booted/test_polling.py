@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from flent_aqm.lab.virtual import Lab
-from flent_aqm.spec.scenario import Scenario
+from .client import output
 
 pytestmark = pytest.mark.lab
 
@@ -39,23 +38,15 @@ print(json.dumps(late_ns))
 """
 
 
-def run(program: str) -> str:
-    """What a Python program prints on the client."""
-    with Lab(Scenario(), ("python3", "-c", program)) as lab:
-        outcome = lab.run()
-        assert outcome.status == 0, lab.stderr.read_text()
-        return lab.stdout.read_text()
-
-
 def test_what_another_process_does_is_seen_at_once_and_by_few_tries() -> None:
     """iperf3 3.12 polls so from its last write until the queue has drained: for seconds, each of
     which would be two million tries."""
-    tries, late_ns = map(int, run(ANOTHER).split())
+    tries, late_ns = map(int, output("python3", "-c", ANOTHER).split())
     assert late_ns < 5_000
     assert 1_000 < tries < 60_000
 
 
 def test_a_moment_is_seen_at_once_and_after_long_waits_within_100_us() -> None:
     """Those who pace what they send by looking at the clock wait for microseconds."""
-    for wait_ns, late_ns in json.loads(run(CLOCK)).items():
+    for wait_ns, late_ns in json.loads(output("python3", "-c", CLOCK)).items():
         assert 0 <= late_ns <= (101_000 if int(wait_ns) > 10_000_000 else 1_000), wait_ns
