@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from flent_aqm.base.errors import ParseError
-from flent_aqm.measure.parsers.round_trips import Layout, round_trips
+from flent_aqm.measure.parsers.round_trips import STAMPED_TCP_BYTES, Layout, Trips, round_trips
 from flent_aqm.measure.parsers.transfers import Connection, Transfer, Transfers, least_payload
 
 FILE_HEADER_BYTES = 24
@@ -101,7 +101,7 @@ class Capture:
 def snap_length(ip_version: int, *, stamps: bool = False) -> int:
     """Return bytes of an Ethernet frame that hold its IP and TCP headers without options, or with
     time stamps."""
-    return 14 + _IP[ip_version][0] + (32 if stamps else 20)
+    return 14 + _IP[ip_version][0] + (STAMPED_TCP_BYTES if stamps else 20)
 
 
 def read_capture(
@@ -112,7 +112,7 @@ def read_capture(
     A capture without packets gives no steps. Raises ParseError for what isn't a pcap
     file of a known link type.
     """
-    ticks_per_s, link_bytes = _read_file_header(file.read(FILE_HEADER_BYTES))
+    ticks_per_s, link_bytes, snap_bytes = _read_file_header(file.read(FILE_HEADER_BYTES))
     records = _Records(file, _key_layout(ip_version, link_bytes), round(step_s * ticks_per_s),
                        ticks_per_s)
     counts: dict[int, Counter[_Key]] = defaultdict(Counter)
@@ -123,26 +123,29 @@ def read_capture(
     steps = tuple(tally.step(i, counts.get(i, {})) for i in range(first, last + 1))
     for at_s, key in records.of_steps(tally.transfers.edges()):
         tally.time(key, at_s)
-    file.seek(FILE_HEADER_BYTES)
     ip_bytes, _, _, sender_at, _ = _IP[ip_version]
-    trips = round_trips(file, Layout(link_bytes + sender_at, link_bytes + ip_bytes, ticks_per_s),
-                        classes.by_server_port, classes.servers)
+    layout = Layout(link_bytes + sender_at, link_bytes + ip_bytes, ticks_per_s)
+    trips: Trips = {}
+    # Else no packet has a stamp, and to look at each would take longer than all the rest.
+    if snap_bytes >= layout.stamps_end:
+        file.seek(FILE_HEADER_BYTES)
+        trips = round_trips(file, layout, classes.by_server_port, classes.servers)
     return Capture(first * step_s, step_s, steps, tuple(tally.transfers.by_connection(trips)),
                    records.packets, tally.external + records.unreadable, records.cut)
 
 
-def _read_file_header(header: bytes) -> tuple[int, int]:
-    """Ticks per second, and bytes of the link's header."""
+def _read_file_header(header: bytes) -> tuple[int, int, int]:
+    """Ticks per second, bytes of the link's header, and bytes kept of each packet."""
     if len(header) < FILE_HEADER_BYTES:
         raise ParseError(f"the capture is only {len(header)} bytes long, which is less than "
                          "the header of a pcap file: tcpdump did not start to capture")
-    magic, link_type = struct.unpack("=I16xI", header)
+    magic, snap_bytes, link_type = struct.unpack("=I12xII", header)
     if magic not in _TICKS_PER_S:
         raise ParseError(f"the capture starts with {magic:#010x}, which is no pcap file")
     if link_type not in _LINK_HEADER_BYTES:
         raise ParseError(f"the capture has link type {link_type}; "
                          f"known: {', '.join(map(str, _LINK_HEADER_BYTES))}")
-    return _TICKS_PER_S[magic], _LINK_HEADER_BYTES[link_type]
+    return _TICKS_PER_S[magic], _LINK_HEADER_BYTES[link_type], snap_bytes
 
 
 def _key_layout(ip_version: int, link_bytes: int) -> str:

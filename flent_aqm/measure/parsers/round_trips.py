@@ -21,6 +21,8 @@ from typing import BinaryIO
 
 # No-operation twice, then the stamps: how Linux begins TCP's options.
 _STAMPS = htonl(0x0101080A)
+# TCP's header with them.
+STAMPED_TCP_BYTES = 32
 _RECORD_BYTES = 16
 _PIECE_BYTES = 4 << 20
 # Of a connection with fewer, no percentile says anything.
@@ -39,6 +41,11 @@ class Layout:
     sender_at: int
     tcp_at: int
     ticks_per_s: int
+
+    @property
+    def stamps_end(self) -> int:
+        """Bytes of a packet that have to be there for its stamps."""
+        return self.tcp_at + STAMPED_TCP_BYTES
 
 
 def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
