@@ -78,8 +78,10 @@ class Pool:
         """Start nothing more, report nothing more, and kill what runs."""
         self._stopped.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
+        # To wait() what is cancelled here, before a thread has taken it, is never done.
+        running = [future for future in self._futures if not future.cancelled()]
         # Again and again, as a run may have been about to start.
-        while wait(self._futures, _KILL_AGAIN_S).not_done:
+        while wait(running, _KILL_AGAIN_S).not_done:
             kill()
 
     def close(self) -> None:

@@ -41,6 +41,29 @@ def test_run_that_starts_just_after_the_kill_is_killed_too() -> None:
     assert reported == []
 
 
+def test_run_that_no_thread_has_taken_is_not_waited_for() -> None:
+    """A thread whose run has just ended takes the next one a moment later."""
+    busy = threading.Event()
+    begun: list[object] = []
+    pool = Pool(cast(Any, begun.append), 1, keep_to_core=False,
+                ended=lambda cell, result: begun.append(result))
+    pool._threads.submit(busy.wait, 60)
+    pool.submit(cast(Any, "cell"))
+    killed = 0
+
+    def kill() -> None:
+        nonlocal killed
+        killed += 1
+        assert killed < 9, "nothing is left that could end"
+
+    try:
+        pool.abort(kill)
+    finally:
+        busy.set()
+        pool.close()
+    assert begun == []
+
+
 def test_jobs_in_real_time_are_one() -> None:
     """Without the key there is one; more are refused, whatever the number of cores."""
     assert parse_jobs(None, real_time=True) == parse_jobs("1", real_time=True) == 1
