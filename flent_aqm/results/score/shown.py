@@ -124,17 +124,26 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
 def _parts(console: Console, table: Callable[[Sequence[str]], Table], names: Sequence[str]
            ) -> Iterator[Sequence[str]]:
     """Yield the metrics of as many tables as it takes for each to fit."""
-    left = list(names)
-    while left:
-        count = next((count for count in range(len(left), 1, -1)
-                      if _fits(console, table(left[:count]))), 1)
-        yield left[:count]
-        left = left[count:]
+    labels = _width(console, table(()))
+    # A column is as wide in any table, and each is measured once: that takes long.
+    widths = {name: _width(console, table((name,))) - labels for name in names}
+    part: list[str] = []
+    for name in names:
+        if part and labels + sum(map(widths.__getitem__, (*part, name))) > console.width:
+            yield part
+            part = []
+        part.append(name)
+    if part:
+        yield part
 
 
 def _fits(console: Console, table: Table) -> bool:
+    return _width(console, table) <= console.width
+
+
+def _width(console: Console, table: Table) -> int:
     wide = console.options.update(width=10_000)
-    return console.measure(table, options=wide).maximum <= console.width
+    return console.measure(table, options=wide).maximum
 
 
 def _words_of_settings(scored: Sequence[ScoredFile]) -> list[str]:
