@@ -46,7 +46,7 @@ TC
         else
             echo "$at: $again; $(diff /run/ssh/found /run/ssh/now); $(cat /run/ssh/said)"
         fi
-        at=$((at + STEP))
+        NEXT
     done
 """
 
@@ -56,8 +56,9 @@ TC
 def test_router_is_as_found_for_the_next_sweep(in_guest: InGuest, router: str, struck: str) -> None:
     """By the sweep, by the watchdog, or by the next sweep itself."""
     lines = in_guest(
-        f"echo '{STRIKES[struck]}' >/run/ssh/strike\n" + CAMPAIGN.replace("STEP", str(STEP or 1000))
-        .replace("FIRST", str(FIRST)).replace("PATIENCE", "" if struck == "all" else "sleep 70"),
+        f"echo '{STRIKES[struck]}' >/run/ssh/strike\n" + CAMPAIGN.replace("FIRST", str(FIRST))
+        .replace("NEXT", f"at=$((at + {STEP}))" if STEP else "break")
+        .replace("PATIENCE", "" if struck == "all" else "sleep 70"),
         f"{router} '{SMALL_DISK}'" if struck == "disk" else router)
     print(len(lines), "strikes")
     assert set(lines) == {"as found"}
