@@ -26,8 +26,10 @@ for (const cell of data.cells) for (const way of Object.values(cell.ways)) {
 }
 report.update(data);
 const what = document.getElementById('time-what');
-what.value = 'rtt_over_time';
-what.dispatchEvent(new Event('change'));
+if (what.value !== 'rtt_over_time') {
+  what.value = 'rtt_over_time';
+  what.dispatchEvent(new Event('change'));
+}
 """
 # Of an axis: each number with what it stands at and its place, and the range.
 READ = """
@@ -42,9 +44,9 @@ AXES = (("plot-latency", "yaxis"), ("plot-latency", "yaxis2"), ("plot-tails", "x
         ("plot-time", "yaxis"))
 
 
-@pytest.fixture(params=[1280, 400])
+@pytest.fixture(scope="module", params=[1280, 400])
 def opened(page: Path, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """The browser with the report in it, wide or narrow."""
+    """The browser with the report in it, wide or narrow, which each test gives other data."""
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
         "width": request.param, "height": 900, "deviceScaleFactor": 1,
         "mobile": request.param < 600})
