@@ -20,7 +20,7 @@ from flent_aqm.setup.kernel.tree import NOTES, Tree
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(sys.executable).parent
 FILE = "net/sched/sch_hfsc.c"
-FIRST_BAD, COMMITS = 4, 6
+FIRST_BAD, COMMITS = 3, 4
 
 pytestmark = pytest.mark.lab
 
@@ -63,8 +63,8 @@ def git(repository: Path, *words: str) -> str:
 
 
 def test_git_bisect_names_the_commit_that_brought_the_stall(source: bytes, home: Path) -> None:
-    """Of six, built and run until it is commits: the fourth takes the fix back, the others change a
-    remark; of the good ones all runs are identical."""
+    """Of four: the third takes the fix back, the others change a remark; of the good one that is
+    built all runs are identical."""
     repository = home / "queue"
     repository.mkdir()
     git(repository, "init", "-qb", "main")
