@@ -6,7 +6,7 @@ PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help infer setup packages test-packages venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
+.PHONY: help infer setup packages test-packages venv test-venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -43,6 +43,10 @@ test-packages:
 venv: packages
 	@flent_aqm/setup/venv.sh $(PYTHON)
 
+# The Python packages of tests and lint: more than all others.
+test-venv: packages
+	@flent_aqm/setup/venv.sh $(PYTHON) test
+
 setup: venv
 	@$(BIN)/flent-aqm setup
 
@@ -57,65 +61,65 @@ demo: setup
 
 # Four files at a time, because many of them wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.
-test: test-packages setup
+test: test-packages test-venv setup
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint site bytecode SITE_ARGUMENTS=--no-gallery
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # The tests start a thousand Python programs, and four workers collect all tests: each would compile
 # what is not compiled yet.
 unexport PYTHONDONTWRITEBYTECODE
-bytecode: venv
+bytecode: test-venv
 	@$(BIN)/python -m compileall -q flent_aqm
 	@$(BIN)/pytest --collect-only -qq -n 0 >/dev/null || : # the tests themselves tell what is wrong
 
 lint: types scripts
 	$(BIN)/ruff check .
 
-types: venv
+types: test-venv
 	$(BIN)/mypy
 
-scripts: test-packages venv
+scripts: test-packages
 	@# find scripts by .sh, and by their first line: programs lack .sh, sourced files lack the line
 	{ find . $(NOT_OURS) -o -name '*.sh' -print; \
 	  find . $(NOT_OURS) -o -type f -exec awk 'FNR == 1 && /^#!\/bin\/sh/ { print FILENAME } \
 	      { nextfile }' {} +; } | sort -u | xargs shellcheck -x -P SCRIPTDIR
 
-bench: setup
+bench: test-venv setup
 	$(BIN)/python -m research.bench.run $(BENCH_ARGUMENTS)
 
 # If the source tree is read-only: VALIDATE_ARGUMENTS='--output DIR'.
-validate: setup
+validate: test-venv setup
 	$(BIN)/python -m research.validation.run $(VALIDATE_ARGUMENTS)
 
 docs: validate
 	$(BIN)/python -m research.validation.numbers $(DOCS_ARGUMENTS)
 
 # The tables that take hours: papers, speed tests, the study. real_time needs root.
-results: setup
+results: test-venv setup
 	$(BIN)/python -m research.validation.renew $(RESULTS_ARGUMENTS)
 
 # Runs whose queue is known, the model that `flent-aqm infer` has of them, and its page; hours.
-infer: setup
+infer: test-venv setup
 	$(BIN)/python -m research.infer.recipe make results/infer $(INFER_ARGUMENTS)
 	$(BIN)/python -m research.infer.table results/infer -o results/infer/table.parquet
 	$(BIN)/python -m research.infer.train results/infer/table.parquet
 	$(BIN)/python -m research.infer.page results/infer/table.parquet results/infer -o docs
 
 # The parts of README.md and docs/reference/ that follow from the code.
-reference: venv
+reference: test-venv
 	$(BIN)/python -m release.website.reference.write
 
-identical: setup
+identical: test-venv setup
 	$(BIN)/python -m research.bench.identical $(IDENTICAL_ARGUMENTS)
 
-kills: setup
+kills: test-venv setup
 	$(BIN)/python -m research.bench.kills $(KILLS_ARGUMENTS)
 
-mutants: venv
+mutants: test-venv
 	$(BIN)/python -m research.bench.mutants $(MUTANTS_ARGUMENTS)
 
 # Both wheels and the source archive; the same sources and parts give the same bytes.
-dist: setup
+dist: test-venv setup
 	@# keep dist/deb, which belongs to deb-check
 	@rm -f dist/*.whl dist/*.tar.gz dist/SHA256SUMS
 	@mkdir -p build dist
@@ -134,18 +138,18 @@ demo-check:
 
 # The Debian packages, built without network in one Debian 13, installed and used in another.
 # Needs root, mmdebstrap, dpkg-dev and cargo; compiles the lab's kernel.
-deb-check: venv
+deb-check: test-venv
 	research/bench/deb_check.sh $(DEB_CHECK_ARGUMENTS)
 
 # Deliberate defects, and every queue, on a kernel with KASAN and lockdep, which it compiles.
-debug-check: setup
+debug-check: test-venv setup
 	$(BIN)/python -m research.bench.debug_kernel $(DEBUG_CHECK_ARGUMENTS)
 
-older-check: setup
+older-check: test-venv setup
 	$(BIN)/python -m research.bench.older_kernel $(OLDER_CHECK_ARGUMENTS)
 
 # The site: open build/site/index.html, or serve the folder.
-site: venv
+site: test-venv
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet \
 	    --disable-pip-version-check -c release/constraints.txt mkdocs-material mkdocstrings-python
 	$(BIN)/python -m release.website.build $(SITE_ARGUMENTS)

@@ -44,6 +44,7 @@ GROUPS = {
 }
 GET_SYSTEM = "make packages"
 GET_PYTHON = "make setup"
+GET_TEST_PYTHON = "make test-venv"
 GET_BUILT = "flent-aqm setup"
 # In place of a version
 DAMAGED = "damaged"
@@ -186,20 +187,21 @@ def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
 
 
 def _python_package(name: str, group: str) -> Part:
+    how_to_get = GET_TEST_PYTHON if group == "test" else GET_PYTHON
     try:
         package = metadata.distribution(name)
     except metadata.PackageNotFoundError:
-        return _without_metadata(name, group)
-    return Part(name, group, True, package.version, str(package.locate_file("")), GET_PYTHON)
+        return _without_metadata(name, group, how_to_get)
+    return Part(name, group, True, package.version, str(package.locate_file("")), how_to_get)
 
 
-def _without_metadata(name: str, group: str) -> Part:
+def _without_metadata(name: str, group: str, how_to_get: str) -> Part:
     """Return a package of which only its modules tell: Debian's Flent has nothing else."""
     spec = find_spec(name) if name == "flent" else None
     if spec is None or spec.origin is None:
-        return Part(name, group, False, "", "", GET_PYTHON)
+        return Part(name, group, False, "", "", how_to_get)
     version: str = import_module("flent.build_info").VERSION
-    return Part(name, group, True, version, str(Path(spec.origin).parents[1]), GET_PYTHON)
+    return Part(name, group, True, version, str(Path(spec.origin).parents[1]), how_to_get)
 
 
 def tool_versions() -> dict[str, str]:

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Makes or renews .venv in the source tree if something that determines its content has
-# changed; otherwise takes a few milliseconds. $1: the Python to use (default: the system's).
+# changed; otherwise takes a few milliseconds. $1: the Python to use (default: the system's);
+# $2: `test` for what tests and lint import, which is more than all the rest.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 python=${1:-/usr/bin/python3}
+extra=${2:-run}
 stamp=.venv/.set-up
 
 say() {
@@ -17,7 +19,13 @@ say() {
 base="$root $(readlink -f "$python")"
 inputs=$(cat release/constraints.txt setup.cfg pyproject.toml | sha256sum | cut -d ' ' -f 1)
 
-if [ "$(cat "$stamp" 2>/dev/null)" = "$base $inputs" ]; then
+# True if what is asked for is there; sets old to what is.
+is_ready() {
+    old=$(cat "$stamp" 2>/dev/null) || old=
+    [ "$old" = "$base $inputs $extra" ] || [ "$old" = "$base $inputs test" ]
+}
+
+if is_ready; then
     exit 0
 fi
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
@@ -33,25 +41,30 @@ if ! flock -n 9; then
     say 'waiting for another set-up of .venv'
     flock 9
 fi
-old=$(cat "$stamp" 2>/dev/null) || old=
-if [ "$old" = "$base $inputs" ]; then
+if is_ready; then
     exit 0
 fi
 rm -f "$stamp"
-if [ "${old% *}" != "$base" ]; then
+if [ "${old% * *}" != "$base" ]; then
     say 'creating .venv'
     rm -rf .venv
     "$python" -m venv .venv
+elif [ "${old##* }" = test ]; then
+    extra='test'  # what is there gets renewed, too
 fi
 quiet=--quiet
 if [ -t 1 ]; then
     quiet=  # progress bars on a terminal, only warnings in a log
 fi
-say 'installing flent and what it needs into .venv (about a minute)'
+case $extra in
+    test) what='.[test]' ;;
+    *) what='.' ;;
+esac
+say "installing flent-aqm and what it needs into .venv: $what (up to a minute)"
 # flent-gui needs only the essential part of PySide6, which is 170 MB smaller than all of it.
 # The constraints also apply to the build of this package.
 # shellcheck disable=SC2086 # $quiet is a word or nothing
 PIP_CONSTRAINT=$root/release/constraints.txt .venv/bin/python -m pip install $quiet \
-    --disable-pip-version-check --editable '.[test]' PySide6-Essentials qtpy
-printf '%s' "$base $inputs" > "$stamp"
+    --disable-pip-version-check --editable "$what" PySide6-Essentials qtpy
+printf '%s' "$base $inputs $extra" > "$stamp"
 say "ready: $(.venv/bin/python -m pip --disable-pip-version-check list | grep -c '[0-9]$') packages"
