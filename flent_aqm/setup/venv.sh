@@ -62,9 +62,10 @@ case $extra in
 esac
 say "installing flent-aqm and what it needs into .venv: $what (up to a minute)"
 # flent-gui needs only the essential part of PySide6, which is 170 MB smaller than all of it.
-# The constraints also apply to the build of this package.
+# The constraints also apply to the build of this package. pip takes the variable for a list,
+# which a folder with a space in its name would part: hence no whole path.
 # shellcheck disable=SC2086 # $quiet is a word or nothing
-PIP_CONSTRAINT=$root/release/constraints.txt .venv/bin/python -m pip install $quiet \
+PIP_CONSTRAINT=release/constraints.txt .venv/bin/python -m pip install $quiet \
     --disable-pip-version-check --editable "$what" PySide6-Essentials qtpy
 printf '%s' "$base $inputs $extra" > "$stamp"
 say "ready: $(.venv/bin/python -m pip --disable-pip-version-check list | grep -c '[0-9]$') packages"
