@@ -67,9 +67,15 @@ class Addition:
         return f"\nobj-$(CONFIG_{self.option}) += {self.place.prefix}{self.name}.o\n"
 
     @property
-    def with_lines(self) -> str:
-        """What has the compiler keep line numbers, for the cause of a crash."""
-        return f"\nCFLAGS_{self.place.prefix}{self.name}.o += -g\n"
+    def own_flags(self) -> str:
+        """What has the file compiled as a user's own."""
+        return own_flags(f"{self.place.prefix}{self.name}")
+
+
+def own_flags(stem: str) -> str:
+    """Return lines of a Makefile: line numbers, for the cause of a crash; only the headers that
+    the file includes, as elsewhere (patch 0015)."""
+    return f"\nCFLAGS_{stem}.o += -g\nPCH_{stem}.o := n\n"
 
 
 def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Addition]:

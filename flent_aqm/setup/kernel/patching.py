@@ -53,6 +53,7 @@ OPTIONAL = {
         "programs in the lab read their files from the host anew each time"),
     "0008-long-copies-by-string-instructions.patch": Optional(
         "runs at 1 Gbit/s take some 4 % longer"),
+    "0015-common-headers-compiled-once.patch": Optional("a kernel takes longer to build"),
 }
 
 Patch = tuple[str, bytes]

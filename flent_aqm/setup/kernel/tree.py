@@ -31,6 +31,8 @@ NOTES = ".flent-aqm"
 _SOURCE = re.compile(r"(^|/)(Kbuild|Makefile[^/]*|Kconfig[^/]*|[^/.][^/]*\.([chS]|in|sh))$")
 # What a build writes below arch/um that looks like a source.
 _GENERATED = ("include/generated/", "kernel/config.c", "kernel/capflags.c")
+# What make takes for finished once it is there
+_PRODUCTS = (".o", ".a", ".cmd", ".gch")
 _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+)", re.MULTILINE)
 
 
@@ -156,7 +158,7 @@ class Tree:
             for folder, _folders, names in os.walk(self.path):
                 for name in names:
                     path = Path(folder, name)
-                    if (path.suffix in (".o", ".a", ".cmd") or name.startswith("vmlinux")) and \
+                    if (path.suffix in _PRODUCTS or name.startswith("vmlinux")) and \
                             not name.endswith(".S") and path.stat().st_mtime_ns >= since:
                         path.unlink()
         self._compiling.parent.mkdir(exist_ok=True)
