@@ -62,7 +62,7 @@ def test_folders_too_deep_to_hand_over_are_named_and_the_rest_is_kept(tmp_path: 
     hundred are handed over."""
     code = """
         echo kept >file
-        fill() { n=0; while [ $n -lt $1 ]; do mkdir $2 && cd $2; n=$((n + 1)); done; echo >end; }
+        fill() { in=$(printf "$2/%.0s" $(seq $1)); mkdir -p "$in" && echo >"$in/end"; }
         long=$(printf %0200d 0)
         (mkdir deep && cd deep && fill 1000 d)
         (mkdir long && cd long && fill 15 $long)
