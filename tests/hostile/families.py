@@ -340,12 +340,13 @@ def _places(tree: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 
 def _put(whole: Whole, place: tuple[Any, ...], value: Any, path: Path) -> None:
-    whole = copy.deepcopy(whole)
     tree: Any = whole
     for key in place[:-1]:
         tree = tree[key]
-    tree[place[-1]] = value
+    # Back again behind it: to copy all of a run takes longer than to write it.
+    there, tree[place[-1]] = tree[place[-1]], value
     _write(path, gzip.compress(_json(whole), 1))
+    tree[place[-1]] = there
 
 
 def _blanks(mega: int) -> bytes:
