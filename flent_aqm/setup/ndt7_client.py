@@ -98,7 +98,9 @@ def environment(cargo: Path) -> dict[str, str]:
 
 def profile() -> list[str]:
     """Return options of cargo by which the program is fast where it counts."""
-    settings = {"opt-level": _OPT_LEVEL, "strip": '"symbols"',
+    # Pieces of a crate that are compiled side by side are optimized for each other afterwards:
+    # the two processors have other crates, and the kernel.
+    settings = {"opt-level": _OPT_LEVEL, "strip": '"symbols"', "codegen-units": 1,
                 **{f"package.{crate}.opt-level": level for crate, level in _OPT_LEVELS.items()}}
     return [word for name, value in settings.items()
             for word in ("--config", f"profile.release.{name}={value}")]
