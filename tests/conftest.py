@@ -34,6 +34,7 @@ LONGEST = tuple(HERE / name for name in (
 # start programs, or wait.
 SLOW = {*LONGEST, *(HERE / name for name in (
     "bridge/test_replaced.py", "docs/test_readme.py", "lab/test_package_copy.py",
+    "setup/test_venv_script.py",
     "parts/kernels/verdict/test_bisect_run.py", "parts/kernels/verdict/test_verdict.py",
     "parts/test_taken_out.py", "research/test_renew.py", "results/export/test_export.py",
     "show/plots/test_room.py", "show/plots/test_speedtests_page.py",
