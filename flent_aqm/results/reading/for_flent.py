@@ -188,12 +188,8 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
     # Without a look at each value by its key, where all are of one kind.
     if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
         return
-    kinds: dict[str, set[type]] = {}
-    for sample in samples:
-        for key, value in sample.items():
-            kinds.setdefault(key, set()).add(type(value))
-    for key, types in kinds.items():
-        if _mixed(types):
+    for key in dict.fromkeys(chain.from_iterable(samples)):
+        if _mixed({type(sample[key]) for sample in samples if key in sample}):
             raise BadResult(f"samples of {series[:40]!r} have a number for {key[:40]!r}, and text "
                             "or lists for it, too")
 
