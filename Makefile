@@ -84,11 +84,11 @@ scripts: test-packages
 	  find . $(NOT_OURS) -o -type f -exec awk 'FNR == 1 && /^#!\/bin\/sh/ { print FILENAME } \
 	      { nextfile }' {} +; } | sort -u | xargs shellcheck -x -P SCRIPTDIR
 
-bench: test-venv setup
+bench: setup
 	$(BIN)/python -m research.bench.run $(BENCH_ARGUMENTS)
 
 # If the source tree is read-only: VALIDATE_ARGUMENTS='--output DIR'.
-validate: test-venv setup
+validate: setup
 	$(BIN)/python -m research.validation.run $(VALIDATE_ARGUMENTS)
 
 docs: validate
@@ -112,7 +112,7 @@ reference: test-venv
 identical: test-venv setup
 	$(BIN)/python -m research.bench.identical $(IDENTICAL_ARGUMENTS)
 
-kills: test-venv setup
+kills: setup
 	$(BIN)/python -m research.bench.kills $(KILLS_ARGUMENTS)
 
 mutants: test-venv

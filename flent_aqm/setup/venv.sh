@@ -8,7 +8,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 python=${1:-/usr/bin/python3}
-extra=${2:-run}
+what=.${2:+[$2]}
 stamp=.venv/.set-up
 
 say() {
@@ -22,7 +22,7 @@ inputs=$(cat release/constraints.txt setup.cfg pyproject.toml | sha256sum | cut 
 # True if what is asked for is there; sets old to what is.
 is_ready() {
     old=$(cat "$stamp" 2>/dev/null) || old=
-    [ "$old" = "$base $inputs $extra" ] || [ "$old" = "$base $inputs test" ]
+    [ "$old" = "$base $inputs $what" ] || [ "$old" = "$base $inputs .[test]" ]
 }
 
 if is_ready; then
@@ -49,17 +49,13 @@ if [ "${old% * *}" != "$base" ]; then
     say 'creating .venv'
     rm -rf .venv
     "$python" -m venv .venv
-elif [ "${old##* }" = test ]; then
-    extra='test'  # what is there gets renewed, too
+elif [ "${old##* }" = '.[test]' ]; then
+    what='.[test]'  # what is there gets renewed, too
 fi
 quiet=--quiet
 if [ -t 1 ]; then
     quiet=  # progress bars on a terminal, only warnings in a log
 fi
-case $extra in
-    test) what='.[test]' ;;
-    *) what='.' ;;
-esac
 say "installing flent-aqm and what it needs into .venv: $what (up to a minute)"
 # flent-gui needs only the essential part of PySide6, which is 170 MB smaller than all of it.
 # The constraints also apply to the build of this package. pip takes the variable for a list,
@@ -67,5 +63,5 @@ say "installing flent-aqm and what it needs into .venv: $what (up to a minute)"
 # shellcheck disable=SC2086 # $quiet is a word or nothing
 PIP_CONSTRAINT=release/constraints.txt .venv/bin/python -m pip install $quiet \
     --disable-pip-version-check --editable "$what" PySide6-Essentials qtpy
-printf '%s' "$base $inputs $extra" > "$stamp"
+printf '%s' "$base $inputs $what" > "$stamp"
 say "ready: $(.venv/bin/python -m pip --disable-pip-version-check list | grep -c '[0-9]$') packages"

@@ -125,14 +125,16 @@ def _parts(console: Console, table: Callable[[Sequence[str]], Table], names: Seq
            ) -> Iterator[Sequence[str]]:
     """Yield the metrics of as many tables as it takes for each to fit."""
     labels = _width(console, table(()))
-    # A column is as wide in any table, and each is measured once: that takes long.
-    widths = {name: _width(console, table((name,))) - labels for name in names}
     part: list[str] = []
+    room = console.width - labels
     for name in names:
-        if part and labels + sum(map(widths.__getitem__, (*part, name))) > console.width:
+        # A column is as wide in any table, and each is measured once: that takes long.
+        width = _width(console, table((name,))) - labels
+        if part and width > room:
             yield part
-            part = []
+            part, room = [], console.width - labels
         part.append(name)
+        room -= width
     if part:
         yield part
 
