@@ -15,7 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 list=$here/packages.txt
 added=/etc/apt/sources.list.d/flent-aqm  # plus .list or .sources
 # Version and oldest supported Rust, as in flent_aqm/setup/ndt7_client.py.
-client=ndt7-client-0.3.1
+client=ndt7-client-0.3.1-1
 rust_oldest=1.88
 LC_ALL=C
 export LC_ALL

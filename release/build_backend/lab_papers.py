@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -86,15 +87,11 @@ def _copyright_of_kernel(kernel: Source) -> bytes:
 
 
 def _of_crates() -> str:
-    """The licences of ndt7-client and of all crates that are linked into it, as cargo keeps
-    their sources; a text that several have stands once."""
-    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    folder = next(home.glob(f"registry/src/*/{ndt7_client.FOLDER}"), None)
-    if folder is None:
-        raise SetupError(f"cargo no longer has the source of {ndt7_client.FOLDER}, and so not its "
-                         f"licences: remove tools/{ndt7_client.FOLDER} from the cache folder, and "
-                         "run flent-aqm setup")
-    return crate_licences(folder)
+    """The licences of ndt7-client and of all crates that are linked into it; a text that several
+    have stands once."""
+    with tempfile.TemporaryDirectory() as scratch:
+        ndt7_client.fetch_source(ndt7_client.find_cargo(), Path(scratch, "source"))
+        return crate_licences(Path(scratch, "source"))
 
 
 def crate_licences(client: Path, *more: str) -> str:

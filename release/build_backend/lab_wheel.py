@@ -121,6 +121,7 @@ def parts(fetched: Path) -> Iterator[tuple[str, Path]]:
     yield "source/lab.config", recipe.FRAGMENT
     for patch in sorted(recipe.PATCHES.glob("*.patch")):
         yield f"source/patches/{patch.name}", patch
+    yield f"source/{ndt7_client.PATCH.name}", ndt7_client.PATCH
     yield "source/fetch_sources.sh", HERE / "lab" / "fetch_sources.sh"
     yield "source/README.md", HERE / "lab" / "README.md"
 

@@ -23,14 +23,6 @@ from flent_aqm.base.shell import run
 from flent_aqm.setup import ndt7_client
 from release.build_backend.flent_aqm_backend import SDIST_EPOCH
 
-MANIFEST = """\
-[package]
-name = "fetch"
-version = "0.0.0"
-edition = "2021"
-[dependencies]
-ndt7-client = "={version}"
-"""
 TARGET = "x86_64-unknown-linux-gnu"
 # Compiled already.
 LEFT_OUT = ("*.lib", "*.dll", "*.a", "*.o", "*.obj", "*.exe")
@@ -40,23 +32,17 @@ def write(archive: Path) -> None:
     """Raises AqmError where cargo or the registry is out of reach."""
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch, "ndt7-client")
-        fetch(top, Path(scratch))
+        fetch(top)
         with lzma.open(archive, "wb", preset=1) as packed, \
                 tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for path in sorted(top.rglob("*")):
                 tar.add(path, path.relative_to(scratch), recursive=False, filter=_plain)
 
 
-def fetch(top: Path, scratch: Path) -> None:
+def fetch(top: Path) -> None:
     """Fill the folder top: client/, vendor/."""
     cargo = ndt7_client.find_cargo()
-    asking = scratch / "asking"
-    (asking / "src").mkdir(parents=True)
-    (asking / "src" / "lib.rs").touch()
-    (asking / "Cargo.toml").write_text(MANIFEST.format(version=ndt7_client.VERSION))
-    run([cargo, "vendor", "--quiet", scratch / "first"], cwd=asking, timeout_s=900)
-    shutil.copytree(scratch / "first" / "ndt7-client", top / "client")
-    # its own list of versions, which a crate that another one asks for doesn't obey
+    ndt7_client.fetch_source(cargo, top / "client")
     run([cargo, "vendor", "--quiet", "--locked", "--manifest-path", top / "client" / "Cargo.toml",
          top / "vendor"], cwd=top, timeout_s=900)
     told = json.loads(run([

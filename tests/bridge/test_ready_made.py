@@ -62,7 +62,7 @@ def test_both_wheels_without_compiler_or_cache_run_the_lab(
     lab = str(fresh.site / paths.READY_MADE)
     for name in ("lab kernel", "irtt", "ndt7-client", "tc for dualpi2"):
         assert where[name].startswith(lab), name
-    assert {part["name"]: part["version"] for part in parts}["ndt7-client"] == "0.3.1"
+    assert {part["name"]: part["version"] for part in parts}["ndt7-client"] == "0.3.1-1"
     ended = fresh.run("flent-aqm", "setup", environ=environ)
     assert (ended.status, ended.out, ended.err) == (0, "", "")
     assert not (tmp_path / "cache" / "flent-aqm").exists()
@@ -72,7 +72,7 @@ def test_both_wheels_without_compiler_or_cache_run_the_lab(
                        environ=environ)
     assert booted.status == 0, booted.err
     assert [line.rsplit("/", 2)[1:] for line in booted.out.splitlines()[:3]] == [
-        [irtt_folder(where), "irtt"], ["ndt7-client-0.3.1", "ndt7-client"], ["new-tc", "tc"]]
+        [irtt_folder(where), "irtt"], ["ndt7-client-0.3.1-1", "ndt7-client"], ["new-tc", "tc"]]
     assert "timer stats: 0/10" in booted.out
 
 

@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import SetupError
-from flent_aqm.setup.kernel.compile import EXPECTED_LINES, EXPECTED_LINKS, expected_lines
+from flent_aqm.setup.kernel.compile import (
+    COMMON_HEADERS,
+    EXPECTED_LINES,
+    EXPECTED_LINKS,
+    expected_lines,
+)
 from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
 
 MAKEFILE = "out: in\n\tcp in out; echo made\n"
@@ -155,3 +160,12 @@ def test_only_what_is_older_than_its_sources_counts_as_to_be_compiled(tmp_path: 
     assert [changed(), changed("net/a.c"), changed("net/both.h")] == [0, 1, 2]
     (tmp_path / "net" / "b.o").unlink()
     assert changed() == 1
+    # a.o starts with the headers that are compiled once, b.o doesn't
+    headers = tmp_path / COMMON_HEADERS
+    headers.parent.mkdir(parents=True)
+    headers.write_text("source_include/linux/h.gch := net/h.h\n")
+    (headers.parent / "common_headers.h.gch").write_text("")
+    os.utime(headers.parent / "common_headers.h.gch", (200, 200))
+    (tmp_path / "net" / "h.h").write_text("")
+    (tmp_path / "net" / ".a.o.names.h").write_text("")
+    assert [changed(), changed("net/h.h")] == [1, 2]

@@ -238,5 +238,5 @@ def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work:
     tree.settle()
     progress.step("choosing its options")
     configure(tree.path, wanted.whole_fragment)
-    progress.step("compiling (about 3 minutes on 2 cores; less where objects are there)")
+    progress.step("compiling (about 2 minutes on 2 cores; less where objects are there)")
     return applied

@@ -35,6 +35,8 @@ LATER_NAMES = {"NET_SCH_DUALPI2": "net/sched/Kconfig",
                "NETFILTER_XTABLES_LEGACY": "net/netfilter/Kconfig"}
 # What an object is made of, in kbuild's note on it: `source_PATH := FILE`, then lines of headers.
 _MADE_OF = re.compile(r"^(?:source_\S+ := |  )([^\s$(]+)", re.MULTILINE)
+# kbuild's note on the common headers, which patch 0015 compiles.
+COMMON_HEADERS = "include/linux/.common_headers.h.gch.cmd"
 # Errors that a message tells; the log has the others.
 MOST_FAULTS = 5
 # The compiler's, kconfig's, make's and the linker's words, the most telling first.
@@ -102,20 +104,27 @@ def expected_lines(tree: Path) -> int:
         return EXPECTED_LINES
     times: dict[str, float] = {}
 
-    def changed_s(name: str) -> float:
-        if name not in times:
-            path = tree / name
-            times[name] = path.stat().st_mtime if path.is_file() else 0.0
-        return times[name]
+    def changed_s(path: Path) -> float:
+        return path.stat().st_mtime if path.is_file() else 0.0
 
-    old = 0
-    for note in notes:
-        made = note.with_name(note.name[1:].removesuffix(".cmd"))
-        source, *others = _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace")
-                                           ) or [""]
-        made_s = made.stat().st_mtime if made.is_file() else 0.0
-        old += bool(source) and any(changed_s(name) > made_s for name in (source, *others))
+    def is_old(note: Path) -> bool:
+        made_s = changed_s(_made_by(note))
+        names = _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace"))
+        for name in names:
+            if name not in times:
+                times[name] = changed_s(tree / name)
+        return any(times[name] > made_s for name in names)
+
+    # an object that starts with the compiled headers has a file of names beside it (patch 0015)
+    headers = tree / COMMON_HEADERS
+    all_old = headers.is_file() and is_old(headers)
+    old = sum((all_old and note.with_name(f".{_made_by(note).name}.names.h").is_file())
+              or is_old(note) for note in notes)
     return old + EXPECTED_LINKS
+
+
+def _made_by(note: Path) -> Path:
+    return note.with_name(note.name[1:].removesuffix(".cmd"))
 
 
 def all_faults(output: str) -> str:

@@ -62,10 +62,11 @@ while read -r kind name version; do
             "$name" "$version" > "crate-$name/Cargo.toml"
         : > "crate-$name/src/lib.rs"
         (cd "crate-$name" && cargo vendor -q program > /dev/null &&
-            cargo vendor -q --locked --manifest-path "program/$name/Cargo.toml" crates > /dev/null) ||
+            patch -s -p1 -d "program/$name" < "$here/$name.patch" &&
+            cargo vendor -q --manifest-path "program/$name/Cargo.toml" crates > /dev/null) ||
             gone "$name" "$version" ;;
     esac
 done < "$here/sources.txt"
 rm -rf apt
-cp -r "$here/lab.config" "$here/patches" .
+cp -r "$here/lab.config" "$here/patches" "$here/ndt7-client.patch" .
 exit "$failed"
