@@ -64,4 +64,5 @@ say "installing flent-aqm and what it needs into .venv: $what (up to a minute)"
 PIP_CONSTRAINT=release/constraints.txt .venv/bin/python -m pip install $quiet \
     --disable-pip-version-check --editable "$what" PySide6-Essentials qtpy
 printf '%s' "$base $inputs $what" > "$stamp"
-say "ready: $(.venv/bin/python -m pip --disable-pip-version-check list | grep -c '[0-9]$') packages"
+set -- .venv/lib/python3.*/site-packages/*.dist-info
+say "ready: $# packages"

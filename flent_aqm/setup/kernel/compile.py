@@ -35,8 +35,8 @@ LATER_NAMES = {"NET_SCH_DUALPI2": "net/sched/Kconfig",
                "NETFILTER_XTABLES_LEGACY": "net/netfilter/Kconfig"}
 # What an object is made of, in kbuild's note on it: `source_PATH := FILE`, then lines of headers.
 _MADE_OF = re.compile(r"^(?:source_\S+ := |  )([^\s$(]+)", re.MULTILINE)
-# kbuild's note on the common headers, which patch 0015 compiles.
-COMMON_HEADERS = "include/linux/.common_headers.h.gch.cmd"
+# kbuild's notes on the common headers, which patch 0015 compiles.
+COMMON_HEADERS = tuple(f"include/{folder}/.common_headers.h.gch.cmd" for folder in ("linux", "net"))
 # Errors that a message tells; the log has the others.
 MOST_FAULTS = 5
 # The compiler's, kconfig's, make's and the linker's words, the most telling first.
@@ -116,8 +116,7 @@ def expected_lines(tree: Path) -> int:
         return any(times[name] > made_s for name in names)
 
     # an object that starts with the compiled headers has a file of names beside it (patch 0015)
-    headers = tree / COMMON_HEADERS
-    all_old = headers.is_file() and is_old(headers)
+    all_old = any((tree / name).is_file() and is_old(tree / name) for name in COMMON_HEADERS)
     old = sum((all_old and note.with_name(f".{_made_by(note).name}.names.h").is_file())
               or is_old(note) for note in notes)
     return old + EXPECTED_LINKS
