@@ -11,13 +11,16 @@ from .client import output
 
 pytestmark = pytest.mark.lab
 
-# Its child says the time a second later; the parent asks again and again whether it has.
+# Its child says the time a second later, and sleeps on or ends; the parent asks again and again
+# whether it has.
 ANOTHER = """
-import os, select, time
+import os, select, sys, time
 reader, writer = os.pipe()
 if not os.fork():
     time.sleep(1)
     os.write(writer, b"%d" % time.monotonic_ns())
+    if sys.argv[1] == "sleeps":
+        time.sleep(1)
     os._exit(0)
 tries = 1
 while not select.select([reader], [], [], 0)[0]:
@@ -38,10 +41,11 @@ print(json.dumps(late_ns))
 """
 
 
-def test_what_another_process_does_is_seen_at_once_and_by_few_tries() -> None:
+@pytest.mark.parametrize("then", ["ends", "sleeps"])
+def test_what_another_process_does_is_seen_at_once_and_by_few_tries(then: str) -> None:
     """iperf3 3.12 polls so from its last write until the queue has drained: for seconds, each of
     which would be two million tries."""
-    tries, late_ns = map(int, output("python3", "-c", ANOTHER).split())
+    tries, late_ns = map(int, output("python3", "-c", ANOTHER, then).split())
     assert late_ns < 5_000
     assert 1_000 < tries < 60_000
 
