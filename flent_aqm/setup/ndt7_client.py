@@ -55,8 +55,8 @@ def set_up_ndt7_client(cache: Path) -> None:
 
     log = cache / "ndt7-client-build.log"
     with install.staging(cache) as work:
+        fetch_source(cargo, work / "source")
         try:
-            fetch_source(cargo, work / "source")
             run_watched(
                 [cargo, "install", "--path", work / "source", "--locked", *profile(),
                  "--root", work / "root", "--target-dir", work / "target"],
@@ -80,12 +80,10 @@ def ndt7_client_is_there() -> bool:
 
 def fetch_source(cargo: Path, folder: Path) -> None:
     """Write the client's source into a new folder, patched, with the list of versions that it is
-    built of. Raises SetupError, and CommandFailed where cargo's registry is out of reach."""
+    built of. Raises SetupError, also where cargo's registry is out of reach."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    env = environment(cargo)
     # cargo has no command that only downloads; to tell of a crate, it unpacks it
-    run([cargo, "info", "--quiet", f"ndt7-client@{VERSION}"], cwd=folder.parent, env=env,
-        timeout_s=300)
+    _ask(cargo, folder.parent, "info", f"ndt7-client@{VERSION}")
     home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     unpacked = next(home.glob(f"registry/src/*/ndt7-client-{VERSION}"), None)
     if unpacked is None:
@@ -94,7 +92,17 @@ def fetch_source(cargo: Path, folder: Path) -> None:
     shutil.copytree(unpacked, folder)
     apply_own(folder, PATCH.name, PATCH.read_bytes(), keep=lambda _names: None)
     # what the patched manifest doesn't ask for any more leaves the list; the others stay
-    run([cargo, "update", "--quiet", "--workspace"], cwd=folder, env=env, timeout_s=300)
+    _ask(cargo, folder, "update", "--workspace")
+
+
+def _ask(cargo: Path, folder: Path, *words: str) -> None:
+    """Let cargo look into its registry."""
+    try:
+        run([cargo, *words, "--quiet"], cwd=folder, env=environment(cargo), timeout_s=300)
+    except CommandFailed as error:
+        wrong = " ".join(error.stderr.split())[:300] or "it says nothing"
+        raise SetupError(f"cargo could not fetch the source of ndt7-client {VERSION}: {wrong}"
+                         ) from None
 
 
 def find_cargo() -> Path:

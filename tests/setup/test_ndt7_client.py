@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The source of the NDT7 client where cargo can't give it; scripts stand in for cargo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import SetupError
+from flent_aqm.setup.ndt7_client import fetch_source
+
+
+@pytest.mark.parametrize(("script", "words"), [
+    ("echo 'error: no route to registry' >&2; exit 101",
+     r"could not fetch the source of ndt7-client [0-9.]+: error: no route to registry$"),
+    ("true", r"its source is not in /.*/registry/src; .* set CARGO_HOME$"),
+])
+def test_source_that_cargo_does_not_give_is_told_of(
+        script: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cargo says, or where the source was looked for; nothing is left."""
+    cargo = tmp_path / "cargo"
+    cargo.write_text(f"#!/bin/sh\n{script}\n")
+    cargo.chmod(0o755)
+    monkeypatch.setenv("CARGO_HOME", str(tmp_path / "home"))
+    with pytest.raises(SetupError, match=words):
+        fetch_source(cargo, tmp_path / "work" / "source")
+    assert not (tmp_path / "work" / "source").exists()
