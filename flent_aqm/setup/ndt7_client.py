@@ -27,7 +27,7 @@ FOLDER = f"ndt7-client-{VERSION}-1"
 OLDEST_RUST = (1, 88)
 
 # Crates that cargo compiles for it; only for the progress shown.
-EXPECTED_CRATES = 116
+EXPECTED_CRATES = 108
 
 # What carries a test's bytes is compiled to be fast. All else (arguments, addresses, HTTP by which
 # a server is found) runs once, and would take more of the build than that; of TLS, what counts is

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, SetupError
@@ -102,28 +103,22 @@ def expected_lines(tree: Path) -> int:
              for note in folder.rglob(".*.o.cmd")]
     if not notes:
         return EXPECTED_LINES
-    times: dict[str, float] = {}
 
-    def changed_s(path: Path) -> float:
+    @cache
+    def changed_s(name: str) -> float:
+        path = tree / name
         return path.stat().st_mtime if path.is_file() else 0.0
 
     def is_old(note: Path) -> bool:
-        made_s = changed_s(_made_by(note))
+        made_s = changed_s(str(note.with_name(note.name[1:].removesuffix(".cmd"))))
         names = _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace"))
-        for name in names:
-            if name not in times:
-                times[name] = changed_s(tree / name)
-        return any(times[name] > made_s for name in names)
+        return any(changed_s(name) > made_s for name in names)
 
     # an object that starts with the compiled headers has a file of names beside it (patch 0015)
     all_old = any((tree / name).is_file() and is_old(tree / name) for name in COMMON_HEADERS)
-    old = sum((all_old and note.with_name(f".{_made_by(note).name}.names.h").is_file())
-              or is_old(note) for note in notes)
+    old = sum((all_old and note.with_suffix(".names.h").is_file()) or is_old(note)
+              for note in notes)
     return old + EXPECTED_LINKS
-
-
-def _made_by(note: Path) -> Path:
-    return note.with_name(note.name[1:].removesuffix(".cmd"))
 
 
 def all_faults(output: str) -> str:
