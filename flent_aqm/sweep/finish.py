@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
     """
     file = parse_data_file(made, cell.data_file)
     data, metadata = file.whole, file.metadata
-    refuse_incomplete(metadata)
+    refuse_incomplete(data)
     metadata.update(cell.metadata)
     metadata["DATA_FILENAME"] = cell.data_file.name
     _measure_length(data, metadata)
@@ -67,6 +68,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
         **{name: dict(reported) for name, reported in outcome.models.items()},
         "virtual_s": outcome.virtual_s,
         "wall_s": round(outcome.wall_s, 3),
+        "samples_sha256": samples_sha256(data),
         "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
     run_scores = scores(as_run(file))
@@ -91,9 +93,12 @@ def _name_capture(metadata: Mapping[str, Any], name: str) -> None:
             capture["file"] = name
 
 
-def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
-    """Raise BadResult for a run in which a tool failed or the router wasn't proved."""
-    causes = [f"{name}: {line}" for name, meta in metadata["SERIES_META"].items()
+def refuse_incomplete(data: Mapping[str, Any]) -> None:
+    """Raise BadResult if a tool of the run failed, the router was not read back before and after
+    the test, or the file has no samples. data: the content of a data file."""
+    metadata = data["metadata"]
+    series_meta = metadata.get("SERIES_META")
+    causes = [f"{name}: {line}" for name, meta in (series_meta or {}).items()
               if isinstance(meta, dict) for line in meta.get("ERROR", [])]
     if not causes and metadata.get("FAILED_RUNNERS"):
         causes = [f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the log"]
@@ -101,8 +106,17 @@ def refuse_incomplete(metadata: Mapping[str, Any]) -> None:
     if not causes and not ("before" in proof and "after" in proof):
         causes = [("the file has no read-back of the router (before, after): does the batch's "
                    "key commands name router?")]
+    if not causes and not any(data.get("raw_values", {}).values()):
+        causes = ["the file has no samples"]
     if causes:
         raise BadResult("; ".join(causes))
+
+
+def samples_sha256(data: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of all that a data file's tools measured: its samples, and the results
+    that Flent made of them."""
+    measured = [data.get(key) for key in ("raw_values", "x_values", "results")]
+    return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
 
 def write_whole(path: Path, data: Mapping[str, Any]) -> None:

@@ -1,20 +1,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of a command that plans them itself, without a batch: those that aren't there are made."""
+"""Make the missing runs of a command that plans its runs itself, without a batch."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 
 from flent_aqm.spec.cell import Cell
+from flent_aqm.sweep.resumed import set_aside_unfinished
 from flent_aqm.sweep.sweep import Stopped, Sweep
 
 
 def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
-    """Make the runs whose data files aren't there; return how many failed. keys: of the sweep, such
-    as jobs. A run that fails keeps no other from being made. Raises AqmError for what is found
-    before the first one, KeyboardInterrupt."""
+    """Make the runs that have no complete data file; return how many failed.
+
+    A data file that is damaged or incomplete is renamed, and told of on standard error. A run that
+    fails keeps no other from being made.
+
+    Args:
+        keys: of the sweep, such as jobs.
+
+    Raises AqmError if something is wrong before the first run, also if a data file has another
+    run in it than the cell of its name. Raises KeyboardInterrupt.
+    """
     sweep = Sweep(resumes=True)
-    for cell in cells:
+    by_file = {cell.data_file: cell for cell in cells}
+    for line in set_aside_unfinished(by_file):
+        print(f"flent-aqm: {line}", file=sys.stderr)
+    for cell in by_file.values():
         if not cell.data_file.exists():
             sweep.plan(cell, keys)
     if not sweep.planned:

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sweep that goes on finds in its folder: its time, runs that are done, and files that look
-so."""
+"""Look through the folder of --batch-resume: the time of its batch, the runs that are done, and
+files under a planned run's name that are damaged, incomplete, or of another run."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.waiting import with_progress
-from flent_aqm.results.data_file import SUFFIX, read_data_file
+from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.reading.limits import OWN
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import KEYS, Scenario
+from flent_aqm.sweep.finish import refuse_incomplete, samples_sha256
 
-# Behind the name of a data file that can't be read; no command takes it for one any more.
+# Appended to the name of a data file whose run is repeated. Commands that look for data files
+# don't find it under this name.
 SET_ASIDE = ".damaged"
 _TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")
 
@@ -55,13 +62,20 @@ class Resumed:
                                   f"{path.parent}; leave the option out")
 
 
-def set_aside_damaged(planned: Iterable[Path]) -> Iterator[str]:
-    """Give each planned file that is there and can't be read another name, so that its run is
-    repeated; yields a line for each. Raises ConfigError."""
-    there = [path for path in planned if path.exists()]
+def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
+    """Rename each planned data file that is there without a complete run in it, so that its run
+    is repeated. Yield a line for each.
+
+    A run is complete if all of its tools succeeded, the router was read back before and after the
+    test, and the file has all samples that the run gave.
+
+    Raises ConfigError if a file has another run in it than planned, or can't be renamed.
+    """
+    there = [path for path in planned if os.path.lexists(path)]
     for path in with_progress(there, len(there), "reading data files"):
         try:
-            read_data_file(path, OWN)
+            file = read_data_file(path, OWN)
+            _refuse_unfinished(file)
         except BadResult as fault:
             aside = path.with_name(path.name + SET_ASIDE)
             try:
@@ -70,3 +84,80 @@ def set_aside_damaged(planned: Iterable[Path]) -> Iterator[str]:
                 raise ConfigError(f"{fault}; to repeat its run, remove it: it can't be renamed: "
                                   f"{error.strerror}") from None
             yield f"{fault}: now {aside.name}, and its run is repeated"
+        else:
+            refuse_another_run(file, planned[path])
+
+
+def _refuse_unfinished(file: DataFile) -> None:
+    """Raise BadResult if the run in a data file failed, or the file lacks some of its samples."""
+    aqm = file.metadata.get("AQM")
+    if not isinstance(aqm, dict):
+        raise BadResult(f"{file.path}: not written by a batch with a testbed: its metadata have no "
+                        "object AQM")
+    try:
+        refuse_incomplete(file.whole)
+    except BadResult as fault:
+        raise BadResult(f"{file.path}: its run is not complete: {fault}") from None
+    if "samples_sha256" not in aqm:
+        raise BadResult(f"{file.path}: whether it has all samples of its run is not known: its "
+                        "metadata have no AQM.samples_sha256, which an earlier version left out")
+    if aqm["samples_sha256"] != samples_sha256(file.whole):
+        raise BadResult(f"{file.path}: its samples are not those of its run: their SHA-256 differs "
+                        "from AQM.samples_sha256 in its metadata")
+
+
+def refuse_another_run(file: DataFile, cell: Cell) -> None:
+    """Raise ConfigError if a data file has another run than a cell: another test, another value of
+    a setting, another seed, or the name of another file."""
+    differing = list(_differing(file.metadata, cell))
+    if differing:
+        more = f" (and {len(differing) - 1} more)" if len(differing) > 1 else ""
+        raise ConfigError(
+            f"{file.path} has another run than planned: {differing[0]}{more}; use the settings "
+            "with which the file was measured, write to another folder, or remove the file")
+
+
+def _differing(metadata: Mapping[str, Any], cell: Cell) -> Iterator[str]:
+    """Yield a line for each setting in which the run of a data file differs from a cell."""
+    aqm = metadata["AQM"]
+    run = _mapping(aqm.get("run"))
+    requested, planned = _mapping(aqm.get("requested")), _as_json(cell.scenario.as_dict())
+    # A file of an earlier version lacks the keys that came later: the default held then.
+    requested = {**_as_json(Scenario().as_dict()), **requested}
+    yield from _differing_values({"test": run.get("test")}, {"test": cell.test_name})
+    yield from _differing_values(_without_folders(requested), _without_folders(planned))
+    yield from _differing_values(_mapping(run.get("settings")), _as_json(cell.settings))
+    commands = "commands"
+    yield from _differing_values({commands: run.get(commands)},
+                                 {commands: cell.as_metadata[commands]})
+    yield from _differing_values({"DATA_FILENAME": metadata.get("DATA_FILENAME")},
+                                 {"DATA_FILENAME": cell.data_file.name})
+
+
+def _differing_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted(recorded.keys() | planned.keys()):
+        was, wanted = recorded.get(name), planned.get(name)
+        if was != wanted:
+            yield f"{name} is {_shown(was)} in the file, {_shown(wanted)} in this plan"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "not set" if value is None else str(value)[:80]
+
+
+def _without_folders(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with the paths in them reduced to file names: the same file may have been in
+    another folder."""
+    return {name: os.path.basename(str(value)) if name in KEYS and KEYS[name].is_file and value
+            else value for name, value in settings.items()}
+
+
+def _as_json(settings: Mapping[str, object]) -> dict[str, Any]:
+    """Return settings as they come back from a data file: tuples as lists, keys as text."""
+    return _mapping(json.loads(json.dumps(settings)))
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

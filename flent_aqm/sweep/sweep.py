@@ -29,7 +29,7 @@ from flent_aqm.sweep.interrupts import Interrupts
 from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
 from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
-from flent_aqm.sweep.resumed import set_aside_damaged
+from flent_aqm.sweep.resumed import set_aside_unfinished
 from flent_aqm.sweep.run_cell import FinishedRun, run_cell
 
 
@@ -123,7 +123,7 @@ class Sweep:
         preflight.check(cells)
         remove_abandoned(sorted({cell.folder for cell in cells}))
         if resume:
-            warnings += set_aside_damaged(self.planned)
+            warnings += set_aside_unfinished(self.planned)
         there = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()
         self._progress = SweepProgress(

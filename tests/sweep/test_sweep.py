@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,112 @@ def test_resume_repeats_a_run_whose_file_is_damaged(
     assert bench.files() == [good, bad]
     assert read_data_file(bad).raw_values
     assert bad.with_name(f"{bad.name}.damaged").is_file()
+
+
+def _no_samples(data: Any) -> None:
+    data |= {"raw_values": {}, "results": {}, "x_values": []}
+
+
+def _failed_tool(data: Any) -> None:
+    data["metadata"]["FAILED_RUNNERS"] = 3
+
+
+def _error_of_a_tool(data: Any) -> None:
+    next(iter(data["metadata"]["SERIES_META"].values()))["ERROR"] = ["ping: no reply"]
+
+
+def _not_read_back(moment: str) -> Callable[[Any], None]:
+    def change(data: Any) -> None:
+        del data["metadata"]["AQM"][moment]
+
+    return change
+
+
+def _fewer_samples(kept: Callable[[list[Any]], list[Any]]) -> Callable[[Any], None]:
+    def change(data: Any) -> None:
+        name = max(data["raw_values"], key=lambda name: len(data["raw_values"][name]))
+        data["raw_values"][name] = kept(data["raw_values"][name])
+
+    return change
+
+
+def _shorter(data: Any) -> None:
+    """Consistently: samples and results."""
+    half = len(data["x_values"]) // 2
+    data["x_values"] = data["x_values"][:half]
+    data["results"] = {name: values[:half] for name, values in data["results"].items()}
+    data["raw_values"] = {name: values[:len(values) // 2]
+                          for name, values in data["raw_values"].items()}
+
+
+def _of_plain_flent(data: Any) -> None:
+    del data["metadata"]["AQM"]
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    (_no_samples, "the file has no samples"),
+    (_failed_tool, "3 of the test's tools gave no data"),
+    (_error_of_a_tool, "ping: no reply"),
+    (_not_read_back("before"), "no read-back of the router"),
+    (_not_read_back("after"), "no read-back of the router"),
+    (_fewer_samples(lambda samples: samples[:3]), "its samples are not those of its run"),
+    (_fewer_samples(lambda samples: samples[:-1]), "its samples are not those of its run"),
+    (_fewer_samples(lambda samples: samples[::2]), "its samples are not those of its run"),
+    (_fewer_samples(lambda samples: []), "its samples are not those of its run"),
+    (_shorter, "its samples are not those of its run"),
+    (_of_plain_flent, "its metadata have no object AQM"),
+])
+def test_resume_repeats_a_run_that_is_not_complete(
+        two_done: Bench, change: Callable[[Any], None], why: str) -> None:
+    """A data file that can be read isn't enough: the tools' data and the router's read-backs
+    have to be in it."""
+    bench = two_done
+    good, bad = bench.files()
+    whole = bad.read_bytes()
+    data = json.loads(gzip.decompress(whole))
+    change(data)
+    bad.write_bytes(gzip.compress(json.dumps(data).encode()))
+    done = bench.flent("--batch-resume", "results")
+    assert done.returncode == 0, done.stderr
+    assert why in " ".join(done.stderr.split())
+    assert "2 runs in the virtual lab, 1 of them there already" in done.stderr
+    samples = json.loads(gzip.decompress(whole))["raw_values"]
+    assert bench.files() == [good, bad]
+    assert read_data_file(bad).raw_values == samples
+    assert bad.with_name(f"{bad.name}.damaged").is_file()
+
+
+@pytest.mark.parametrize(("words", "setting"), [
+    (["base_delay_ms=80"], "base_delay_ms is 0 in the file, 80 in this plan"),
+    (["length=2"], "LENGTH is 1 in the file, 2 in this plan"),
+    (["seed=5"], "seed is "),
+    (["test_parameters=cross_traffic_mbps=1"], "TEST_PARAMETERS"),
+])
+def test_resume_with_other_settings_is_refused(
+        two_done: Bench, words: list[str], setting: str) -> None:
+    """Runs with different settings under the names of one sweep would get one median."""
+    bench = two_done
+    kept, lost = bench.files()
+    lost.unlink()
+    before = kept.read_bytes()
+    done = bench.flent("--batch-resume", "results",
+                       *(word for each in words for word in ("--batch-override", each)))
+    assert done.returncode == 1
+    error = last_error(done.stderr)
+    assert f"{kept.name} has another run than planned: {setting}" in error
+    assert "write to another folder" in error
+    assert bench.files() == [kept]
+    assert kept.read_bytes() == before
+
+
+def test_resume_takes_no_other_run_for_a_planned_run(two_done: Bench) -> None:
+    """A copy of the first run under the name of the second run."""
+    bench = two_done
+    first, second = bench.files()
+    shutil.copyfile(first, second)
+    done = bench.flent("--batch-resume", "results")
+    assert done.returncode == 1
+    assert f"{second.name} has another run than planned: aqm is " in last_error(done.stderr)
 
 
 def test_dry_run_boots_nothing(bench: Any) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 # Key path in `metadata` -> why it is no part of a run's result. `*` stands for one key.
-# docs/repeatable-runs.md has the same table.
 LEFT_OUT: dict[str, str] = {
     "AQM.wall_s": "how long the host took",
     "AQM.finished_at": "the host's clock",
+    "AQM.samples_sha256": "the samples are compared themselves",
     "AQM.kernel": "named before the comparison",
     "AQM.tools": "named before the comparison",
     "AQM.flent_aqm": "named before the comparison",
