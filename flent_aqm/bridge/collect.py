@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any
 
 from flent_aqm.base import environment
+from flent_aqm.measure.runners.fallback import warn_of_netperf
 
 
 def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -26,6 +27,7 @@ def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
         if os.environ.get(environment.CELL):
             self.parse_results_parallel = self.parse_results_direct
         measurements, metadata, raw_values = stock(self)
+        warn_of_netperf(metadata["series"])
         if any(about["RUNNER"].startswith("Aqm") for about in metadata["series"].values()):
             # Late: a stock test in the lab's guest needs none of it.
             from flent_aqm.measure.load_window import settle

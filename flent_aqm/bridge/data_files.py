@@ -52,17 +52,20 @@ def load_file(stock: Callable[..., Any]) -> Any:
         from flent_aqm.base.errors import BadResult
         from flent_aqm.bridge.exit_status import looking_at_files
         from flent_aqm.results.reading.for_flent import read_for_flent
+        from flent_aqm.results.result_set import before_flent, keep_old
 
         looking_at_files()
         path = Path(filename)
         suffix = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".bz2") else path.suffix
         whole = read_for_flent(path, module.RECORDED_SETTINGS, new_settings())
+        old = before_flent(whole, module.FILEFORMAT_VERSION)
         try:
             results = _results(cls, whole, absolute, suffix)
         except Exception as error:  # whatever Flent stumbles over in a stranger's file
             raise BadResult(f"{filename}: Flent can't use it ({type(error).__name__}: "
                             f"{str(error)[:80]})") from error
         results._loaded_from = os.path.realpath(filename)
+        keep_old(results, old)
         return results
 
     return classmethod(load_file)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 _MADE = "_flent_aqm_made"
+# Of a file of an older format: what it was before Flent changed it.
+_OLD = "_flent_aqm_old"
 
 
 def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
@@ -36,5 +39,27 @@ def data_file_of(results: Any) -> DataFile:
     from flent_aqm.results.data_file import as_data_file
 
     path = Path(results._loaded_from or results.meta("DATA_FILENAME"))
-    return as_data_file({"version": 4, "metadata": dict(results.meta()),
-                         "raw_values": samples_of(results)}, path)
+    metadata = dict(results.meta())
+    if old := results.__dict__.get(_OLD):
+        metadata.pop("FAKE_RAW_VALUES", None)
+        return as_data_file({**old, "metadata": {**metadata, **old["metadata"]}}, path)
+    return as_data_file({"version": 4, "metadata": metadata, "raw_values": samples_of(results)},
+                        path)
+
+
+def before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
+    """Return a copy of what our reader takes of a file of an older format, for keep_old(): Flent
+    changes the samples of such a file in place, and not all that have to be. None for the newest
+    format."""
+    if whole.get("version", 1) == newest:
+        return None
+    kept = {key: whole[key] for key in ("version", "raw_values", "results", "x_values")
+            if key in whole}
+    metadata = {key: value for key, value in whole["metadata"].items() if key == "SERIES_META"}
+    return copy.deepcopy({**kept, "metadata": metadata})
+
+
+def keep_old(results: Any, old: dict[str, Any] | None) -> None:
+    """Keep with a result set what before_flent() gave."""
+    if old is not None:
+        results.__dict__[_OLD] = old

@@ -75,8 +75,12 @@ def _fine(cases: Sequence[tuple[str, Tried, str]]) -> str:
     most = max(one.added_ms(busy) for _, one, busy in cases)
     everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else " in any of these runs"
     busy = list(dict.fromkeys(busy for *_, busy in cases))
-    return (f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))}{everywhere}: calls "
-            "and games run well, and nothing has to be changed.")
+    added = f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))}{everywhere}"
+    unknown = next((run.loss_unknown for _, one, _ in cases for run in one.runs
+                    if run.loss_unknown), "")
+    if unknown:
+        return f"{added}, which is good. Whether packets were lost is not known: {unknown}."
+    return f"{added}: calls and games run well, and nothing has to be changed."
 
 
 def _fault(one: Tried, busy: str, title: str, several: bool) -> str:

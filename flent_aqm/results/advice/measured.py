@@ -19,6 +19,8 @@ from flent_aqm.results.metrics.throughput import throughput_mbps
 
 # With fewer probes on either side, a median is the accident of a few packets.
 FEWEST_PROBES = 10
+# A probe that stood still for a larger share of the time says nothing of the line.
+MOST_STILL = 0.1
 BOTH = "downloads and uploads"
 _BUSY = {"download": "downloads", "upload": "uploads"}
 # Queues that let latency grow until they are full; with any other the router manages latency.
@@ -32,12 +34,14 @@ _VARYING = ("link_down_trace", "link_up_trace", "link_down_access", "link_up_acc
 class Measured:
     """One run. idle_ms: median round trip of the idle line; loaded_ms: median while it was busy,
     by what kept it busy; infinite where that is a lost probe; mbps: throughput by direction;
-    lost_pct: probes lost while it was busy, in percent, less those of the idle line."""
+    lost_pct: probes lost while it was busy, in percent, less those of the idle line; empty where
+    the probe tells none, and loss_unknown says why."""
 
     idle_ms: float
     loaded_ms: Mapping[str, float]
     mbps: Mapping[str, float]
     lost_pct: Mapping[str, float] = field(default_factory=dict)
+    loss_unknown: str = ""
 
     def added_ms(self, busy: str) -> float:
         """Return what the load added to the median round trip."""
@@ -93,7 +97,8 @@ class Tried:
 
 
 def measured(run: Run) -> Measured | None:
-    """Return what a run says of its line; None where it has too few probes, idle or under load."""
+    """Return what a run says of its line; None where it has too few probes, idle or under load, or
+    where its probe stood still for a good part of either."""
     try:
         idle = run.idle()
     except NotAvailable:
@@ -112,10 +117,13 @@ def of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, 
     """Return the same of probes that have been chosen; loaded: by what kept the line busy."""
     enough = min(one.rtt_ms.size for one in (idle, *loaded.values())) >= FEWEST_PROBES
     idle_ms = of_any(idle.rtt_ms, 50) if enough else math.inf
-    if not loaded or not math.isfinite(idle_ms):
+    stood_still = any(one.still_s > MOST_STILL * one.length_s for one in (idle, *loaded.values()))
+    if not loaded or not math.isfinite(idle_ms) or stood_still:
         return None
     return Measured(idle_ms, {busy: of_any(one.rtt_ms, 50) for busy, one in loaded.items()}, mbps,
-                    {busy: _lost_pct(one) - _lost_pct(idle) for busy, one in loaded.items()})
+                    {} if idle.loss_unknown else {
+                        busy: _lost_pct(one) - _lost_pct(idle) for busy, one in loaded.items()},
+                    idle.loss_unknown)
 
 
 def _lost_pct(samples: Samples) -> float:

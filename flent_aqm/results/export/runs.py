@@ -20,7 +20,7 @@ from flent_aqm.results.export.columns import (
     clean,
     find,
 )
-from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.run import as_run, probe_line
 from flent_aqm.results.metrics.table import Unavailable, values
 
 COLUMNS = (
@@ -28,6 +28,9 @@ COLUMNS = (
     Column("file", TEXT, (), "", "path of the data file, as given"),
     *RUN_COLUMNS,
     Column(METADATA_COLUMN, TEXT, (), "", "the rest of the file's metadata, as JSON"),
+    Column("probe", TEXT, (), "", "the latency series that metrics are of, with its tool"),
+    Column("notes", TEXT, (), "", "what to know of how the numbers came about, such as a probe "
+           "that stopped; separated by `; `"),
     *METRIC_COLUMNS,
 )
 SCHEMA = schema_of(COLUMNS)
@@ -43,6 +46,9 @@ def run_row(data: DataFile) -> dict[str, Cell]:
             for column in RUN_COLUMNS}
     row[METADATA_COLUMN] = as_json({key: value for key, value in metadata.items()
                                     if key not in _TOLD})
+    run = as_run(data)
+    row["probe"] = clean(probe_line(run.probe)) if run.probes else None
+    row["notes"] = clean("; ".join(run.notes)) or None
     row |= {name: None if isinstance(value, Unavailable) else as_cell(value, NUMBER)
-            for name, value in values(as_run(data)).items()}
+            for name, value in values(run).items()}
     return row

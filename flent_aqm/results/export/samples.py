@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -27,6 +27,7 @@ from flent_aqm.results.export.columns import (
 )
 from flent_aqm.results.metrics.flows import span
 from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.reading.series import series_of
 
 # The fields of docs/reference/data-format.md, by unit.
 _NUMBERS = {
@@ -71,9 +72,10 @@ SCHEMA = schema_of(COLUMNS)
 def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
     """Return all samples of a file. Column by column: a row as an object takes twice the memory of
     the sample itself."""
-    series = list(data.raw_values)
-    counts = [len(samples) for samples in data.raw_values.values()]
-    samples = list(chain.from_iterable(data.raw_values.values()))
+    raw = _raw(data)
+    series = list(raw)
+    counts = [len(samples) for samples in raw.values()]
+    samples = list(chain.from_iterable(raw.values()))
     there: set[str] = set()  # most fields are of one tool
     for sample in samples:
         there.update(sample)
@@ -94,6 +96,13 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
     columns["phase"] = _phases(data, columns["t"])
     return pyarrow.RecordBatch.from_arrays([columns[field.name] for field in SCHEMA],
                                            schema=SCHEMA)
+
+
+def _raw(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Return the samples of all series, in the units of the newest format."""
+    read = {name: series.samples for name, series in series_of(data).items()
+            if not series.of_steps}
+    return {**data.raw_values, **read}
 
 
 def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:

@@ -63,19 +63,25 @@ def idle_latency_ms(run: Run) -> float:
 
 def streaming_points(run: Run) -> float:
     """latency + loss + download + increase. Raises NotAvailable."""
-    return points(idle_latency_ms(run), increase_ms(run), loss_pct(run.loaded()) / 100,
+    return points(idle_latency_ms(run), increase_ms(run), _loss(run),
                   download_mbps=throughput_mbps(run, "download"))
 
 
 def gaming_points(run: Run) -> float:
     """latency + loss + increase. Raises NotAvailable."""
-    return points(idle_latency_ms(run), increase_ms(run), loss_pct(run.loaded()) / 100)
+    return points(idle_latency_ms(run), increase_ms(run), _loss(run))
 
 
 def rtc_points(run: Run) -> float:
     """latency + jitter + loss + increase. Raises NotAvailable."""
-    return points(idle_latency_ms(run), increase_ms(run), loss_pct(run.loaded()) / 100,
+    return points(idle_latency_ms(run), increase_ms(run), _loss(run),
                   jitter_ms=mean_difference_ms(run.idle()))
+
+
+def _loss(run: Run) -> float | None:
+    """Return the share of probes lost under load; None of a probe that tells no losses."""
+    loaded = run.loaded()
+    return None if loaded.loss_unknown else loss_pct(loaded) / 100
 
 
 def points(latency_ms: float, increase_ms: float, loss: float | None, *,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -13,6 +13,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import Numbers, a_number, numbers
 from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.reading.series import Kind, Series
 
 # Runners whose series are a speed test's own throughput, or cross traffic; those with Reverse
 # and Part in their names, of nuttcp and of iperf 2 are of older files.
@@ -26,6 +27,11 @@ CROSS_TRAFFIC = "cross"
 DIRECTIONS = ("download", "upload")
 LONGEST_HOST = 80
 PERCENTS = 101
+# Fewer intervals than these, or than this share of those asked for, are too few to tell when a
+# flow ran, if they cover less than half of it.
+FEWEST_INTERVALS, SELDOM = 10, 0.1
+# A tool's mean has two digits behind the point: below this one it tells no time.
+LEAST_MEAN_MBPS, MUCH_LONGER = 0.1, 2.0
 # Of these fields of a sample that has them, all numbers, times are in ms.
 TCP_FIELDS = ("tcp_rtt", "tcp_min_rtt", "tcp_rtt_var", "tcp_cwnd", "tcp_cwnd_bytes",
               "retransmits", "bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
@@ -62,7 +68,10 @@ class Flow:
     throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
     people notice, likewise. ndt7, speedtest: the tool's own words, see
     docs/reference/data-format.md; empty for other tools. trips: None without a capture.
-    control: the sender's congestion control, "" where its tool doesn't tell.
+    control: the sender's congestion control, "" where its tool doesn't tell. has_own_window,
+    has_own_mean: the tool itself tells start_s and end_s, or mean_mbps; else they are those of its
+    samples. is_expected: its
+    samples don't tell when it ran, and start_s and end_s are those that the test asked for.
     """
 
     name: str
@@ -84,24 +93,32 @@ class Flow:
     lost_packets: float | None = None
     trips: Trips | None = None
     control: str = ""
+    has_own_window: bool = True
+    has_own_mean: bool = True
+    is_expected: bool = False
 
 
-def is_flow(meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a series is the throughput of a flow; sums and averages of others are not."""
-    return (meta.get("RUNNER") in SPEED_TESTS
-            or (meta.get("UNITS") == "Mbits/s" and meta.get("RUNNER") not in OBSERVERS
-                and any("val" in one for one in samples)))
+def is_flow(series: Series) -> bool:
+    """Return whether a series is the throughput of a flow, even one of which the tool gave no
+    data."""
+    return (series.meta.get("RUNNER") in SPEED_TESTS
+            or (series.kind is Kind.THROUGHPUT and series.meta.get("RUNNER") not in OBSERVERS))
 
 
-def read_flow(name: str, meta: Mapping[str, Any],
-              samples: Sequence[Mapping[str, Any]]) -> Flow | None:
+def read_flow(series: Series) -> Flow | None:
     """Return a flow, or None where nothing tells when it was. Raises BadResult."""
+    name, meta, samples = series.name, series.meta, series.samples
     rates = [one for one in samples if one.get("val") is not None]
     at_s = numbers([one.get("t") for one in rates], f"time in {name!r}")
     mbps = numbers([one["val"] for one in rates], f"throughput in {name!r}")
     length_s = numbers([a_number(one.get("dur")) or 0.0 for one in rates],
                        f"interval in {name!r}")
+    if at_s.size > 1 and not length_s.any():
+        # iperf's lines tell when an interval ended, not when it began.
+        between_s = numpy.diff(at_s)
+        length_s = numpy.maximum(numpy.concatenate(([numpy.median(between_s)], between_s)), 0.0)
     start_s, end_s = a_number(meta.get("LOAD_START")), a_number(meta.get("LOAD_END"))
+    has_own_window = start_s is not None and end_s is not None
     if start_s is None or end_s is None:
         if not at_s.size:
             return None
@@ -129,7 +146,36 @@ def read_flow(name: str, meta: Mapping[str, Any],
         packets=a_number(iperf3.get("packets")), lost_packets=a_number(iperf3.get("lost_packets")),
         trips=_trips(name, meta.get("ROUND_TRIPS")),
         control=plain(str(iperf3.get("sender_congestion_control") or "")[:LONGEST_HOST]),
+        has_own_window=has_own_window, has_own_mean=a_number(meta.get("MEAN_VALUE")) is not None,
     )
+
+
+def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
+    """Return the flow; where its samples can't tell when it ran, with the window that was expected
+    in place of theirs.
+
+    A tool that gives an interval whenever data came tells little of a flow that hardly got through.
+    Its samples cover less than half of the expected time, and are few, or the tool's mean over
+    its whole time is far below theirs. Tools of ours tell their load's time themselves.
+    step_s: how often samples were asked for.
+    """
+    if flow.has_own_window or not expected.length_s > 0:
+        return flow
+    covered_s = float(flow.length_s.sum())
+    if covered_s >= expected.length_s / 2:
+        return flow
+    carried_mbit = float((flow.mbps * flow.length_s).sum())
+    sparse = flow.at_s.size < max(FEWEST_INTERVALS, SELDOM * expected.length_s / step_s)
+    if flow.mean_mbps is not None and flow.mean_mbps >= LEAST_MEAN_MBPS:
+        # The tool's mean is over all of its time. Of uploads the intervals are what went into the
+        # sender's buffer, which is more than arrived, but not for most of a run.
+        sparse |= carried_mbit / flow.mean_mbps > MUCH_LONGER * (flow.end_s - flow.start_s)
+    if not sparse:
+        return flow
+    window = Window(min(flow.start_s, expected.start_s), max(flow.end_s, expected.end_s))
+    mean_mbps = flow.mean_mbps if flow.has_own_mean else carried_mbit / window.length_s
+    return replace(flow, start_s=window.start_s, end_s=window.end_s, mean_mbps=mean_mbps,
+                   is_expected=True)
 
 
 def _trips(name: str, value: Any) -> Trips | None:

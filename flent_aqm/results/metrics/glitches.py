@@ -35,7 +35,10 @@ class Glitch:
 
 def find_glitches(samples: Samples, idle_median_ms: float,
                   threshold_ms: float) -> Sequence[Glitch]:
-    """Glitches in order. Raises NotAvailable for probes too far apart."""
+    """Return glitches in order. Raises NotAvailable for probes too far apart, or that tell no
+    losses."""
+    if samples.loss_unknown:
+        raise NotAvailable(samples.loss_unknown)
     if samples.spacing_ms > WIDEST_SPACING_MS:
         raise NotAvailable(f"probes are {samples.spacing_ms:.3g} ms apart, and glitches need "
                            f"{WIDEST_SPACING_MS:g} ms at most")

@@ -32,6 +32,9 @@ def smoothed_ms(samples: Samples) -> float:
 
 
 def _differences_ms(samples: Samples) -> Numbers:
+    if samples.of_steps:
+        raise NotAvailable("the file has Flent's interpolated steps only, which are smoother than "
+                           "the probes were")
     answered_ms = samples.answered_ms
     if answered_ms.size < 2:
         raise NotAvailable("only one probe came back")

@@ -11,7 +11,10 @@ from flent_aqm.results.metrics.run import Run, Samples
 
 def loss_pct(samples: Samples) -> float:
     """Lost probes of those sent, in percent. Source: RFC 7680 calls it the loss ratio, there
-    one way; a probe here is lost when its way or its answer's was."""
+    one way; a probe here is lost when it or its reply was. Raises NotAvailable of a probe that
+    tells no losses."""
+    if samples.loss_unknown:
+        raise NotAvailable(samples.loss_unknown)
     return float(numpy.isinf(samples.rtt_ms).mean()) * 100
 
 

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Latency probes of a run: when each was sent, what it saw, and which were lost.
+"""Latency probes of a run: when each was sent, its round-trip time, and which were lost.
 
-Four tools write such series, each with its own way of telling losses:
+Tools differ in how they tell losses:
 
-- irtt says it of each probe. The time of a lost one is that of sending, of others that
-  of the reply.
-- ping and fping leave a lost one out: its number is missing. The time is the reply's.
-- netperf UDP_RR keeps one probe on the way and gives a mean per interval `dur` that ends
-  at the sample's time. When a packet is lost it waits, and its series has a gap, or ends.
-
-A series that ends before the run does lost the rest: the run's end is that of the last
-sample of any probe or flow, so a series is only called stalled on the word of another.
+- irtt says of each probe whether it was lost. The time of a lost probe is that of sending, of
+  others that of the reply.
+- ping and fping leave a lost probe out: its number is missing. The time is the reply's. A series
+  that ends before the run lost the rest: the run's end is that of the last sample of any probe or
+  flow.
+- netperf's UDP_RR and TCP_RR send the next packet when the reply has come, and give a mean per
+  interval `dur` that ends at the sample's time. After a lost packet they stand still, mostly until
+  the run ends. They tell round trips while they ran, and can't count losses.
+- A ping that doesn't number its lines, and steps that Flent interpolated, can't either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import Numbers, a_number, numbers
+from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.reading.series import Series, Tool
 
 # No real series comes near: what says otherwise is damaged, or made to fill our memory.
 MAX_PROBES = 5_000_000
@@ -34,39 +36,34 @@ MAX_LOST = 500_000
 # A series that ends this long before the run, and this many probes, has stalled.
 STALL_S = 1.0
 STALL_PROBES = 5
-
-
-class Tool(Enum):
-    """What made a latency series, the best for percentiles first."""
-
-    IRTT = "irtt"
-    UDP_RR = "netperf UDP_RR"
-    PING = "ping"
-
-
-_RUNNERS = {
-    "AqmIrttRunner": Tool.IRTT, "IrttRunner": Tool.IRTT,
-    "UdpRttRunner": Tool.UDP_RR, "NetperfDemoRunner": Tool.UDP_RR,
-    "AqmPingRunner": Tool.PING, "PingRunner": Tool.PING,
-}
+# An interval of netperf's that is so many times longer than usual has a stall in it, unless its
+# round trips are as long. Flent leaves such intervals out of its steps.
+UNUSUAL = 10
+_EXPLAINED_BY_TRIPS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
     """One latency series.
 
-    sent_s: when each probe was sent, in epoch seconds, ascending, the lost ones too.
-    rtt_ms: round-trip times; infinite where the probe was lost, as no time would do.
+    sent_s: when each probe was sent, in epoch seconds, ascending, the lost ones too; of netperf's,
+    the start of each interval. rtt_ms: round-trip times; infinite where the probe was lost.
+    loss_unknown: why the series tells no losses, "" where it does. still: spans of time, in
+    epoch seconds, in which the tool stood still, and told nothing. of_steps: whether the
+    round-trip times are Flent's interpolated steps, in place of raw samples.
     """
 
     name: str
     tool: Tool
     sent_s: Numbers
     rtt_ms: Numbers
+    loss_unknown: str = ""
+    still: Sequence[Window] = ()
+    of_steps: bool = False
 
     @property
     def lost(self) -> NDArray[numpy.bool_]:
-        """Which of the probes were lost."""
+        """Return a mask of the probes that were lost."""
         return numpy.isinf(self.rtt_ms)
 
     @cached_property
@@ -75,74 +72,115 @@ class Probe:
         gaps_s = numpy.diff(self.sent_s)
         return float(numpy.median(gaps_s)) * 1000 if gaps_s.size else numpy.inf
 
+    @cached_property
+    def start_s(self) -> float:
+        """Return when the first probe was sent, in epoch seconds."""
+        return min([float(self.sent_s[0]), *(one.start_s for one in self.still)])
 
-def tool_of(name: str, meta: Mapping[str, Any],
-            samples: Sequence[Mapping[str, Any]]) -> Tool | None:
-    """Return what made a series, or None where it is no latency series."""
-    if meta.get("UNITS") != "ms" or not samples:
-        return None
-    if "RUNNER" in meta:
-        return _RUNNERS.get(str(meta["RUNNER"]))
-    # Files older than version 3 don't say.
-    if not name.startswith("Ping"):
-        return None
-    return Tool.UDP_RR if "dur" in samples[0] else Tool.PING
+    def still_in_s(self, window: Window) -> float:
+        """Return for how many seconds of a window the tool stood still."""
+        return sum(max(0.0, min(one.end_s, window.end_s) - max(one.start_s, window.start_s))
+                   for one in self.still)
+
+    @cached_property
+    def stopped_after_s(self) -> float | None:
+        """Return after how many seconds of its run the tool stood still for the rest of it; None
+        where it went on to the end."""
+        last = self.still[-1] if self.still else None
+        if last is None or last.end_s <= float(self.sent_s[-1]):
+            return None
+        return last.start_s - self.start_s
 
 
-def read_probe(name: str, tool: Tool, samples: Sequence[Mapping[str, Any]],
-               version: int) -> Probe | None:
-    """Return the series without losses at its end; None where no probe came back.
-
-    version: of the file's format. Raises BadResult.
-    """
+def read_probe(series: Series) -> Probe | None:
+    """Return the probe in a latency series, without losses at its end; None where no probe came
+    back. Raises BadResult."""
+    name, tool, samples = series.name, series.tool, series.samples
+    assert tool is not None  # of latency series
     answered = [one for one in samples if one.get("val") is not None]
     if not answered:
         return None
     at_s = numbers([one.get("t") for one in answered], f"time in {name!r}")
     rtt_ms = numbers([one["val"] for one in answered], f"latency in {name!r}")
-    if tool is Tool.UDP_RR and version < 4 and (rtt_ms > 0).all():
-        rtt_ms = 1000 / rtt_ms  # those files have transactions per second
     if (rtt_ms < 0).any():
         raise BadResult(f"{name!r} has latencies below 0")
-    if tool is Tool.UDP_RR:
-        lasted_s = numbers([a_number(one.get("dur")) or 0.0 for one in answered],
-                           f"interval in {name!r}")
-        lost_s = _gaps(at_s - lasted_s, at_s)
-        at_s = at_s - lasted_s
-    else:
-        at_s = at_s - rtt_ms / 1000
-        if tool is Tool.IRTT:
-            lost_s = numbers([one.get("t") for one in samples if one.get("val") is None],
-                             f"time in {name!r}")
-        else:
-            at_s, rtt_ms, lost_s = _numbered(name, answered, at_s, rtt_ms)
-    return _merged(name, tool, at_s, rtt_ms, lost_s)
+    nothing = numpy.empty(0)
+    if series.of_steps:
+        return _merged(Probe(name, tool, at_s - rtt_ms / 1000, rtt_ms,
+                             "the file has Flent's interpolated steps only, and no raw samples, "
+                             "so nothing tells losses", of_steps=True), nothing)
+    if tool.is_request_response:
+        return _request_response(name, tool, answered, at_s, rtt_ms)
+    at_s = at_s - rtt_ms / 1000
+    if tool is Tool.IRTT:
+        lost_s = numbers([one.get("t") for one in samples if one.get("val") is None],
+                         f"time in {name!r}")
+        return _merged(Probe(name, tool, at_s, rtt_ms), lost_s)
+    if any(one.get("seq") is None for one in answered):
+        return _merged(Probe(name, tool, at_s, rtt_ms, f"the ping of {name!r} doesn't number its "
+                             "lines, so nothing tells losses"), nothing)
+    at_s, rtt_ms, lost_s = _numbered(name, answered, at_s, rtt_ms)
+    return _merged(Probe(name, tool, at_s, rtt_ms), lost_s)
 
 
 def until(probe: Probe, end_s: float) -> Probe:
-    """Return the probe with what it lost between its last sample and the run's end, in epoch s."""
+    """Return the probe with what it missed between its last sample and the run's end, in epoch s:
+    lost probes of a ping, for other tools the time in which they stood still."""
+    if probe.tool is Tool.IRTT:
+        return probe  # tells its losses itself, to the last
     spacing_s = probe.spacing_ms / 1000
-    missing_s = end_s - float(probe.sent_s[-1])
-    # irtt tells its losses itself, to the last.
-    if probe.tool is Tool.IRTT or not missing_s > max(STALL_S, STALL_PROBES * spacing_s):
+    last_s = float(probe.sent_s[-1])
+    if probe.tool.is_request_response:
+        # Of the last interval the start is known; it is as long as others, or as its round trip.
+        length_s = max(float(probe.rtt_ms[-1]) / 1000, spacing_s if spacing_s < STALL_S else 0.0)
+        last_s = max([last_s + length_s, *(one.end_s for one in probe.still)])
+    if not end_s - last_s > max(STALL_S, STALL_PROBES * spacing_s):
         return probe
-    lost_s = _every(spacing_s, float(probe.sent_s[-1]) + spacing_s, end_s)
-    return _merged(probe.name, probe.tool, probe.sent_s, probe.rtt_ms, lost_s)
+    if probe.loss_unknown:
+        return replace(probe, still=(*probe.still, Window(last_s, end_s)))
+    return _merged(probe, _every(spacing_s, last_s + spacing_s, end_s))
 
 
-def _merged(name: str, tool: Tool, at_s: Numbers, rtt_ms: Numbers, lost_s: Numbers) -> Probe:
-    sent_s = numpy.concatenate((at_s, lost_s))
+def _merged(probe: Probe, lost_s: Numbers) -> Probe:
+    """Return the probe with lost ones among the others, in the order of sending."""
+    sent_s = numpy.concatenate((probe.sent_s, lost_s))
     order = numpy.argsort(sent_s, kind="stable")
-    whole = numpy.concatenate((rtt_ms, numpy.full(lost_s.size, numpy.inf)))
-    return Probe(name, tool, sent_s[order], whole[order])
+    whole = numpy.concatenate((probe.rtt_ms, numpy.full(lost_s.size, numpy.inf)))
+    return replace(probe, sent_s=sent_s[order], rtt_ms=whole[order])
+
+
+def _request_response(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
+                      end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
+    """Return netperf's intervals without those in which it stood still."""
+    order = numpy.argsort(end_s, kind="stable")
+    end_s, rtt_ms = end_s[order], rtt_ms[order]
+    lasted_s = numbers([a_number(one.get("dur")) or 0.0 for one in answered],
+                       f"interval in {name!r}")[order]
+    start_s = end_s - lasted_s
+    usual_s = float(numpy.median(lasted_s))
+    still = lasted_s > max(UNUSUAL * usual_s, STALL_S)
+    explained = lasted_s * 1000 < _EXPLAINED_BY_TRIPS * rtt_ms
+    # One interval is as usual as itself: its round trips alone tell.
+    still = still | (lasted_s > STALL_S) if lasted_s.size < STALL_PROBES else still
+    still &= ~explained
+    if lasted_s.size > 1:
+        # What came last may be one packet that came back, or the end of waiting for it.
+        still[-1] |= bool(lasted_s[-1] > max(UNUSUAL * usual_s, STALL_S))
+    spans = [Window(float(start_s[at]), float(end_s[at])) for at in numpy.flatnonzero(still)]
+    gaps_s = start_s[1:] - end_s[:-1]
+    spans += [Window(float(end_s[at]), float(start_s[at + 1])) for at in numpy.flatnonzero(
+        gaps_s > max(UNUSUAL * usual_s, STALL_S))]
+    if still.all():
+        return None
+    return Probe(name, tool, start_s[~still], rtt_ms[~still],
+                 f"{name!r} is of {tool.value}, which stands still after a lost packet, so "
+                 "nothing tells losses; irtt on both ends counts them",
+                 tuple(sorted(spans, key=lambda one: one.start_s)))
 
 
 def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
               rtt_ms: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Sending times and latencies without duplicates, and when lost probes were sent."""
-    nothing = numpy.empty(0)
-    if any(one.get("seq") is None for one in answered):
-        return sent_s, rtt_ms, nothing  # this ping doesn't number its lines
+    """Return sending times and latencies without duplicates, and when lost probes were sent."""
     # The number in an ICMP packet has 16 bits, and ping's starts again.
     number = numpy.unwrap(numbers([one["seq"] for one in answered], f"number in {name!r}"),
                           period=65536)
@@ -152,18 +190,6 @@ def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
     sent_s, rtt_ms = sent_s[first], rtt_ms[first]
     missing = numpy.setdiff1d(numpy.arange(number[0], number[-1]), number, assume_unique=True)
     return sent_s, rtt_ms, numpy.interp(missing, number, sent_s)
-
-
-def _gaps(starts_s: Numbers, ends_s: Numbers) -> Numbers:
-    """Return when probes would have been sent between intervals of UDP_RR that don't meet."""
-    spacing_s = float(numpy.median(numpy.diff(ends_s))) if ends_s.size > 1 else 0.0
-    if spacing_s <= 0:
-        return numpy.empty(0)
-    gaps_s = starts_s[1:] - ends_s[:-1]
-    wide = numpy.flatnonzero(gaps_s > 2 * spacing_s)
-    _refuse_gap(float(gaps_s[wide].sum()), spacing_s)
-    return numpy.concatenate([numpy.empty(0), *(
-        _every(spacing_s, float(ends_s[place]), float(starts_s[place + 1])) for place in wide)])
 
 
 def _every(spacing_s: float, start_s: float, end_s: float) -> Numbers:

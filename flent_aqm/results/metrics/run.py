@@ -6,7 +6,7 @@ Neither Flent nor matplotlib is needed. Our tests and Flent's own are read alike
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
-from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow, span
-from flent_aqm.results.metrics.probes import MAX_LOST, Probe, Tool, read_probe, tool_of, until
+from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow, span, with_expected_window
+from flent_aqm.results.metrics.probes import MAX_LOST, Probe, read_probe, until
 from flent_aqm.results.metrics.queue_samples import QUEUES, RUNNER, Queue, queues
 from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
+from flent_aqm.results.reading.series import Kind, Tool, series_of
 from flent_aqm.results.reading.times import refuse_lasting
 
 # Settings of a run, and characters of each: what plots and tables can show.
@@ -36,13 +37,18 @@ LONGEST_WORDS = 200
 class Samples:
     """Probes of one phase of a run, as Probe has them: a lost one's rtt_ms is infinite.
 
-    length_s: of the phase; spacing_ms: median time between two probes.
+    length_s: of the phase. spacing_ms: median time between two probes. loss_unknown: why the probe
+    tells no losses, "" where it does. still_s: seconds of the phase in which it stood still.
+    of_steps: they are Flent's interpolated steps.
     """
 
     sent_s: Numbers
     rtt_ms: Numbers
     length_s: float
     spacing_ms: float
+    loss_unknown: str = ""
+    still_s: float = 0.0
+    of_steps: bool = False
 
     @property
     def answered_ms(self) -> Numbers:
@@ -60,7 +66,8 @@ class Run:
     test, title: Flent's NAME and TITLE. probes: latency series, the best first. flows:
     what loads the link. aqm: the object AQM of docs/reference/data-format.md, empty in files of
     other origin. settings: what runs are grouped by, name -> value. queues: the router's, by
-    direction, where they were sampled.
+    direction, where they were sampled. failures: why series of the test have no samples, by the
+    series' name; silent: the same of latency series alone.
     """
 
     path: Path
@@ -71,6 +78,8 @@ class Run:
     aqm: Mapping[str, Any]
     settings: Mapping[str, Setting]
     queues: Mapping[str, Queue] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def speed_test(self) -> Sequence[Flow]:
@@ -81,15 +90,43 @@ class Run:
     def probe(self) -> Probe:
         """The latency series that metrics use. Raises NotAvailable."""
         if not self.probes:
-            raise NotAvailable("the run has no latency series")
+            raise NotAvailable(_first(self.silent) or "the run has no latency series")
         return self.probes[0]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return what a reader has to know of how this run's numbers came about, a line each: the
+        probe if it did not measure all the time, interpolated steps, a load whose time is assumed,
+        tools without data."""
+        lines = []
+        if self.probes:
+            lines += _notes_of_probe(self.probe)
+        if any(flow.is_expected for flow in self.flows):
+            lines.append("the samples of " + _names(flow.name for flow in self.flows
+                                                    if flow.is_expected)
+                         + " are too few to tell when the load ran: it is taken to last as long as "
+                         "LENGTH and DELAY say")
+        return [*lines, *self.failures.values(), *(self.silent.values() if self.probes else ())]
 
     def way(self, direction: str) -> Sequence[Flow]:
         """Return the test's flows in a direction. Raises NotAvailable without any."""
         flows = [flow for flow in self.speed_test if flow.direction == direction]
         if not flows:
-            raise NotAvailable(f"the test has no {direction}")
+            raise NotAvailable(self._why_no_flow(direction))
         return flows
+
+    def _why_no_flow(self, direction: str | None = None) -> str:
+        """Return why the file has no flow in a direction, or none at all."""
+        failed = {name: why for name, why in self.failures.items()
+                  if direction is None or direction in name.lower()}
+        if failed:
+            return _first(failed)
+        if direction is None:
+            return "the test doesn't load the link"
+        if unknown := [flow.name for flow in self.speed_test if not flow.direction]:
+            return (f"no name of a flow says {direction}, and those of {_names(unknown)} tell no "
+                    "direction")
+        return f"the test has no {direction}"
 
     def sharing(self, direction: str) -> Sequence[Flow]:
         """Return all flows in a direction of the test, cross traffic too: what shares the link.
@@ -111,7 +148,7 @@ class Run:
             return self._phases(direction)
         window = self.load_window if direction is None else span(self.way(direction))
         if window is None:
-            raise NotAvailable("the test doesn't load the link")
+            raise NotAvailable(self._why_no_flow())
         return _samples(probe, window, window.holds(probe.sent_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
@@ -123,8 +160,8 @@ class Run:
         end_s = load.start_s if load else float(probe.sent_s[-1])
         back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
         inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
-        return _samples(probe, Window(float(probe.sent_s[0]), max(end_s, float(probe.sent_s[0]))),
-                        inside, "before the load")
+        return _samples(probe, Window(probe.start_s, max(end_s, probe.start_s)), inside,
+                        "before the load")
 
     @cached_property
     def _phases(self) -> Callable[[str | None], Samples]:
@@ -144,6 +181,7 @@ class Run:
 IDLE = "idle"
 _DEVICE = {"download": "down", "upload": "up"}
 _TOOL_ORDER = list(Tool)
+MOST_NAMED = 3
 
 
 def load_run(path: Path) -> Run:
@@ -162,24 +200,31 @@ def as_run(data: DataFile) -> Run:
 def _as_run(data: DataFile) -> Run:
     probes: list[Probe] = []
     flows: list[Flow] = []
+    failures: dict[str, str] = {}
+    silent: dict[str, str] = {}
     lost = 0  # that no sample tells of
-    for name, meta in data.series_meta.items():
-        samples = data.raw_values.get(name, [])
-        tool = tool_of(name, meta, samples)
-        if tool:
-            probe = read_probe(name, tool, samples, data.version)
-            probes += [probe] if probe else []
-            lost += probe.sent_s.size - len(samples) if probe else 0
-            _refuse_lost(lost)
-        elif is_flow(meta, samples):
-            flow = read_flow(name, meta, samples)
+    for name, series in series_of(data).items():
+        if series.kind is Kind.LATENCY and not series.failure:
+            if probe := read_probe(series):
+                probes.append(probe)
+                lost += max(0, probe.sent_s.size - len(series.samples))
+                _refuse_lost(lost)
+            else:
+                silent[name] = f"none of the probes of {plain(name)!r} came back"
+        elif series.kind is Kind.LATENCY:
+            silent[name] = series.failure
+        elif is_flow(series):
+            flow = read_flow(series)
             flows += [flow] if flow else []
+            if flow is None:
+                failures[name] = series.failure or f"nothing tells when {plain(name)!r} ran"
     ends_s = [time_s for one in probes for time_s in one.sent_s[[0, -1]]]
     ends_s += [time_s for flow in flows for time_s in (flow.start_s, flow.end_s)]
     if ends_s:
         # A series that isn't read here may have the clock of another machine.
         refuse_lasting(float(max(ends_s) - min(ends_s)), "its flows and probes take", limits())
     if probes:
+        flows = _with_expected_windows(flows, probes, data.metadata)
         end_s = _end_s(probes, flows, a_number(data.metadata.get("TOTAL_LENGTH")))
         whole = []
         for probe in probes:
@@ -187,18 +232,81 @@ def _as_run(data: DataFile) -> Run:
             lost += whole[-1].sent_s.size - probe.sent_s.size
             _refuse_lost(lost)
         probes = whole
-    probes.sort(key=lambda probe: _TOOL_ORDER.index(probe.tool))
+    probes.sort(key=_worse)
     aqm = data.metadata.get("AQM")
+    settings = _settings(data.metadata)
+    if probes:
+        settings["probe"] = probe_kind(probes[0])
     return Run(
         path=data.path,
         test=_words(data.metadata.get("NAME", "")),
         title=_words(data.metadata.get("TITLE") or ""),
         probes=tuple(probes), flows=tuple(flows),
         aqm=aqm if isinstance(aqm, dict) else {},
-        settings=_settings(data.metadata),
+        settings=settings,
         queues=queues(data.raw_values)
         if data.series_meta.get(QUEUES, {}).get("RUNNER") == RUNNER else {},
+        failures=failures, silent=silent,
     )
+
+
+def _worse(probe: Probe) -> tuple[bool, int, float]:
+    """Return what probes are sorted by, the best first: those that tell losses, then by tool; of
+    request/response, the one that ran longest."""
+    return (bool(probe.loss_unknown), _TOOL_ORDER.index(probe.tool),
+            sum(one.length_s for one in probe.still))
+
+
+def probe_kind(probe: Probe) -> str:
+    """Return what a probe is of, as a setting that runs are grouped by."""
+    return f"{probe.tool.value}, steps" if probe.of_steps else probe.tool.value
+
+
+def probe_line(probe: Probe) -> str:
+    """Return the name, tool and spacing of a probe, for people."""
+    every = "" if numpy.isinf(probe.spacing_ms) else f", every {probe.spacing_ms:.3g} ms"
+    return f"{plain(probe.name)} ({probe_kind(probe)}{every})"
+
+
+def _notes_of_probe(probe: Probe) -> list[str]:
+    if probe.of_steps:
+        return [("the file has no raw samples: all numbers are of Flent's interpolated steps, "
+                f"{probe.spacing_ms:.3g} ms apart")]
+    still_s = sum(one.length_s for one in probe.still)
+    if probe.stopped_after_s is not None:
+        return [(f"{probe.tool.value} ({plain(probe.name)}) stopped {probe.stopped_after_s:.3g} s "
+                "after its start: its round trips are those of the time before")]
+    if probe.still:
+        return [(f"{probe.tool.value} ({plain(probe.name)}) stood still for {still_s:.3g} s: its "
+                "round trips are those of the rest")]
+    return []
+
+
+def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
+                           metadata: Mapping[str, Any]) -> list[Flow]:
+    """Return the flows; of those whose samples are too few to tell when they ran, with the time
+    that LENGTH and DELAY give the load."""
+    length_s, total_s = (a_number(metadata.get(key)) for key in ("LENGTH", "TOTAL_LENGTH"))
+    if not length_s:
+        return list(flows)
+    delay_s = a_number(metadata.get("DELAY"))
+    if delay_s is None:  # stock Flent doesn't record it, and waits as long before as after
+        delay_s = max(0.0, ((total_s or length_s) - length_s) / 2)
+    # Probes begin with the run.
+    start_s = min(probe.start_s for probe in probes) + delay_s
+    step_s = a_number(metadata.get("STEP_SIZE")) or 0.2
+    return [with_expected_window(flow, Window(start_s, start_s + length_s), step_s)
+            for flow in flows]
+
+
+def _names(names: Iterable[str]) -> str:
+    first = [repr(plain(name)) for name in names]
+    return ", ".join(first[:MOST_NAMED]) + (
+        f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else "")
+
+
+def _first(reasons: Mapping[str, str]) -> str:
+    return next(iter(reasons.values()), "")
 
 
 def _refuse_lost(probes: int) -> None:
@@ -207,7 +315,9 @@ def _refuse_lost(probes: int) -> None:
 
 
 def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | None) -> float:
-    last_s = max([float(one.sent_s[-1]) for one in probes] + [flow.end_s for flow in flows])
+    last_s = max([float(one.sent_s[-1]) for one in probes]
+                 + [span.end_s for one in probes for span in one.still]
+                 + [flow.end_s for flow in flows])
     # A flow may drain its queue long after the probes have ended as planned.
     if length_s is not None:
         last_s = min(last_s, min(float(one.sent_s[0]) for one in probes) + length_s)
@@ -217,7 +327,8 @@ def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | Non
 def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: str) -> Samples:
     if not inside.any():
         raise NotAvailable(f"no probe was sent {when}")
-    return Samples(probe.sent_s[inside], probe.rtt_ms[inside], window.length_s, probe.spacing_ms)
+    return Samples(probe.sent_s[inside], probe.rtt_ms[inside], window.length_s, probe.spacing_ms,
+                   probe.loss_unknown, probe.still_in_s(window), probe.of_steps)
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:

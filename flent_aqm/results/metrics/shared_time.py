@@ -35,10 +35,13 @@ def shared_window(flows: Sequence[Flow]) -> Window:
 
 
 def flow_window(flow: Flow) -> Window:
-    """From the start of a flow's first interval to the end of its last. Raises NotAvailable
-    without intervals."""
+    """Return the time from the start of a flow's first interval to the end of its last; of a flow
+    whose intervals don't tell, the time that it was meant to run. Raises NotAvailable without
+    intervals."""
     if not flow.at_s.size:
         raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
+    if flow.is_expected:
+        return Window(flow.start_s, flow.end_s)
     return Window(float((flow.at_s - flow.length_s).min()), float(flow.at_s.max()))
 
 

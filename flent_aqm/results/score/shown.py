@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.base.words import for_spreadsheet, plain
+from flent_aqm.base.words import counted, for_spreadsheet, plain
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import (
     along_with,
@@ -39,7 +40,7 @@ from flent_aqm.results.metrics.compare import (
     summarise,
     variance_share,
 )
-from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.run import Run, probe_line
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import (
     LOST,
@@ -60,17 +61,21 @@ NO_TERMINAL, NARROW = 250, 110
 @dataclass(frozen=True)
 class ScoredFile:
     """A file's settings and metrics by name. samples: a hash of all its samples, "" where nobody
-    asked."""
+    asked. probe: the latency series that metrics are of, with its tool, "" without one. notes:
+    what a reader has to know of how the numbers came about, a line each."""
 
     path: Path
     settings: Mapping[str, Setting]
     values: Mapping[str, Value]
     samples: str = ""
+    probe: str = ""
+    notes: Sequence[str] = ()
 
 
 def score(run: Run) -> ScoredFile:
     """Return what other processes send back: a run's settings, and every metric."""
-    return ScoredFile(run.path, run.settings, values(run))
+    return ScoredFile(run.path, run.settings, values(run),
+                      probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes))
 
 
 def wide_console() -> Console:
@@ -119,6 +124,23 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
         console.print(*[""] * (number > 0), table(part), sep="\n")
     if any(isinstance(one.values[name], Unavailable) for one in scored for name in names):
         console.print("- : not available; 'flent-aqm score FILE' with one file says why.")
+    _say_of_what(console, scored)
+
+
+def _say_of_what(console: Console, scored: Sequence[ScoredFile]) -> None:
+    """Print which probes latencies are of where files differ in it, and how many files have
+    notes."""
+    kinds = Counter(str(one.settings["probe"]) for one in scored if "probe" in one.settings)
+    if len(kinds) > 1:
+        told = "; ".join(f"{plain(kind)} in {counted(files, 'file')}"
+                         for kind, files in kinds.most_common())
+        console.print(Text(f"Latency was measured by different probes, so that it can't be "
+                           f"compared between them: {told}."))
+    noted = sum(bool(one.notes) for one in scored)
+    if noted:
+        first = next(one for one in scored if one.notes)
+        console.print(Text(f"{counted(noted, 'file')} with a note, such as "
+                           f"{plain(first.path.name)}: {first.notes[0]}."))
 
 
 def _parts(console: Console, table: Callable[[Sequence[str]], Table], names: Sequence[str]
@@ -171,6 +193,15 @@ def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
                 if isinstance(value, Unavailable) else escape(metric.description))
         table.add_row(name, metric.text(value), metric.unit, note)
     console.print(table)
+    _say_of_one(console, one)
+
+
+def _say_of_one(console: Console, one: ScoredFile) -> None:
+    """Print the probe that a file's latencies are of, and its notes."""
+    if one.probe:
+        console.print(Text(f"\nLatency is that of {one.probe}."))
+    for note in one.notes:
+        console.print(Text(f"Note: {note}."))
 
 
 def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Sequence[str]) -> None:
@@ -185,14 +216,18 @@ def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Seq
     console.print(table)
     for because, without in missing.items():
         console.print(Text(f"\nnot available, because {because}: {', '.join(without)}"))
+    _say_of_one(console, one)
 
 
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
-    """A list of objects: file, settings, metrics (null where not available), the metrics'
-    words such as grades, and the reasons of missing ones."""
+    """Write a list of objects: file, settings, the probe that latencies are of, notes, metrics
+    (null where not available), the metrics' words such as grades, and the reasons of missing
+    ones."""
     json.dump([{
         "file": str(one.path),
         "settings": one.settings,
+        "probe": one.probe,
+        "notes": list(one.notes),
         "metrics": {name: None if isinstance(one.values[name], Unavailable)
                     else one.values[name] for name in names},
         "words": {name: word for name in names if (word := _word(name, one.values[name]))},
@@ -280,6 +315,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
     if (tells := interval_tells(one.settings.get("testbed") for one in scored)) and any(
             level_for(len(members)) for members in groups.values()):
         console.print(Text(f"\nIntervals: {tells}."))
+    _say_of_what(console, scored)
 
 
 def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:

@@ -20,6 +20,7 @@ from flent_aqm.results.combined import description_of
 from flent_aqm.results.grouping import check_keys, parse_keys
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
+from flent_aqm.results.reading.series import Tool
 from flent_aqm.results.result_set import data_file_of, once
 from flent_aqm.show.grouping import Group, along_with, by_run, factors, groups, pooled_over
 from flent_aqm.show.looks import QUIET
@@ -146,6 +147,7 @@ class ChartPlotter(Framed):
                 self._say(str(mistake))
         if faults:
             self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
+        self._note_of_files([run for run, _ in usable])
         self._heed_options()
         if connect_interactive:
             self.connect_interactive()
@@ -158,6 +160,13 @@ class ChartPlotter(Framed):
         return []
 
     # Below: ours.
+
+    def _note_of_files(self, runs: Sequence[Run]) -> None:
+        """Say below the plot what a reader has to know of its files."""
+        noted = [run for run in runs if run.notes]
+        if noted:
+            among = "" if len(runs) == 1 else f"{len(noted)} of {len(runs)} files: "
+            self.note(f"{among}{noted[0].notes[0]}")
 
     def _say(self, text: str) -> None:
         """Nothing but a reason stands where the plot would be."""
@@ -203,10 +212,13 @@ def run_of(results: Any) -> Run:
 
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:
-    """Return what a plot was made of, for its caption."""
+    """Return what a plot was made of, for its caption; the probe if it is another than irtt."""
     words = [counted(len(runs), "run")]
     if samples is not None:
         words.append(f"{samples:,} {what}")
+    probes = sorted({str(run.settings["probe"]) for run in runs if "probe" in run.settings})
+    if probes and probes != [Tool.IRTT.value]:
+        words.append(f"probe {' and '.join(probes)}")
     models = sorted({str(run.settings["router_model"]) for run in runs
                      if "router_model" in run.settings})
     testbeds = sorted({str(run.settings["testbed"]) for run in runs if "testbed" in run.settings})

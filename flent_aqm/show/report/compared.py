@@ -90,10 +90,12 @@ def standing(condition: Condition) -> Standing:
 
 
 def lose_alike(lines: Sequence[Line]) -> bool:
-    """Return whether none of the queues lost more of the probes than another."""
-    least = min(lines, key=lambda line: line.middle_lost_pct)
-    return not any(is_more(least.lost_pct, line.lost_pct, LEAST_LOST_PCT, line.p_limit)
-                   for line in lines)
+    """Return whether none of the queues lost more of the probes than another; of those whose
+    probes tell losses."""
+    told = [line for line in lines if line.lost_pct]
+    least = min(told, key=lambda line: line.middle_lost_pct or 0.0, default=None)
+    return least is None or not any(
+        is_more(least.lost_pct, line.lost_pct, LEAST_LOST_PCT, line.p_limit) for line in told)
 
 
 def is_less_mbps(less: Line, more: Line, way: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.run import Run, probe_line
 from flent_aqm.show.looks import DASH
 from flent_aqm.spec.queues.table import QUEUES
 
@@ -47,7 +47,8 @@ def facts_of(data: DataFile, run: Run) -> Facts:
     kernel = kernel if isinstance(kernel, dict) else {}
     by_heading = {
         "batch": metadata.get("BATCH_NAME"), "batch began": metadata.get("BATCH_TIME"),
-        "test": run.test, "testbed": aqm.get("testbed"),
+        "test": run.test, "latency probe": probe_line(run.probe) if run.probes else None,
+        "testbed": aqm.get("testbed"),
         "router model": aqm.get("router_model"),
         "kernel": kernel.get("version") or metadata.get("KERNEL_RELEASE"),
         "kernel's name": kernel.get("name"),

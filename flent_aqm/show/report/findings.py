@@ -63,9 +63,9 @@ class Line:
         return math.isinf(self.within_ms(MIDDLE_PCT))
 
     @property
-    def middle_lost_pct(self) -> float:
-        """Return the median over runs."""
-        return of_any(self.lost_pct, 50)
+    def middle_lost_pct(self) -> float | None:
+        """Return the median over runs; None where no run's probe tells losses."""
+        return of_any(self.lost_pct, 50) if self.lost_pct else None
 
     def middle_mbps(self, way: str) -> float:
         """Return the median over runs."""

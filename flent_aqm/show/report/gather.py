@@ -12,7 +12,7 @@ import numpy
 from flent_aqm.results.advice.measured import Measured, measured
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import as_run
-from flent_aqm.results.metrics.table import ranked, values
+from flent_aqm.results.metrics.table import Unavailable, ranked, values
 from flent_aqm.show.plots.observed import captured
 from flent_aqm.show.report.facts import Facts, facts_of
 from flent_aqm.show.row import (
@@ -38,7 +38,9 @@ class ReportRow(Row):
     a percentile is a lost probe. By direction: mbps: payload in captured headers per STEP_S
     since the transfer's start; rtt_ms: median of probes per STEP_S. errors: what the run's
     tools said of their failures. side: what it is compared as, where that isn't its queue.
-    measured: what advice rests on, None where the run can't carry any."""
+    measured: what advice rests on, None where the run can't carry any. notes: what a reader has to
+    know of how the numbers came about. no_latency: why the latency under load is not known, ""
+    where it is."""
 
     metrics: Mapping[str, float]
     mbps: Mapping[str, Floats]
@@ -47,6 +49,8 @@ class ReportRow(Row):
     errors: tuple[str, ...]
     side: str = ""
     measured: Measured | None = None
+    notes: tuple[str, ...] = ()
+    no_latency: str = ""
 
 
 def row_of(data: DataFile) -> ReportRow:
@@ -56,12 +60,14 @@ def row_of(data: DataFile) -> ReportRow:
     curves = {way: curve for way in directions(run)
               if (curve := captured_curve(run, way, seen)) is not None}
     probes = loaded(run)
+    metrics = values(run)
+    middle = metrics["latency_loaded_median_ms"]
     return ReportRow(
         path=data.path,
         settings={name[:LONGEST]: short(value)
                   for name, value in run.settings.items()},
         loaded_ms=loaded_ms(probes),
-        metrics={name: value for name, one in values(run).items()
+        metrics={name: value for name, one in metrics.items()
                  if (value := ranked(one)) is not None},
         # A sample's time is the end of its interval, which is much longer than what is taken off.
         mbps={way: _per_step(curve.at_s - 1e-4, curve.mbps, numpy.mean)
@@ -69,7 +75,8 @@ def row_of(data: DataFile) -> ReportRow:
         rtt_ms={way: _per_step(one.sent_s - start_s(run, way), one.rtt_ms)
                 for way, one in probes.items()},
         facts=facts_of(data, run),
-        errors=_errors(data), measured=measured(run))
+        errors=_errors(data), measured=measured(run), notes=tuple(run.notes),
+        no_latency=middle.because if isinstance(middle, Unavailable) and not middle.lost else "")
 
 
 def short(value: Any) -> Any:

@@ -25,17 +25,15 @@ from flent_aqm.show.report.words import listed, ms, number, share, span
 
 Cases = Sequence[tuple[Standing, Sequence[Line]]]
 
-_NOTHING = ("None of these runs has enough probes under load to tell its latency; the tables below "
-            "have the rest.")
-
 
 def headline(conditions: Sequence[Condition], words: str, all_runs: int, apart: Sequence[str] = (),
-             also: Sequence[str] = ()) -> list[str]:
+             also: Sequence[str] = (), why_none: Sequence[str] = ()) -> list[str]:
     """Sentences that say what was found; words: what its lines are, such as "queue"; all_runs: how
     many there are, also without load; apart: settings in which runs differ that aren't compared;
-    also: in what else than the queue those differ that are."""
+    also: in what else than the queue those differ that are; why_none: of each run without a
+    latency under load, why it has none."""
     if not conditions:
-        return [_NOTHING]
+        return [_nothing(why_none)]
     standings = [standing(one) for one in conditions if len(one.lines) > 1]
     if not standings:
         names = f"; they differ in {_names(apart)}" if apart else ""
@@ -45,6 +43,17 @@ def headline(conditions: Sequence[Condition], words: str, all_runs: int, apart: 
     if also:
         sentences.append(f"What is compared differs in {_names(also)}, too.")
     return [*filter(None, sentences), _runs(standings, words, all_runs, apart)]
+
+
+def _nothing(why_none: Sequence[str]) -> str:
+    """Return that no run tells its latency under load, and the reason that most runs have."""
+    reasons = Counter(why_none).most_common()
+    if not reasons:
+        return "There is no run."
+    most, runs = reasons[0]
+    of = "" if len(reasons) == 1 else f" (so in {runs} of {len(why_none)} runs)"
+    return (f"None of these runs tells its latency under load: {most}{of}. The tables below have "
+            "the rest.")
 
 
 def _alone(conditions: Sequence[Condition]) -> str:
@@ -232,16 +241,17 @@ def _most_mbps(lines: Sequence[Line], way: str) -> Line:
 
 def _loss(standings: Sequence[Standing]) -> str:
     """Who lost most probes, and how losses count; nothing where hardly any was lost."""
-    one, most = max(((one, line) for one in standings for line in one.condition.lines),
-                    key=lambda case: case[1].middle_lost_pct)
-    if most.middle_lost_pct < LEAST_LOST_PCT:
+    told = [(lost_pct, line, one) for one in standings for line in one.condition.lines
+            if (lost_pct := line.middle_lost_pct) is not None]
+    most_pct, most, one = max(told, key=lambda case: case[0], default=(0.0, None, None))
+    if most is None or one is None or most_pct < LEAST_LOST_PCT:
         return ""
-    least = min(one.condition.lines, key=lambda line: line.middle_lost_pct)
-    less = (f", {number(least.middle_lost_pct)} % with {least.queue}"
+    least_pct, least, _ = min((case for case in told if case[2] is one), key=lambda case: case[0])
+    less = (f", {number(least_pct)} % with {least.queue}"
             if is_more(least.lost_pct, most.lost_pct, LEAST_LOST_PCT, most.p_limit) else "")
-    alike = [line.queue for line in one.condition.lines
-             if number(line.middle_lost_pct) == number(most.middle_lost_pct)]
-    return (f"Up to {number(most.middle_lost_pct)} % of the probes were lost: with {listed(alike)}"
+    alike = [line.queue for lost_pct, line, its in told
+             if its is one and number(lost_pct) == number(most_pct)]
+    return (f"Up to {number(most_pct)} % of the probes were lost: with {listed(alike)}"
             f"{_of(one, standings)}{less}. A lost probe counts as later than any other.")
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,7 @@ class Report:
     proofs: Sequence[tuple[Proof, int]]
     commands: Sequence[tuple[str, str]]
     headline: Sequence[str]
+    notes: Sequence[tuple[str, int]]
     advice: Sequence[str]
     side: str
     panels: Mapping[str, Any]
@@ -95,7 +97,9 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
         commands=_commands(rows, folders),
         headline=headline.headline(
             conditions, word_of_side, len(rows),
-            slices.apart(rows, dimensions, side), slices.also_differ(rows, side)),
+            slices.apart(rows, dimensions, side), slices.also_differ(rows, side),
+            [row.no_latency for row in rows if row.no_latency]),
+        notes=list(Counter(note for row in rows for note in row.notes).most_common()),
         advice=advise({one.title: one.tried for one in conditions}), side=word_of_side,
         panels=panels.panels(conditions), conditions=_conditions(rows, dimensions),
         has_ways=any(len(line.mbps) > 1 for one in conditions for line in one.lines),

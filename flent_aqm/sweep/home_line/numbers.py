@@ -18,9 +18,9 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import DataFile, Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow, span
 from flent_aqm.results.metrics.percentiles import of_answered
-from flent_aqm.results.metrics.probes import Tool
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.reading.series import Tool
 
 # With fewer pings, percentiles are no more than the pings themselves.
 MIN_PINGS = 10

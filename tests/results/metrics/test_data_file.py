@@ -59,7 +59,7 @@ def samples(whole: dict[str, Any], name: str = "Ping (ms) ICMP") -> list[dict[st
     (changed(lambda whole: samples(whole)[3].update(val=-1)), "latencies below 0"),
     (changed(lambda whole: samples(whole)[3].update(t=1e300)), "has the time 1e+300 s"),
     (changed(lambda whole: samples(whole)[3].update(val=10**400)), "not finite"),
-    (changed(lambda whole: [one.update(t=samples(whole)[0]["t"] + place * 5e-7, seq=None)
+    (changed(lambda whole: [one.update(t=samples(whole)[0]["t"] + place * 5e-7, seq=place)
                             for place, one in enumerate(samples(whole))]), "a gap of 4 s"),
 ])
 def test_bad_file_is_refused_in_one_line_with_its_name(

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What it costs that Flent measured latency with netperf, as it couldn't use irtt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+_RUNNER, _UNITS = "NetperfDemoRunner", "ms"
+
+
+def warn_of_netperf(series: Mapping[str, Mapping[str, Any]]) -> None:
+    """Log a warning if netperf's UDP_RR stands in for irtt in any of the series."""
+    if any(about.get("RUNNER") == _RUNNER and about.get("UNITS") == _UNITS
+           for about in series.values()):
+        logging.getLogger("flent.aggregators").warning(
+            "UDP latency was measured with netperf UDP_RR, as irtt is missing here or doesn't "
+            "answer on the server. UDP_RR stands still after a lost packet and can't count losses: "
+            "install irtt here and run 'irtt server' there.")

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The series of a data file of any format, in the units of the newest one.
+
+The one place that converts samples. Files of 2012 to 2017 (formats before 4, and netperf-wrapper's)
+differ from today's:
+
+- netperf's request/response tests give transactions per second in place of ms.
+- The HTTP latency is in seconds, iperf's throughput in bit/s.
+- SERIES_META has no units, no RUNNER, or isn't there at all.
+- There are no raw samples, but only Flent's interpolated values at every step.
+
+Metrics, export, report and plots read series from here, so that all of them have the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+from flent_aqm.base.words import plain
+from flent_aqm.results.data_file import DataFile, a_number
+
+# From this format on, raw samples have the units that results have.
+CONVERTED_VERSION = 4
+MS, MBPS = "ms", "Mbits/s"
+_TO_MBPS = {MBPS: 1.0, "bits/s": 1e-6}
+# Flent sets it where it made raw samples of interpolated steps.
+_MADE_OF_STEPS = "FAKE_RAW_VALUES"
+LONGEST_REASON = 200
+
+
+class Tool(Enum):
+    """The program that made a latency series, the best for percentiles and losses first."""
+
+    IRTT = "irtt"
+    PING = "ping"
+    UDP_RR = "netperf UDP_RR"
+    TCP_RR = "netperf TCP_RR"
+
+    @property
+    def is_request_response(self) -> bool:
+        """Whether it has one packet on the way at a time, waits for it, and tells means."""
+        return self in (Tool.UDP_RR, Tool.TCP_RR)
+
+
+class Kind(Enum):
+    """What the samples of a series are."""
+
+    LATENCY = "latency"
+    THROUGHPUT = "throughput"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One series.
+
+    meta: of SERIES_META, with the units and the mean in ms or Mbit/s. samples: raw samples,
+    converted, or the steps, each with the step's length as `dur`. tool: of a latency series, else
+    None. of_steps: whether the samples are Flent's interpolated steps. failure: why a series of
+    latency or throughput has no samples, "" where it has some.
+    """
+
+    name: str
+    kind: Kind
+    meta: Mapping[str, Any]
+    samples: Sequence[Mapping[str, Any]]
+    tool: Tool | None = None
+    of_steps: bool = False
+    failure: str = field(default="")
+
+
+_TOOLS = {
+    "AqmIrttRunner": Tool.IRTT, "IrttRunner": Tool.IRTT, "NetperfDemoRunner": Tool.UDP_RR,
+    "AqmPingRunner": Tool.PING, "PingRunner": Tool.PING,
+}
+# Which tool it uses it decides for each run: its samples tell.
+_DELEGATING = "UdpRttRunner"
+# Fields that irtt's samples alone have, and those of netperf.
+_OF_IRTT, _OF_NETPERF = ("owd_up", "ipdv", "lost"), "dur"
+# Made by Flent of other series; files before 2016 don't name their runners.
+_COMPUTING = ("AverageRunner", "SmoothAverageRunner", "SumRunner", "DiffMinRunner",
+              "FairnessRunner", "NullRunner")
+_COMPUTED_NAME = re.compile(r"\b(avg|average|sum|totals?|fairness)\b", re.IGNORECASE)
+# One field of the samples of another series.
+_FIELD_NAME = re.compile(r"::tcp_\w+$")
+_LATENCY_NAME = "Ping"
+_THROUGHPUT_NAME = re.compile(r"(TCP|UDP|QUIC)\b|.*(download|upload)", re.IGNORECASE)
+_HTTP_LATENCY = "HTTP latency"
+
+
+def series_of(data: DataFile) -> dict[str, Series]:
+    """Return the measured series of a file by name, in the order of its SERIES_META; without
+    what Flent computed of others. Where the file has raw samples of nothing, the series are its
+    steps."""
+    raw, of_steps = data.raw_values, bool(data.metadata.get(_MADE_OF_STEPS))
+    if not any(raw.values()):
+        raw, of_steps = _steps(data), True
+    return {name: _read(name, data.series_meta.get(name, {}), raw.get(name, ()), data.version,
+                        of_steps)
+            for name in dict.fromkeys([*data.series_meta, *raw])
+            if not _is_computed(name, data.series_meta.get(name, {}), raw.get(name, ()), of_steps)}
+
+
+def unit_of(name: str, meta: Mapping[str, Any]) -> str:
+    """Return the unit of a series: as its metadata has it, else by its kind; "" if unknown."""
+    units = meta.get("UNITS")
+    if isinstance(units, str) and units:
+        return units
+    if name.startswith(_LATENCY_NAME):
+        return MS
+    return MBPS if _THROUGHPUT_NAME.match(name) and not _FIELD_NAME.search(name) else ""
+
+
+def _is_computed(name: str, meta: Mapping[str, Any], samples: Sequence[Any], of_steps: bool
+                 ) -> bool:
+    if meta.get("RUNNER") in _COMPUTING or _FIELD_NAME.search(name):
+        return True
+    return bool(_COMPUTED_NAME.search(name)) and (of_steps or not samples)
+
+
+def _read(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], version: int,
+          of_steps: bool) -> Series:
+    kind = _kind(name, meta, samples)
+    tool = _tool(name, meta, () if of_steps else samples) if kind is Kind.LATENCY else None
+    if kind is Kind.LATENCY and tool is None:
+        kind = Kind.OTHER
+    if version < CONVERTED_VERSION and not of_steps:
+        samples = _converted(name, kind, samples)
+    if kind is Kind.THROUGHPUT:
+        factor = _factor_to_mbps(name, meta, samples, version)
+        if factor != 1:
+            samples = [_scaled(one, factor) for one in samples]
+            mean = a_number(meta.get("MEAN_VALUE"))
+            meta = meta if mean is None else {**meta, "MEAN_VALUE": mean * factor}
+        meta = {**meta, "UNITS": MBPS}
+    elif kind is Kind.LATENCY:
+        meta = {**meta, "UNITS": MS}
+    failure = "" if kind is Kind.OTHER or any(
+        one.get("val") is not None or "lost" in one for one in samples) else _failure(name, meta)
+    return Series(name, kind, meta, samples, tool, of_steps, failure)
+
+
+def _kind(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Kind:
+    units = meta.get("UNITS")
+    if units == MS:
+        return Kind.LATENCY
+    if units in _TO_MBPS:
+        return Kind.THROUGHPUT
+    if units or (samples and not any("val" in one for one in samples)):
+        return Kind.OTHER
+    return {MS: Kind.LATENCY, MBPS: Kind.THROUGHPUT}.get(unit_of(name, meta), Kind.OTHER)
+
+
+def _tool(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
+          ) -> Tool | None:
+    """Return the tool of a latency series; None for latencies that no probe measured, such as
+    those of web pages."""
+    runner = meta.get("RUNNER")
+    if runner not in (None, _DELEGATING, "NetperfDemoRunner"):
+        return _TOOLS.get(str(runner))
+    if runner is None and not name.startswith(_LATENCY_NAME):
+        return None
+    if any(key in one for one in samples[:100] for key in _OF_IRTT):
+        return Tool.IRTT
+    if runner is not None or any(_OF_NETPERF in one for one in samples):
+        return Tool.TCP_RR if "TCP" in name else Tool.UDP_RR
+    return Tool.UDP_RR if "UDP" in name else Tool.PING
+
+
+def _converted(name: str, kind: Kind, samples: Sequence[Mapping[str, Any]]
+               ) -> Sequence[Mapping[str, Any]]:
+    """Return raw samples of a format before 4 in the units of format 4."""
+    if name == _HTTP_LATENCY:
+        return [_scaled(one, 1000.0) for one in samples]
+    if kind is not Kind.LATENCY or not any(_OF_NETPERF in one for one in samples):
+        return samples
+    return [_per_transaction(one) if _OF_NETPERF in one else one for one in samples]
+
+
+def _per_transaction(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a sample of transactions per second with the time of one, in ms, as its value; with
+    none where there was no transaction."""
+    rate = a_number(sample.get("val"))
+    if rate is None or rate < 0:
+        return sample  # damaged, which whoever uses it says
+    return {**sample, "val": 1000 / rate if rate and math.isfinite(1000 / rate) else None}
+
+
+def _factor_to_mbps(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]],
+                    version: int) -> float:
+    units = meta.get("UNITS")
+    if not units and version < CONVERTED_VERSION and name.startswith("UDP "):
+        # iperf's, whose samples have no interval.
+        return _TO_MBPS["bits/s"]
+    return _TO_MBPS.get(str(units), 1.0)
+
+
+def _scaled(sample: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
+    value = a_number(sample.get("val"))
+    return sample if value is None else {**sample, "val": value * factor}
+
+
+def _failure(name: str, meta: Mapping[str, Any]) -> str:
+    errors = meta.get("ERROR")
+    if isinstance(errors, list) and errors:
+        return f"{plain(name)}: {plain(str(errors[0])[:LONGEST_REASON])}"
+    return f"the tool of {plain(name)!r} gave no data"
+
+
+def _steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
+    """Return the interpolated values by series, as samples; gaps are left out."""
+    steps, results = data.whole.get("x_values"), data.whole.get("results")
+    if not isinstance(steps, list) or not isinstance(results, dict):
+        return {}
+    at_s = [a_number(one) for one in steps]
+    length_s = a_number(data.metadata.get("STEP_SIZE")) or 0.2
+    began_s = _began_s(data.metadata)
+    return {name: [{"t": began_s + at, "val": value, "dur": length_s}
+                   for at, one in zip(at_s, values, strict=False)
+                   if at is not None and (value := a_number(one)) is not None]
+            for name, values in results.items() if isinstance(values, list)}
+
+
+def _began_s(metadata: Mapping[str, Any]) -> float:
+    """Return when the run began, in epoch seconds; 0 where the file doesn't tell."""
+    for key in ("T0", "TIME"):
+        try:
+            began = datetime.fromisoformat(str(metadata[key]).replace("Z", "+00:00"))
+            return (began if began.tzinfo else began.replace(tzinfo=UTC)).timestamp()
+        except (KeyError, ValueError, OverflowError):
+            continue
+    return 0.0
