@@ -49,7 +49,7 @@ def _nothing(why_none: Sequence[str]) -> str:
     """Return that no run tells its latency under load, and the reason that most runs have."""
     reasons = Counter(why_none).most_common()
     if not reasons:
-        return "There is no run."
+        return "There are no runs."
     most, runs = reasons[0]
     of = "" if len(reasons) == 1 else f" (so in {runs} of {len(why_none)} runs)"
     return (f"None of these runs tells its latency under load: {most}{of}. The tables below have "

@@ -27,7 +27,8 @@ def test_score_of_one_file_tells_every_metric_or_why_not(capsys: Capture) -> Non
     """A line per metric, with the reasons of those that are missing."""
     assert main(["score", str(RUNS / "iperf3_upload.flent.gz")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {line.split()[0] for line in lines} >= set(METRICS)
+    assert {line.split()[0] for line in lines if line} >= set(METRICS)
+    assert lines[-1] == "Latency is that of Ping (ms) UDP irtt (irtt, every 10.1 ms)."
     p99, = (line for line in lines if line.startswith("latency_loaded_p99_ms"))
     assert "not available, because only 3 of 300 samples lie above p99; 10 are needed" in p99
 
