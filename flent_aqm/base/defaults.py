@@ -119,12 +119,12 @@ ROUTER_DOWN_IPV6, ROUTER_UP_IPV6 = "2001:db8:1::1", "2001:db8:2::1"
 # (2026-01-01 00:00:00 UTC).
 CLOCK_START_NS = 1_767_225_600 * 10**9
 
-# Interrupt moderation of the hosts' devices: what arrives within this time is one batch.
-# Drivers' adaptive moderation gives 4,000 to 20,000 interrupts a second under load; this is
-# the latter. It adds some 30 us of RTT under load and leaves goodput as it is. With 20 us,
-# each packet at 500 Mbit/s (one per 24 us) was a wake-up of its own, and a run took six
-# times as long in wall time.
-GRO_FLUSH_TIMEOUT_NS = 50_000
+# Interrupt moderation of the hosts' network cards: the least time between two receive interrupts.
+# 50 us are 20,000 interrupts a second, what Intel's drivers e1000e and igc (i225) allow under a
+# load that is not bulk, and the fastest that igc takes by default (IGC_20K_ITR in igc_main.c).
+# docs/lab.md compares with others.
+HOST_MODERATION_US = 50
+MOST_HOST_MODERATION_US = 10_000  # as igc's IGC_MAX_ITR_USECS
 
 # Guest memory. Only what is touched is taken from the host. Half of it is what /tmp can
 # hold, where captures lie: 6 million headers of 1 Gbit/s both ways with cross traffic.

@@ -98,7 +98,7 @@ def write(
         **{name: str(getattr(defaults, name)) for name in (
             "CLIENT_IPV4", "CLIENT_IPV6", "SERVER_IPV4", "SERVER_IPV6",
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
-            "GRO_FLUSH_TIMEOUT_NS", "TCP_CONGESTION_CONTROL")},
+            "TCP_CONGESTION_CONTROL")},
         **port_variables(servers),
         **_command_environment(scenario, programs, place),
         environment.APPLY: f"{folder}/apply.sh" if on_host else APPLY_IN_GUEST,
@@ -109,6 +109,9 @@ def write(
         # M-Lab's, wherever the user has it
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
            if any(name.startswith("ndt-server") for name in servers) else {}),
+        # The veth devices of other kernels have no interrupt moderation.
+        "HOST_MODERATION_US": (str(scenario.hosts.host_moderation_us)
+                               if scenario.lab.testbed == "virtual" else ""),
         "NDT7_CC": scenario.hosts.ndt7_cc,
         "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
         **_more_of_network(folder, scenario),

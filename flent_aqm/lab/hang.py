@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a lab's kernel is that never ends: addresses of instructions, looked at from outside.
+"""What a lab that never ends is busy with: addresses of instructions, looked at from outside, and
+whether a program of it only computes.
 
 The guest's kernel runs in processes of the host, which are ours: ptrace(2) stops one for a
 moment and tells where it is, and what it has on its stack. A loop that never ends may be in what
@@ -44,6 +45,31 @@ def busy_addresses(session: int) -> list[int]:
             on_stack.update({word - 1 for word in words if word})
         time.sleep(BETWEEN_S)
     return [address for counter in (seen, on_stack) for address, _ in counter.most_common()]
+
+
+def computes_only(session: int, seconds: float) -> bool:
+    """Return whether a process of a session computed for some seconds and did nothing else.
+
+    Each system call in the guest is a signal on the host, whose kernel spends time on it. So a
+    process whose own time passes while the host's kernel spends none on it makes no calls. Takes
+    as many seconds.
+    """
+    before = dict(_processor_ticks(session))
+    time.sleep(seconds)
+    spent = [(user - before[process][0], system - before[process][1])
+             for process, (user, system) in _processor_ticks(session) if process in before]
+    user, system = max(spent, default=(0, 0))
+    # Other processes of the machine may have most of the processor.
+    return user >= seconds * os.sysconf("SC_CLK_TCK") / 10 and system <= user / 50
+
+
+def _processor_ticks(session: int) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield each process of a session with its processor time, user's and system's, in ticks."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            words = stat.read_text(errors="replace").rpartition(")")[2].split()
+            if int(words[3]) == session:
+                yield int(stat.parent.name), (int(words[11]), int(words[12]))
 
 
 def _running(session: int) -> Iterator[int]:

@@ -89,8 +89,7 @@ class NetnsTestbed:
     def facts(self, kernel: str = STOCK) -> Facts:
         """Return this machine's kernel."""
         return Facts({"version": os.uname().release, "hash": None},
-                     {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
-                      "tcp_congestion_control": _congestion_control()})
+                     {"tcp_congestion_control": _congestion_control()})
 
     def place(self, scenario: Scenario, run: FlentRun) -> Namespaces:
         """Namespaces in whose client Flent runs."""

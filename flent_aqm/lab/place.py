@@ -62,7 +62,8 @@ class Outcome:
     """How one command ended: its exit status, what it took, what models of its path did.
 
     virtual_s: seconds on the guest's clock from boot to the command's end, None where the
-    clock is ours; wall_s: seconds on ours.
+    clock is ours; wall_s: seconds on ours; host_moderation_us: host -> the least time between two
+    interrupts of its card as the kernel reports it, empty where cards have none.
     """
 
     status: int
@@ -70,6 +71,7 @@ class Outcome:
     wall_s: float
     # By the model's name; see path_model.py.
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    host_moderation_us: Mapping[str, int] = field(default_factory=dict)
 
 
 class RunEnvironment:
@@ -199,7 +201,7 @@ class RunEnvironment:
                            f"{MOST_CONSOLE_BYTES >> 20} MiB on its console: {self._last_words()}")
         if not in_time:
             raise LabTimeout(f"{self.name} was stopped after {self._wall_limit_s:g} s of wall "
-                             f"time; its console ends with: {self._last_words()}")
+                             f"time; {self._why_it_did_not_end()}")
         if replaced:
             raise LabError(f"the command put something else in the place of its {replaced}, "
                            "so what it printed is lost")
@@ -214,6 +216,10 @@ class RunEnvironment:
 
     def _before_it_is_stopped(self) -> None:
         """At the wall-time limit: what can be learnt only of a thing that still runs."""
+
+    def _why_it_did_not_end(self) -> str:
+        """Return what the message about the wall-time limit ends with."""
+        return f"its console ends with: {self._last_words()}"
 
     def _remove_odd(self) -> str:
         """Remove links, pipes, sockets and devices that were made inside, which would lead

@@ -21,6 +21,9 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     if max(scenario.path.base_delay_ms, scenario.path.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
         raise ConfigError(f"base_delay_ms, dest2_delay_ms: above {defaults.MAX_DELAY_MS:g} ms they "
                           f"need the virtual lab's kernel; on testbed {testbed} give less")
+    if scenario.hosts.host_moderation_us != defaults.HOST_MODERATION_US:
+        raise ConfigError(f"host_moderation_us: on testbed {testbed} the drivers of the hosts' "
+                          "devices decide; leave the key out")
     if scenario.router.router_program:
         raise ConfigError(f"router_program: on testbed {testbed} nothing is started on the router; "
                           "start it by hand and leave the key out, or use virtual")

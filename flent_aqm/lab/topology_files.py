@@ -115,6 +115,9 @@ def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -
         near, far = link
         there = ends[link, far if near == node else near]
         device = ends[link, node].device
+        # ARP across a base delay would hold up the first packet: guest/devices.sh.
+        lines += [f"neigh replace {address} lladdr {there.mac} dev {device} nud permanent"
+                  for address in (there.ipv4, there.ipv6)]
         if link == default:
             lines += [f"route add default via {there.ipv4}",
                       f"route add default via {there.ipv6} dev {device}"]

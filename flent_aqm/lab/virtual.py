@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
 from flent_aqm.lab.complaints import first_complaint, hang, leak
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
-from flent_aqm.lab.hang import busy_addresses
+from flent_aqm.lab.hang import busy_addresses, computes_only
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
@@ -39,6 +40,8 @@ WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 # handshake is as long as any other. OpenSSL puts addresses of its memory into its random numbers,
 # and they differ where Python is installed elsewhere.
 ONE_LENGTH = {"TLS_KEY": defaults.ED25519}
+# For so long a program is watched at the wall-time limit.
+_ONLY_COMPUTES_S = 5.0
 # The kernel's words when the host's process of one of its programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 
@@ -55,6 +58,7 @@ class Lab(RunEnvironment):
         self._kernel = kernel or kernel_called(scenario.lab.kernel)
         _check_has(scenario)
         self._hangs_in = ""
+        self._only_computes = False
         super().__init__(scenario, argv, env={
             environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})}, **options)
         (self.folder / "uml").mkdir()
@@ -75,7 +79,26 @@ class Lab(RunEnvironment):
         self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
         return replace(outcome, models={
             model.name: model.report(self._scenario, read_text(out / model.name))
-            for model in path_models(self._scenario) if model.script})
+            for model in path_models(self._scenario) if model.script},
+            host_moderation_us=self._proved_cards(out))
+
+    def _proved_cards(self, out: Path) -> dict[str, int]:
+        """Return host -> interrupt moderation of its card in us, as ethtool printed it inside.
+
+        Raises LabError if no host reported, or if a host has other moderation than requested.
+        """
+        wanted_us = self._scenario.hosts.host_moderation_us
+        cards = {}
+        for path in sorted(out.glob("card-*")):
+            name = path.name.removeprefix("card-")
+            printed = re.search(r"^rx-usecs:\s*(\d{1,9})$", read_text(path), re.MULTILINE)
+            cards[name] = int(printed[1]) if printed else -1
+        wrong = [f"{name} reports {f'{found_us} us' if found_us >= 0 else 'none'}"
+                 for name, found_us in cards.items() if found_us != wanted_us]
+        if wrong or not cards:
+            raise LabError(f"host_moderation_us: requested {wanted_us} us for each host's card, "
+                           f"but {', '.join(wrong) or 'no host reports its own'}"[:300])
+        return cards
 
     @staticmethod
     def _fail_by_program(status: str, output: str) -> None:
@@ -98,9 +121,21 @@ class Lab(RunEnvironment):
             raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
 
     def _before_it_is_stopped(self) -> None:
-        """Where a kernel of the user's is, if it is what never ends."""
-        if self._scenario.lab.kernel != STOCK and self._process is not None:
-            self._hangs_in = hang(busy_addresses(os.getsid(self._process.pid)), self._kernel.path)
+        """Find what never ends: a kernel of the user's, or a program that only computes."""
+        if self._process is None:
+            return
+        session = os.getsid(self._process.pid)
+        if self._scenario.lab.kernel != STOCK:
+            self._hangs_in = hang(busy_addresses(session), self._kernel.path)
+        self._only_computes = not self._hangs_in and computes_only(session, _ONLY_COMPUTES_S)
+
+    def _why_it_did_not_end(self) -> str:
+        if self._only_computes:
+            return ("one of its programs computed for the last "
+                    f"{_ONLY_COMPUTES_S:g} s without a system call or a look at the clock, "
+                    "and in virtual time nothing else runs meanwhile: a thread that waits for "
+                    "another by reading memory waits for ever")
+        return super()._why_it_did_not_end()
 
     def _fail_if_lost(self) -> None:
         if _LOST_PROCESS in self.console():
@@ -217,12 +252,11 @@ class VirtualTestbed:
         """Nothing is shared by the runs."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return the guest's kernel, and the interrupt moderation of its hosts."""
+        """Return the guest's kernel, and the TCP of its hosts."""
         built_kernel = self.kernel(kernel)
         return Facts({"version": built_kernel.version, "hash": built_kernel.hash,
                       **({} if kernel == STOCK else {"name": kernel})},
-                     {"gro_flush_timeout_ns": defaults.GRO_FLUSH_TIMEOUT_NS,
-                      "tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
+                     {"tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
 
     def kernel(self, name: str) -> Kernel:
         """Return the same for all runs of that name, from the first time on. Raises ToolMissing."""

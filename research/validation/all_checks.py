@@ -13,6 +13,7 @@ from research.validation.checks import (
     fair_queueing,
     fq_codel_sparse,
     goodput,
+    host_moderation,
     late_timers,
     netem_shift,
     pfifo_delay,
@@ -21,11 +22,14 @@ from research.validation.checks import (
     router_fairness,
     router_saturated,
     router_waiting,
+    shallow_buffers,
     standing_queue,
+    waits,
 )
 
 CHECKS: tuple[Check, ...] = (
     goodput.CHECK,
+    host_moderation.CHECK,
     pfifo_delay.CHECK,
     codel_law.CHECK,
     standing_queue.CHECK,
@@ -36,10 +40,12 @@ CHECKS: tuple[Check, ...] = (
     red_thresholds.CHECK,
     dualpi2_l4s.CHECK,
     reno_response.CHECK,
+    shallow_buffers.CHECK,
     bbr_drain.CHECK,
     netem_shift.CHECK,
     late_timers.CHECK,
     router_saturated.CHECK,
     router_waiting.CHECK,
     router_fairness.CHECK,
+    waits.CHECK,
 )

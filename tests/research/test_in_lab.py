@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from research.validation.checks import codel_law
+from research.validation.checks import codel_law, waits
 from research.validation.experiment import experiment
 
 pytestmark = pytest.mark.lab
@@ -15,6 +15,12 @@ pytestmark = pytest.mark.lab
 def test_codel_drops_when_its_law_says() -> None:
     """The check of CoDel's drop times passes."""
     outcome = codel_law.measure()
+    assert [finding for finding in outcome.findings if not finding.passed] == []
+
+
+def test_waits_that_linux_counts_in_ticks_are_their_formulas() -> None:
+    """TCP's timers, a socket's timeout, ping's interval."""
+    outcome = waits.measure()
     assert [finding for finding in outcome.findings if not finding.passed] == []
 
 

@@ -75,4 +75,4 @@ def test_router_settings_are_proved_before_and_after(full_queue: Any) -> None:
     assert aqm["kernel"]["hash"]
     assert aqm["tools"]["iperf3"]
     assert aqm["virtual_s"] > 12
-    assert aqm["hosts"]["gro_flush_timeout_ns"] > 0
+    assert aqm["hosts"]["moderation_us"] == {"client": 50, "server": 50}

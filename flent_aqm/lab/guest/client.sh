@@ -23,7 +23,7 @@ behind_server=
 netns add dest2
 link add name dest2 address 02:00:00:00:04:01 netns server type veth peer name eth0 address 02:00:00:00:04:02 netns dest2
 "
-end_host "$CLIENT_IPV4" "$CLIENT_IPV6" "$ROUTER_DOWN_IPV4" "$ROUTER_DOWN_IPV6" "
+end_host client "$CLIENT_IPV4" "$CLIENT_IPV6" "$ROUTER_DOWN_IPV4" "$ROUTER_DOWN_IPV6" 02:00:00:00:01:01 "
 netns add router
 netns add server
 link add name eth0 $other_side address 02:00:00:00:01:02 type veth peer name down $router_side address 02:00:00:00:01:01 netns router

@@ -7,8 +7,7 @@ set -eu
 . "$GUEST_DIR/devices.sh"
 . "$GUEST_DIR/serving.sh"
 
-end_host "$DEST2_IPV4" "$DEST2_IPV6" "$SERVER_DEST2_IPV4" "$SERVER_DEST2_IPV6"
-! is_far "$DEST2_HALF_DELAY_US" ||
-    knows_neighbour eth0 02:00:00:00:04:01 "$SERVER_DEST2_IPV4" "$SERVER_DEST2_IPV6"
+end_host dest2 "$DEST2_IPV4" "$DEST2_IPV6" "$SERVER_DEST2_IPV4" "$SERVER_DEST2_IPV6" \
+    02:00:00:00:04:01
 delay_of eth0 "$DEST2_HALF_DELAY_US"
 start_servers

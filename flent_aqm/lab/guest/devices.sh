@@ -51,10 +51,11 @@ is_far() { # us
     [ "$1" -gt 5000000 ]
 }
 
-# Set a far neighbour's MAC address, as its answer to ARP would come too late.
-knows_neighbour() { # device, MAC address, IPv4, IPv6
-    ip neigh replace "$3" lladdr "$2" dev "$1" nud permanent
-    ip neigh replace "$4" lladdr "$2" dev "$1" nud permanent
+# Print lines for ip that set a neighbour's MAC address. ARP would ask for it across the base delay:
+# the first packet would take twice as long, and the neighbour's confirmation now and then would be
+# traffic on the line.
+neighbour() { # device, MAC address, IPv4, IPv6
+    printf 'neigh replace %s lladdr %s dev %s nud permanent\n' "$3" "$2" "$1" "$4" "$2" "$1"
 }
 
 # Keep TCP from giving up while an answer takes hours: the most attempts that Linux allows, one
@@ -73,28 +74,32 @@ sender_waits() {
 
 # Set up the network of an end host. The caller may add lines for ip, as one ip process costs less
 # than several.
-end_host() { # its IPv4, its IPv6, the gateway's IPv4, the gateway's IPv6, lines for ip to run first
+end_host() { # its name, IPv4, IPv6, the gateway's IPv4, IPv6, MAC address, lines for ip to run first
     no_address_detection
     ip -batch - <<END
-${5:-}
+${7:-}
 link set dev lo up
-addr add $1/24 dev eth0
-addr add $2/64 dev eth0 nodad
+addr add $2/24 dev eth0
+addr add $3/64 dev eth0 nodad
 link set dev eth0 up
-route add default via $3
-route add default via $4 dev eth0
+route add default via $4
+route add default via $5 dev eth0
+$(neighbour eth0 "$6" "$4" "$5")
 END
-    receives_batches
+    host_card "$1"
     host_tcp
 }
 
-# Set an end host's offloads. tso and gso are off, so that the queue gets single packets. gro is
-# on, with interrupt moderation as in NICs: the receiver wakes up once per batch. See
-# GRO_FLUSH_TIMEOUT_NS in defaults.py.
-receives_batches() {
+# Set up an end host's network card. tso and gso are off, so that the queue gets single packets. gro
+# is on: packets of a flow that one interrupt brings are handed to TCP together. In the lab at least
+# HOST_MODERATION_US are between two interrupts (patch 0016 of the lab's kernel). What the kernel
+# then reports goes to the host, which compares it: lab/virtual.py.
+host_card() { # its name
     ethtool -K eth0 tso off gso off gro on >/dev/null
-    echo "$GRO_FLUSH_TIMEOUT_NS" >/sys/class/net/eth0/gro_flush_timeout
-    echo 1 >/sys/class/net/eth0/napi_defer_hard_irqs
+    [ -n "$HOST_MODERATION_US" ] || return 0
+    # ethtool takes a value that is there already for an error.
+    [ "$HOST_MODERATION_US" = 0 ] || ethtool -C eth0 rx-usecs "$HOST_MODERATION_US"
+    ethtool -c eth0 >"/run/lab/out/card-$1"
 }
 
 # Set ECN and congestion control of a host that runs programs.

@@ -19,7 +19,7 @@ ip -batch "/run/lab/topology/$node"
 if [ "$kind" = router ] || [ "$#" -gt 1 ]; then
     no_offloads "$@"
 else
-    receives_batches
+    host_card "$node"
 fi
 if [ "$kind" != router ]; then
     host_tcp

@@ -17,9 +17,10 @@ addr add $ROUTER_UP_IPV4/24 dev up
 addr add $ROUTER_UP_IPV6/64 dev up nodad
 link set dev down up
 link set dev up up
+$(neighbour down 02:00:00:00:01:02 "$CLIENT_IPV4" "$CLIENT_IPV6")
+$(neighbour up 02:00:00:00:02:02 "$SERVER_IPV4" "$SERVER_IPV6")
 END
 no_offloads down up
-! is_far "$HALF_DELAY_US" || knows_neighbour up 02:00:00:00:02:02 "$SERVER_IPV4" "$SERVER_IPV6"
 slow_cards "${ROUTER_CARDS:-}"
 if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
     ip -batch - <<END

@@ -6,8 +6,7 @@ set -eu
 . "$GUEST_DIR/devices.sh"
 . "$GUEST_DIR/serving.sh"
 
-end_host "$SERVER_IPV4" "$SERVER_IPV6" "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6"
-! is_far "$HALF_DELAY_US" || knows_neighbour eth0 02:00:00:00:02:01 "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6"
+end_host server "$SERVER_IPV4" "$SERVER_IPV6" "$ROUTER_UP_IPV4" "$ROUTER_UP_IPV6" 02:00:00:00:02:01
 slow_cards "${SERVER_CARDS:-}"
 if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
     echo 1 >/proc/sys/net/ipv4/ip_forward
@@ -16,9 +15,9 @@ if [ -n "${DEST2_IPV4:-}" ] && [ -n "${DEST2_IPV6:-}" ]; then
 addr add $SERVER_DEST2_IPV4/24 dev dest2
 addr add $SERVER_DEST2_IPV6/64 dev dest2 nodad
 link set dev dest2 up
+$(neighbour dest2 02:00:00:00:04:02 "$DEST2_IPV4" "$DEST2_IPV6")
 END
     no_offloads dest2
-    ! is_far "$DEST2_HALF_DELAY_US" || knows_neighbour dest2 02:00:00:00:04:02 "$DEST2_IPV4" "$DEST2_IPV6"
 fi
 # With a delay, packets wait in netem's queue instead.
 [ "$HALF_DELAY_US" -gt 0 ] || sender_waits "${SERVER_CARDS:-}"

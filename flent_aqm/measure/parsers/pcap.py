@@ -40,6 +40,8 @@ _LINK_HEADER_BYTES = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
 # length leaves out).
 _IP = {4: (20, 2, 9, 12, 0), 6: (40, 4, 6, 20, 40)}
 _UDP, _UDP_HEADER_BYTES = 17, 8
+# From the ports' end to the end of the byte with the TCP header's length
+_BEHIND_PORTS_BYTES = 9
 
 # What is counted of a packet: captured length and length on the wire (8 bytes of the
 # record's header), first byte of the IP header, IP length field, protocol, sender, both ports,
@@ -176,9 +178,10 @@ class _Records:
         fields = struct.Struct(self.layout)
         for begin, end in sorted(place for step in steps for place in self.places[step]):
             self.file.seek(begin)
-            data = self.file.read(end - begin)
+            # The last record may be a short one.
+            data = self.file.read(end - begin) + bytes(self.needed_bytes)
             at = 0
-            while at + self.needed_bytes <= len(data):
+            while at < end - begin:
                 seconds, ticks, captured = struct.unpack_from("=III", data, at)
                 yield seconds + ticks / self.ticks_per_s, fields.unpack_from(data, at)
                 at += RECORD_HEADER_BYTES + captured
@@ -241,11 +244,16 @@ class _Records:
             if at + size > len(data):
                 break
             self.packets += 1
-            if size < self.needed_bytes:
+            # A UDP packet may end before the byte with a TCP header's length: iperf3's first has 4
+            # bytes of payload.
+            key = fields.unpack(data[at:at + min(size, self.needed_bytes)].ljust(
+                self.needed_bytes, b"\0"))
+            if size < self.needed_bytes - _BEHIND_PORTS_BYTES or (
+                    size < self.needed_bytes and key[3] != _UDP):
                 self.unreadable += 1
             else:
                 step = self._step_at(data, at)
-                counted[step][fields.unpack_from(data, at)] += 1
+                counted[step][key] += 1
                 self._extend(step, self._piece_at + at, self._piece_at + at + size)
             at += size
         return counted, at

@@ -12,7 +12,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
 from flent_aqm.spec.key import Record, key
-from flent_aqm.spec.readers import one_of
+from flent_aqm.spec.readers import one_of, whole
 
 
 def _tcp_ecn(name: str, value: object) -> bool | str:
@@ -41,6 +41,11 @@ class Hosts(Record):
                            partial(one_of, choices=defaults.NDT7_SERVERS))
     ndt7_cc: str = key("bbr", "`bbr`, `cubic`, `reno`", "congestion control of the own NDT7 server",
                        partial(one_of, choices=defaults.NDT7_CCS))
+
+    host_moderation_us: int = key(
+        defaults.HOST_MODERATION_US, f"0 to {defaults.MOST_HOST_MODERATION_US}",
+        "least time between two receive interrupts of a host's network card",
+        partial(whole, low=0, high=defaults.MOST_HOST_MODERATION_US), unit="µs")
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError where the NDT7 server is started by others."""

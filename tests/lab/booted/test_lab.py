@@ -300,6 +300,19 @@ def test_hanging_guest_is_stopped_and_leaves_nothing(temporary: Path) -> None:
     assert guest_processes_left() == []
 
 
+@pytest.mark.parametrize(("program", "only_computes"), [
+    ("while :; do :; done", True),
+    # Changes folder for ever, by a system call each time.
+    ("while cd /; do :; done", False)])
+def test_program_that_only_computes_is_named_as_the_cause(
+        program: str, only_computes: bool) -> None:
+    """A thread that waits for another by reading memory waits for ever in virtual time."""
+    with pytest.raises(LabTimeout) as raised, \
+            Lab(Scenario(), ["sh", "-c", program], wall_limit_s=5) as lab:
+        lab.run()
+    assert ("without a system call" in str(raised.value)) == only_computes
+
+
 def test_killed_guest_is_reported_and_leaves_nothing(temporary: Path) -> None:
     """A guest that is killed from outside ends its run with an error."""
     with Lab(Scenario(), ["sh", "-c", "while :; do :; done"]) as lab:

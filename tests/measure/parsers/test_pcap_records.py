@@ -127,6 +127,19 @@ def test_traffic_class_is_no_ip_option_but_a_longer_header_is() -> None:
     assert capture((1, packet(1, version=6, first_byte=0x5F)), version=6).external == 1
 
 
+@pytest.mark.parametrize("version", [4, 6])
+def test_short_udp_packet_is_the_tests_as_any_other(version: int) -> None:
+    """iperf3's handshake over UDP is a packet of 4 bytes each way, shorter than a TCP header."""
+    head, on_wire = packet(4, version=version, protocol=UDP)
+    short = head[:len(head) - 12 + 4]
+    assert len(short) == on_wire
+    data = packet(1000, version=version, protocol=UDP)
+    counted = capture((1, (short, on_wire)), (1.1, data), (1.2, (short, on_wire)),
+                      version=version)
+    assert (counted.packets, counted.external, counted.cut) == (3, 0, False)
+    assert payloads(counted) == [{"test upload": 4}, {"test upload": 1000}, {"test upload": 4}]
+
+
 def test_record_that_is_too_short_is_foreign_and_the_next_one_is_read() -> None:
     """54 bytes of an Ethernet frame hold the headers of IPv4, 74 those of IPv6, 12 more those with
     time stamps; 47 or 67 are the least that have all that is counted."""
