@@ -70,11 +70,3 @@ def test_layers_stand_in_contributing_in_the_same_order() -> None:
     text = (ROOT / "docs" / "CONTRIBUTING.md").read_text()
     places = [text.index(f"- `flent_aqm/{layer}/`:") for layer in LAYERS if layer != "cli"]
     assert places == sorted(places)
-
-
-def test_module_is_short_enough_to_be_read_at_one_go() -> None:
-    """300 lines are a reason to look for a split; none has 500."""
-    lines = {str(file.relative_to(ROOT)): file.read_text().count("\n")
-             for file in PACKAGE.rglob("*.py")}
-    assert len(lines) > 300
-    assert {name: count for name, count in lines.items() if count >= 500} == {}

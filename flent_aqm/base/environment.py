@@ -60,8 +60,9 @@ VARIABLES: dict[str, Variable] = {
     IN_LAB: Variable(
         ("flent_aqm/lab/virtual.py",),
         ("batches/papers.batch", "batches/rfc7928.batch", "flent_aqm/spec/jitter.py",
-         "flent_aqm/commands/speedtest.py", "flent_aqm/measure/runners/netperf.py",
-         "flent_aqm/lab/virtual.py", "tests_defs/aqm_netperf.inc")),
+         "flent_aqm/commands/speedtest.py", "flent_aqm/measure/runners/iperf3.py",
+         "flent_aqm/measure/runners/netperf.py", "flent_aqm/lab/virtual.py",
+         "tests_defs/aqm_netperf.inc")),
     SCENARIO: Variable(
         ("flent_aqm/lab/guest_files.py",),
         ("flent_aqm/spec/jitter.py", "flent_aqm/spec/scenario.py",

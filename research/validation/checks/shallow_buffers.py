@@ -114,8 +114,8 @@ CHECK = Check(
               "loss is what is in flight. In bursts, at most as much: bursts can only need more "
               "buffer.",
     discussion="Linux's TCP hands segments to the card in bursts of up to 1 ms of its rate (64 KB "
-               "at most), also where the card has no TSO. It sends at once what an acknowledgement of "
-               "several segments releases. A card spreads a burst over its own link. The lab's "
+               "at most), also where the card has no TSO. It sends at once what an acknowledgement "
+               "of several segments releases. A card spreads a burst over its own link. The lab's "
                "links between hosts and router have no rate, so the whole burst is in the "
                "router's queue at one moment. A buffer of 10 packets at 900 Mbit/s then loses "
                "packets at a window of 50 to 100 packets.",
