@@ -41,13 +41,13 @@ TC_MTU_BYTES = 1600
 # Units of the shapers' parameters; those of the queues stand in their table.
 _SHAPER_UNITS = {
     ("htb", "direct_qlen"): "packets", ("tbf", "rate"): "bytes_per_s", ("tbf", "limit"): "bytes",
-    ("tbf", "mpu"): "bytes", ("tbf", "lat"): "us",
+    ("tbf", "mpu"): "bytes", ("tbf", "overhead"): "bytes", ("tbf", "lat"): "us",
 }
 
 _FLOW_KEYS = "src,dst,proto,proto-src,proto-dst"
 # Versions, derived numbers, and TBF's limit, which is that of a queue which isn't there.
 _HTB_IGNORED = frozenset({"r2q", "ver", "direct_qlen", "direct_packets_stat", "offload"})
-_TBF_IGNORED = frozenset({"lat", "limit", "mpu"})
+_TBF_IGNORED = frozenset({"lat", "limit"})
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class ExpectedQdisc:
 class ExpectedClass:
     """HTB's class. Rates in bytes/s; bursts as any of the numbers of ticks that fit.
 
-    prio: None for a class with others below it, which has none.
+    prio: None for a class with others below it, which has none. quantum_bytes: None where no
+    parameter of the shaper says anything of it.
     """
 
     handle: str
@@ -82,6 +83,10 @@ class ExpectedClass:
     ceil_bytes_per_s: int
     burst_ticks: frozenset[int]
     cburst_ticks: frozenset[int]
+    quantum_bytes: int | None = None
+    overhead_bytes: int = 0
+    linklayer: str = "ethernet"
+    mpu_bytes: int = 0
 
     def place(self) -> str:
         """Handle, parent and leaf as one text."""
@@ -110,12 +115,15 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     requested = dict(parameters)
     report = queue.report(
         requested, Attachment(rate, scenario.router.shaper == "cake", clock, txqueuelen))
-    # Adaptive RED changes its probability by itself, within the bounds that the kernel has.
-    changing = frozenset({"probability"} if report.get("adaptive") else ())
+    # Adaptive RED changes its probability by itself, within the bounds that the kernel has, and
+    # CAKE the rate that it estimates.
+    changing = frozenset({"probability"} if report.get("adaptive") else
+                         {"bandwidth"} if report.get("autorate") else ())
+    # What says nothing by itself counts where it was requested.
+    ignored = queue.ignored - report.keys() | changing
     places = leaves(scenario)
     qdiscs = [*_shaper(scenario, rate, clock),
-              *(ExpectedQdisc(queue.kind, handle, parent, report, queue.ignored | changing,
-                              queue.external)
+              *(ExpectedQdisc(queue.kind, handle, parent, report, ignored, queue.external)
                 for handle, parent in places.items())]
     if queue.per_queue:
         qdiscs += [ExpectedQdisc(queue.per_queue, "0:", f"{LEAF_HANDLE}{number:x}", report)
@@ -137,7 +145,7 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
                                        f"egress redirect {IFB_DEVICE}"))
     direction = ExpectedDirection(
         tuple(qdiscs), tuple((_hfsc_class(each) if scenario.router.shaper == "hfsc" else
-                              _expected_class(each, clock))
+                              _expected_class(each, clock, scenario.router.shaper_values()))
                              for each in htb_classes(scenario, role)),
         drr, quantum, tuple(filters))
     if not subscribers_of(scenario):
@@ -151,7 +159,10 @@ def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[Expected
     """Return the root qdisc, if it isn't the AQM."""
     default = "0x12" if scenario.router.tiers == 3 else "0x1"
     if scenario.router.shaper == "htb":
-        return [ExpectedQdisc("htb", ROOT_HANDLE, "root", {"default": default}, _HTB_IGNORED)]
+        r2q = scenario.router.shaper_values().get("r2q")
+        return [ExpectedQdisc("htb", ROOT_HANDLE, "root",
+                              {"default": default, **({"r2q": r2q} if r2q else {})},
+                              _HTB_IGNORED - ({"r2q"} if r2q else set()))]
     if scenario.router.shaper == "hfsc":
         # tc's text has no 0x.
         return [ExpectedQdisc("hfsc", ROOT_HANDLE, "root",
@@ -160,16 +171,26 @@ def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[Expected
         rate, burst = rate_bit_s_ // 8, tbf_burst_bytes(scenario, rate_bit_s_)
         # tc sends TBF's burst in bytes, too, and then the kernel reckons the ticks, rounded
         # down (sch_tbf.c: tbf_change). Versions of tc show them in whole microseconds.
-        by_kernel = int(_kernel_ns(burst, rate) / 1000 * clock.ticks_per_us)
+        of_shaper = scenario.router.shaper_values()
+        by_kernel = int(_kernel_ns(_on_link_bytes(burst, of_shaper), rate) / 1000
+                        * clock.ticks_per_us)
         whole_us = rate * int(by_kernel / clock.ticks_per_us) // 1_000_000
         sizes = frozenset[Scalar](f"{size_text(each)}{cell}" for cell in ("/1", "")
                                   for each in {whole_us, *(
                                       burst_bytes(one, rate, clock)
                                       for one in ticks(burst, rate, clock) | {by_kernel})})
         return [ExpectedQdisc("tbf", ROOT_HANDLE, "root",
-                              {"rate": rate, "burst": sizes, "linklayer": "ethernet"},
+                              {"rate": rate, "burst": sizes, "linklayer": "ethernet", "mpu": 0,
+                               **{name: value for name, value in of_shaper.items() if value}},
                               _TBF_IGNORED)]
     return []
+
+
+def _on_link_bytes(size_bytes: int, of_shaper: Mapping[str, Scalar]) -> int:
+    """Return the bytes that a packet of this size takes on the link, as the kernel reckons it
+    (sch_generic.h: psched_l2t_ns): with the overhead, no less than mpu, and in cells of ATM."""
+    size = max(size_bytes + int(of_shaper.get("overhead", 0)), int(of_shaper.get("mpu", 0)))
+    return -(-size // 48) * 53 if of_shaper.get("linklayer") == "atm" else size
 
 
 def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
@@ -181,14 +202,24 @@ def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
     return size_bytes * (factor // rate_bytes_per_s) >> shift
 
 
-def _expected_class(requested: HtbClass, clock: Clock) -> ExpectedClass:
-    """Where no sizes are asked for, tc's defaults are what one timer interrupt's time lets
-    through, and one packet."""
+def _expected_class(requested: HtbClass, clock: Clock,
+                    of_shaper: Mapping[str, Scalar]) -> ExpectedClass:
+    """Return what a class of HTB has to report. of_shaper: the parameters that were requested.
+    Where no burst is requested, tc's default is what one timer interrupt's time lets through, and
+    one packet."""
     rate, ceil = requested.rate_bit_s // 8, requested.ceil_bit_s // 8
-    burst, cburst = requested.sizes or (rate // clock.hz + TC_MTU_BYTES,
-                                    ceil // clock.hz + TC_MTU_BYTES)
+    packet = int(of_shaper.get("mtu", TC_MTU_BYTES))
+    burst, cburst = requested.sizes or (
+        int(of_shaper.get("burst", rate // clock.hz + packet)),
+        int(of_shaper.get("cburst", ceil // clock.hz + packet)))
+    quantum = of_shaper.get("quantum")
+    if quantum is None and "r2q" in of_shaper:  # within what sch_htb.c takes for sensible
+        quantum = min(max(rate // int(of_shaper["r2q"]), 1000), 200_000)
     return ExpectedClass(requested.handle, requested.parent, requested.leaf, requested.prio, rate,
-                         ceil, ticks(burst, rate, clock), ticks(cburst, ceil, clock))
+                         ceil, ticks(burst, rate, clock), ticks(cburst, ceil, clock),
+                         None if quantum is None or not requested.leaf else int(quantum),
+                         int(of_shaper.get("overhead", 0)),
+                         str(of_shaper.get("linklayer", "ethernet")), int(of_shaper.get("mpu", 0)))
 
 
 def _hfsc_class(requested: HtbClass) -> ExpectedClass:

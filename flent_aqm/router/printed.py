@@ -22,6 +22,8 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
         if parameter and parameter.also_ms:
             texts.add(f"{int(value) // 1000}ms")
         return frozenset(texts)
+    if unit == "ns":
+        return frozenset({time_ns_text(int(value))})
     if unit == "bytes":
         # With the unit, or in some qdiscs as a bare number.
         return frozenset({size_text(int(value)), f"{value}b", f"{value}B", str(value)})
@@ -47,6 +49,14 @@ def time_text(time_us: int) -> str:
     if time_us >= 1000:
         return f"{_three_digits(time_us / 1000)}ms"
     return f"{time_us}us"
+
+
+def time_ns_text(time_ns: int) -> str:
+    """Return a time in nanoseconds as tc prints it."""
+    for unit, letters in ((10**9, "s"), (10**6, "ms"), (1000, "us")):
+        if time_ns >= unit:
+            return f"{_three_digits(time_ns / unit)}{letters}"
+    return f"{time_ns}ns"
 
 
 def old_time_text(time_us: int) -> str:

@@ -133,9 +133,13 @@ def _class(reported: HtbClass, requested: expected.ExpectedClass, clock: Clock,
                          requested.rate_bytes_per_s, clock)
         + _compare_burst("cburst", requested.cburst_ticks, reported.cburst_ticks,
                          requested.ceil_bytes_per_s, clock)
-        + _compare("overhead", 0, reported.overhead_bytes, "bytes")
-        + _compare("linklayer", "ethernet", reported.linklayer)
+        + _compare("overhead", requested.overhead_bytes, reported.overhead_bytes, "bytes")
+        + _compare("linklayer", requested.linklayer, reported.linklayer)
+        # tc rounds it to a unit that is near
+        + _compare("mpu", size_text(requested.mpu_bytes), size_text(reported.mpu_bytes))
     )
+    if requested.quantum_bytes is not None:
+        lines += _compare("quantum", requested.quantum_bytes, reported.quantum_bytes, "bytes")
     if requested.prio is not None:
         lines += _compare("prio", requested.prio, reported.prio)
     return [f"class {requested.handle} {line}" for line in lines] if several else lines

@@ -68,7 +68,7 @@ def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
         return ()
     rate = rate_bit_s(scenario, role)
     if scenario.router.burst_shaping:
-        return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate,
+        return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate,
                          rate * round(defaults.BURST_CEIL_FACTOR * 100) // 100,
                          (defaults.BURST_BYTES, defaults.CBURST_BYTES)),)
     top = HtbClass(CLASS_HANDLE, "root", "", None, rate, rate)
@@ -83,7 +83,12 @@ def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
                 HtbClass(BACKGROUND_CLASS, CLASS_HANDLE, "13:", 3, background, rate))
     if subscribers_of(scenario):
         return (top, *_subscribers(scenario, role, rate))
-    return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, 0, rate, rate),)
+    return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate, rate),)
+
+
+def _prio(scenario: Scenario) -> int:
+    """Return the priority of a class that has no other beside it, or equal ones."""
+    return int(scenario.router.shaper_values().get("prio", 0))
 
 
 def _subscribers(scenario: Scenario, role: str, rate: int) -> list[HtbClass]:
@@ -94,6 +99,6 @@ def _subscribers(scenario: Scenario, role: str, rate: int) -> list[HtbClass]:
     topology = parse_topology("topology", scenario.path.topology)
     plan_mbps = topology.plan_down_mbps if role == "down" else topology.plan_up_mbps
     plan = rate if plan_mbps is None else round(plan_mbps * 1_000_000)
-    return [HtbClass(f"1:{minor:x}", CLASS_HANDLE, f"{minor:x}:", 0,
+    return [HtbClass(f"1:{minor:x}", CLASS_HANDLE, f"{minor:x}:", _prio(scenario),
                      rate // topology.subscribers, plan)
             for minor in range(class_of(1), class_of(topology.subscribers) + 1)]

@@ -14,8 +14,9 @@ from flent_aqm.spec.scenario import KEYS
 
 # What shapes the testbed. Those without a direction are for both.
 SCENARIO_KEYS = frozenset({*KEYS, *(row.both for row in KEYS.values() if row.both)})
-# Each parameter of an AQM, or of a router's model, is checked with it.
-PARAMETER_PREFIXES = ("aqm_", "up_aqm_", "router_")
+# Each parameter of an AQM, of a shaper, or of a router's model, is checked with it.
+QUEUE_PREFIXES = ("aqm_", "up_aqm_", "shaper_")
+PARAMETER_PREFIXES = (*QUEUE_PREFIXES, "router_")
 # Of the sweep, which reads them.
 SWEEP_KEYS: Mapping[str, Key] = {
     "jobs": Key("1 to 1024", "parallel runs; in real time always 1", usual="one per core"),

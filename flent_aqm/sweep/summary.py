@@ -29,6 +29,7 @@ from flent_aqm.results.metrics.scores import Scores, Value, scores
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
 from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.keys import QUEUE_PREFIXES
 from flent_aqm.spec.scenario import KEYS
 from flent_aqm.sweep.in_brief import cell_settings
 
@@ -50,7 +51,7 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
     for name in names:
         name = _OLD_NAMES.get(name, name)
-        if name not in valid and not name.startswith(("aqm_", "up_aqm_")):
+        if name not in valid and not name.startswith(QUEUE_PREFIXES):
             raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(valid)}")
     return tuple(_OLD_NAMES.get(name, name) for name in names)
 

@@ -39,7 +39,7 @@ def test_three_tiers_have_a_class_a_queue_and_filters_each() -> None:
     assert direction.qdiscs[0].parameters == {"default": "0x12"}
     # 1600 bytes take 128 us at 100 Mbit/s; 387.88, 272.34 and 640 us at 33, 47 and 20.
     whole = frozenset({2000})
-    assert [astuple(each) for each in direction.classes] == [
+    assert [astuple(each)[:8] for each in direction.classes] == [
         ("1:1", "root", "", None, 12_500_000, 12_500_000, whole, whole),
         ("1:11", "1:1", "11:", 1, 4_125_000, 4_125_000, {6046, 6061}, {6046, 6061}),
         ("1:12", "1:1", "12:", 2, 5_875_000, 12_500_000, {4250, 4256}, whole),
@@ -57,10 +57,10 @@ def test_three_tiers_have_a_class_a_queue_and_filters_each() -> None:
 def test_one_class_has_the_rate_or_the_studys_burst() -> None:
     """1600 bytes by default; with burst shaping 15 and 30 KB, at 1.6 times the rate."""
     [plain] = expected("down").classes
-    assert astuple(plain) == ("1:1", "root", "10:", 0, 12_500_000, 12_500_000, {2000}, {2000})
+    assert astuple(plain)[:8] == ("1:1", "root", "10:", 0, 12_500_000, 12_500_000, {2000}, {2000})
     [burst] = expected("up", burst_shaping=True).classes
     # 15 KB take 6144 us at 20 Mbit/s; 30 KB 7680 us at 32.
-    assert astuple(burst) == (
+    assert astuple(burst)[:8] == (
         "1:1", "root", "10:", 0, 2_500_000, 4_000_000, {96_000}, {120_000})
     assert expected("up").qdiscs[0].parameters == {"default": "0x1"}
     assert expected("up").filters == ()
@@ -200,7 +200,7 @@ def test_each_subscriber_has_a_class_and_a_queue_of_its_share() -> None:
     assert direction.qdiscs[0].parameters == {"default": "0x1001"}
     assert direction.qdiscs[1].parameters == expected("down").qdiscs[1].parameters
     # 1600 bytes take 384.00006 us at a third of 100 Mbit/s.
-    assert [astuple(each) for each in direction.classes] == [
+    assert [astuple(each)[:8] for each in direction.classes] == [
         ("1:1", "root", "", None, 12_500_000, 12_500_000, {2000}, {2000}),
         *((f"1:{minor}", "1:1", f"{minor}:", 0, 4_166_666, 12_500_000, {6000, 6001}, {2000})
           for minor in ("1001", "1002", "1003"))]

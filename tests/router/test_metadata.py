@@ -19,7 +19,7 @@ HTB = Qdisc("htb", "1:", "root", {"default": "0x12"}, {"bytes": 100})
 def htb_class(handle: str, parent: str, leaf: str, packets: int = 0, prio: int = 0) -> HtbClass:
     """At 20 Mbit/s; 25,000 ticks are 1600 us, and of these the ceiling of 40 lets 8000 bytes
     through."""
-    return HtbClass(handle, parent, leaf, prio, 1514, "20Mbit", "40Mbit", 0, "ethernet", 0,
+    return HtbClass(handle, parent, leaf, prio, 1514, "20Mbit", "40Mbit", 0, "ethernet", 0, 0,
                     25_000, 25_000, {"packets": packets})
 
 

@@ -9,7 +9,8 @@ from typing import Any
 Setting = str | float | bool
 
 # Of what was asked of the testbed: the parameters of its queues, each a setting.
-_PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_"}
+_PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_",
+               "shaper_parameters": "shaper_"}
 
 
 def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any],

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps, shared_window
 from flent_aqm.results.metrics.window import Window
+from flent_aqm.spec.queues.table import CAKE_OVERHEAD
+from flent_aqm.spec.queues.values import Framing
 
 # A full-sized IPv4 packet with TCP's time stamps: payload, with IP's header, with Ethernet's.
 PAYLOAD_BYTES, IP_BYTES, FRAME_BYTES = 1448, 1500, 1514
@@ -75,19 +77,47 @@ def link_rate_mbps(run: Run, direction: str) -> float:
 def payload_share(run: Run, direction: str) -> float:
     """TCP's payload in a full-sized IPv4 packet, of the bytes that the shaper counts for it.
 
-    HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. CAKE that was
-    given an overhead counts the packet without that header and the overhead. Source: Linux
-    net/sched/sch_cake.c, cake_calc_overhead().
+    HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
+    overhead to these. CAKE that was given an overhead counts the packet without that header and the
+    overhead. All of them can reckon in cells of ATM, and CAKE in PTM's code. Sources: Linux
+    net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h, psched_l2t_ns().
     """
     requested = run.aqm.get("requested")
     requested = requested if isinstance(requested, dict) else {}
-    options = requested.get("up_aqm_parameters" if direction == "upload"
-                            and requested.get("up_aqm") else "aqm_parameters")
-    overhead = a_number(_as_number(options.get("overhead"))) if isinstance(options, dict) else None
-    if requested.get("shaper") != "cake" or overhead is None:
+    if requested.get("shaper") == "cake":
+        options = requested.get("up_aqm_parameters" if direction == "upload"
+                                and requested.get("up_aqm") else "aqm_parameters")
+    else:
+        options = requested.get("shaper_parameters")
+    if not isinstance(options, dict) or not options.keys() & {"overhead", "mpu", "linklayer"}:
         return PAYLOAD_SHARE
-    least = a_number(_as_number(options.get("mpu"))) or 0.0 if isinstance(options, dict) else 0.0
-    return PAYLOAD_BYTES / max(IP_BYTES + overhead, least)
+    # HTB's overhead is a number, which CAKE's reader takes as well
+    framing = _framing(options.get("overhead"))
+    if framing is None:
+        return PAYLOAD_SHARE
+    is_on_ip = (requested.get("shaper") == "cake" and options.get("overhead") is not None
+                and not framing.raw)
+    least = a_number(_as_number(options.get("mpu")))
+    size = max((IP_BYTES if is_on_ip else FRAME_BYTES) + framing.overhead,
+               framing.mpu if least is None else least)
+    link_layer = options.get("linklayer") or framing.link_layer
+    if link_layer == "atm":
+        size = -(-size // 48) * 53
+    elif link_layer == "ptm":
+        size += -(-size // 64)
+    return PAYLOAD_BYTES / size
+
+
+def _framing(overhead: object) -> Framing | None:
+    """Return what an overhead stands for, a number of bytes or CAKE's words, None for other text of
+    a file."""
+    number = a_number(_as_number(overhead)) if overhead is not None else 0.0
+    if number is not None:
+        return Framing(round(number))
+    try:
+        return CAKE_OVERHEAD.framing(CAKE_OVERHEAD(str(overhead)))
+    except ConfigError:
+        return None
 
 
 def fairness(run: Run, direction: str) -> float:

@@ -19,7 +19,8 @@ _HTB = re.compile(
     r"rate (?P<rate>\d+[KMGT]?bit) (?:overhead (?P<overhead>\d+) )?"
     r"ceil (?P<ceil>\d+[KMGT]?bit) (?:linklayer (?P<linklayer>\S+) )?"
     # before iproute2 4.5 with an overhead, the link's, that no class has any more
-    r"burst \S+?\s?mpu \S+ (?:overhead 0b )?cburst \S+?\s?mpu \S+ (?:overhead 0b )?"
+    r"burst \S+?\s?mpu (?P<mpu>\d+)(?P<mpu_unit>[KM]?)b (?:overhead 0b )?"
+    r"cburst \S+?\s?mpu \S+ (?:overhead 0b )?"
     r"level (?P<level>\d+) "
     r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
 _HFSC = re.compile(
@@ -67,6 +68,7 @@ class HtbClass:
     ceil: str
     overhead_bytes: int
     linklayer: str
+    mpu_bytes: int
     level: int
     burst_ticks: int
     cburst_ticks: int
@@ -126,6 +128,7 @@ def _htb(block: str) -> HtbClass:
         leaf=match["leaf"] or "", prio=int(match["prio"] or 0),
         quantum_bytes=int(match["quantum"] or 0), rate=match["rate"], ceil=match["ceil"],
         overhead_bytes=int(match["overhead"] or 0), linklayer=match["linklayer"] or "ethernet",
+        mpu_bytes=int(match["mpu"]) * SIZE_UNIT[match["mpu_unit"]],
         level=int(match["level"]), burst_ticks=int(match["buffer"], 16),
         cburst_ticks=int(match["cbuffer"], 16),
         counters=_counters(block, match["handle"], _HTB_COUNTERS),
@@ -142,7 +145,7 @@ def _hfsc(block: str) -> list[HtbClass]:
                          f"{_first_line(block)!r}")
     parent = "root" if match["parent"].endswith(":") else match["parent"]
     return [HtbClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
-                     match["ceil"], 0, "ethernet", int(level[1]), 0, 0,
+                     match["ceil"], 0, "ethernet", 0, int(level[1]), 0, 0,
                      _counters(block, match["handle"], _COUNTERS))]
 
 

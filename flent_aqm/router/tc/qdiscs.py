@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import ParseError
 from flent_aqm.spec.queues.units import Scalar
 
-# Of HTB's options this one counts packets, so it changes during a run.
-_COUNTERS_AMONG_OPTIONS = {"direct_packets_stat"}
+# Options that count packets, so they change during a run: HTB's, and those of SFQ's REDs.
+_COUNTERS_AMONG_OPTIONS = {"direct_packets_stat", "prob_mark", "prob_mark_head", "prob_drop",
+                           "forced_mark", "forced_mark_head", "forced_drop"}
 # What iproute2 writes between braces as the options of HFSC.
 _HFSC_OPTIONS = re.compile(r"\{default ([0-9a-f]+) \}")
 _NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}

@@ -81,9 +81,20 @@ def _parameters(kind: str, words: list[str]) -> dict[str, Scalar]:
             continue  # the second or later value of a list, as fq's priomap
         else:
             parameters[names.get(word, word)] = next(rest, "")
+    if "ce_threshold_selector" in parameters:  # JSON has its two parts by themselves
+        value, _, mask = str(parameters["ce_threshold_selector"]).partition("/")
+        parameters |= {"ce_threshold_selector": _decimal(value),
+                       "ce_threshold_mask": _decimal(mask)}
+    if kind == "dualpi2" and str(parameters.get("step-thresh-us", "")).endswith("p"):
+        parameters["step-thresh-pkts"] = parameters.pop("step-thresh-us")
     if kind == "sfq" and "flows" in parameters:  # old: with the divisor behind it, twice
         parameters["flows"] = str(parameters["flows"]).partition("/")[0]
     return parameters
+
+
+def _decimal(text: str) -> str:
+    """Return a number that tc prints in hexadecimal with 0x as JSON has it, other text as it is."""
+    return str(int(text, 16)) if re.fullmatch("0x[0-9a-f]{1,8}", text) else text
 
 
 def _words_of(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:

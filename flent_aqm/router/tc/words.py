@@ -34,6 +34,7 @@ from flent_aqm.router.shaping import (
 )
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.queues.queue import Queue
+from flent_aqm.spec.queues.shapers import SHAPER_PARAMETERS
 from flent_aqm.spec.queues.table import FRAME_BYTES
 from flent_aqm.spec.scenario import Scenario
 
@@ -92,15 +93,17 @@ def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
     if scenario.router.shaper == "tbf":
         burst = tbf_burst_bytes(scenario, rate)
         yield (f"qdisc replace dev {device} root handle 1: tbf rate {rate}bit burst {burst} "
-               f"limit {burst}")
+               f"limit {burst}{_shaper_words(scenario, 'mpu', 'overhead', 'linklayer')}")
     classes = htb_classes(scenario, role)
     subscribers = subscribers_of(scenario)
     if classes:
         default = 12 if scenario.router.tiers == 3 else 1001 if subscribers else 1
         shaper = scenario.router.shaper
-        yield f"qdisc replace dev {device} root handle 1: {shaper} default {default}"
+        yield (f"qdisc replace dev {device} root handle 1: {shaper} default {default}"
+               f"{_shaper_words(scenario, 'r2q')}")
     for each in classes:
-        yield (_hfsc_class if shaper == "hfsc" else _htb_class)(device, each)
+        yield (_hfsc_class(device, each) if shaper == "hfsc" else
+               _htb_class(device, each, scenario))
         if subscribers and each.leaf:
             yield from leaf(each.leaf, each.handle)
     if subscribers:
@@ -112,15 +115,26 @@ def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
         yield from _tier_filters(device)
 
 
-def _htb_class(device: str, one: HtbClass) -> str:
-    """With a quantum, which has no effect on a single class: without it the kernel derives one
-    from the rate, and warns that it is big above 16 Mbit/s and small below 80 kbit/s."""
+def _htb_class(device: str, one: HtbClass, scenario: Scenario) -> str:
+    """Return the line of a class. Its quantum has no effect on a single class: without a quantum
+    the kernel derives one from the rate and `r2q`, and warns that it is big above 16 Mbit/s and
+    small below 80 kbit/s."""
     parent = "1:" if one.parent == "root" else one.parent
     sizes = f" burst {one.sizes[0] // 1024}KB cburst {one.sizes[1] // 1024}KB" if one.sizes else ""
     prio = f" prio {one.prio}" if one.prio else ""
+    requested = scenario.router.shaper_values()
+    quantum = "" if {"quantum", "r2q"} & requested.keys() else f" quantum {FRAME_BYTES}"
+    more = _shaper_words(scenario, *(name for name in requested if name not in ("r2q", "prio")))
     return (f"class add dev {device} parent {parent} classid {one.handle} htb "
-            f"rate {one.rate_bit_s}bit ceil {one.ceil_bit_s}bit{sizes}{prio} "
-            f"quantum {FRAME_BYTES}")
+            f"rate {one.rate_bit_s}bit ceil {one.ceil_bit_s}bit{sizes}{prio}{quantum}{more}")
+
+
+def _shaper_words(scenario: Scenario, *names: str) -> str:
+    """Return tc's words of those of these parameters that were requested, each with a blank before
+    it."""
+    known = SHAPER_PARAMETERS.get(scenario.router.shaper, {})
+    return "".join(f" {known[name].tc_words(name, text)}"
+                   for name, text in scenario.router.shaper_parameters if name in names)
 
 
 def _hfsc_class(device: str, one: HtbClass) -> str:

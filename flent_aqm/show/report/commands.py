@@ -15,7 +15,7 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.spec.keys import SCENARIO_KEYS
+from flent_aqm.spec.keys import QUEUE_PREFIXES, SCENARIO_KEYS
 
 # Of a batch, such as decide how often or how long. Not the testbed, which may be a host that is
 # logged in to, nor a scheduler, which may run any program here.
@@ -98,7 +98,7 @@ def _is_harmless(option: str, value: str) -> bool:
             return _NUMBER.fullmatch(value) is not None
         case "--batch-override":
             key, _, setting = value.partition("=")
-            is_key = key in _OVERRIDES or key.startswith(("aqm_", "up_aqm_"))
+            is_key = key in _OVERRIDES or key.startswith(QUEUE_PREFIXES)
             return (is_key and _VALUE.fullmatch(key) is not None
                     and _VALUE.fullmatch(setting) is not None)
         case _:

@@ -12,9 +12,15 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, Settings, key, named_value
-from flent_aqm.spec.queues.external import is_external
-from flent_aqm.spec.queues.parameters import check_parameter
+from flent_aqm.spec.queues.external import OPTIONS, is_external, queue_of
+from flent_aqm.spec.queues.parameters import (
+    check_parameter,
+    check_shaper_parameter,
+    from_tc_words,
+)
+from flent_aqm.spec.queues.shapers import SHAPER_PARAMETERS
 from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.queues.units import Scalar
 from flent_aqm.spec.readers import command, flag, number, one_of, packets, rate, whole
 
 Parameters = tuple[tuple[str, str], ...]
@@ -42,25 +48,45 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
     return _read_aqm("aqm", settings) if own else None
 
 
-def _read_parameters(key: str, settings: Settings) -> Parameters:
-    """From one mapping (as_dict's form) and from keys aqm_NAME, checked and sorted."""
+def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
+    """Return parameters as text by name, from one mapping (as_dict's form) and from keys
+    PREFIX_NAME. key: PREFIX_parameters. Raises ConfigError."""
     prefix = key.removesuffix("parameters")
-    read = _read_up_aqm if prefix == "up_aqm_" else _read_aqm
-    aqm = read(prefix.removesuffix("_"), settings)
-    if aqm is None:
-        return ()
     whole_ = settings.get(key) or {}
     if not isinstance(whole_, Mapping):
         raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value", key)
     requested = {str(name): value for name, value in whole_.items()}
     # What a batch leaves empty isn't given.
     requested |= {name[len(prefix):]: value for name, value in settings.items()
-              if name.startswith(prefix) and name != key and value != ""}
+                  if name.startswith(prefix) and name != key and value != ""}
     # Flent makes True and False of words and of 0 and 1.
-    texts = {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
-             for name, value in requested.items()}
+    return {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
+            for name, value in requested.items()}
+
+
+def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
+    """Return the parameters of the shaper, checked and sorted."""
+    shaper = str(settings.get("shaper") or defaults.SHAPERS[0])
+    return tuple(sorted((name, check_shaper_parameter(shaper, name, text))
+                        for name, text in _given_parameters(key, settings).items()))
+
+
+def _read_parameters(key: str, settings: Settings) -> Parameters:
+    """Return the parameters of a queue, checked and sorted."""
+    prefix = key.removesuffix("parameters")
+    read = _read_up_aqm if prefix == "up_aqm_" else _read_aqm
+    aqm = read(prefix.removesuffix("_"), settings)
+    if aqm is None:
+        return ()
+    requested = _given_parameters(key, settings)
+    if OPTIONS in requested and not queue_of(aqm).external:
+        in_words = from_tc_words(aqm, f"{prefix}{OPTIONS}", requested.pop(OPTIONS))
+        for name in in_words.keys() & requested.keys():
+            raise ConfigError(f"{prefix}{name}: given twice, here and in {prefix}{OPTIONS}",
+                              f"{prefix}{name}")
+        requested |= in_words
     return tuple(sorted((name, check_parameter(aqm, name, text))
-                        for name, text in texts.items()))
+                        for name, text in requested.items()))
 
 
 def _read_rate(key: str, settings: Settings) -> float:
@@ -106,7 +132,7 @@ class Router(Record):
                    "queue on both devices of the router", reader=_read_aqm)
     # Those that are not at their default, by name, as text: target -> 10ms.
     aqm_parameters: Parameters = key(
-        (), "see [queues](queues.md); of a queue of your own kernel, `aqm_options`",
+        (), "see [queues](queues.md); `aqm_options`: words as tc takes them",
         "parameter of the queue, `aqm_target = 10ms`", reader=_read_parameters,
         shown="aqm_NAME", usual="the kernel's")
     # None: the same as of the download.
@@ -119,6 +145,9 @@ class Router(Record):
     rate_up_mbps: float = _each_rate()
     shaper: str = key("htb", "`htb`, `hfsc`, `tbf`, `cake`, `none`", "what limits the rate",
                       partial(one_of, choices=defaults.SHAPERS))
+    shaper_parameters: Parameters = key(
+        (), "see [queues](queues.md#shapers)", "parameter of the shaper, `shaper_overhead = 44`",
+        reader=_read_shaper_parameters, shown="shaper_NAME", usual="tc's")
     tbf_burst_ms: float | None = key(
         None, "up to 1000", "TBF's burst, as time at the rate; above a `bfifo` of 3028 bytes "
         "it is a policer", _burst, unit="ms", usual="1")
@@ -143,6 +172,11 @@ class Router(Record):
         if role == "up" and self.up_aqm is not None:
             return self.up_aqm, self.up_aqm_parameters
         return self.aqm, self.aqm_parameters
+
+    def shaper_values(self) -> dict[str, Scalar]:
+        """The parameters of the shaper that were requested, by name, as tc sends them."""
+        known = SHAPER_PARAMETERS.get(self.shaper, {})
+        return {name: known[name].read(text) for name, text in self.shaper_parameters}
 
     def rate_mbps(self, role: str) -> float:
         """The rate of the device that shapes `down` or `up`."""
@@ -175,6 +209,13 @@ class Router(Record):
         if self.burst_shaping and self.shaper != "htb":
             raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}",
                               "burst_shaping")
+        sizes = {"burst", "cburst"} & dict(self.shaper_parameters).keys()
+        if self.burst_shaping and sizes:
+            raise ConfigError(f"shaper_{min(sizes)}: burst_shaping has its own; give one of them",
+                              f"shaper_{min(sizes)}")
+        if "prio" in dict(self.shaper_parameters) and self.tiers != 1:
+            raise ConfigError("shaper_prio: the classes of tiers = 3 have their own; leave it out",
+                              "shaper_prio")
         if self.tbf_burst_ms is not None and self.shaper != "tbf":
             raise ConfigError(f"tbf_burst_ms: needs shaper = tbf, not {self.shaper}",
                               "tbf_burst_ms")

@@ -21,7 +21,7 @@ from flent_aqm.spec.queues.values import Expected, codel_us, size_bytes, time_us
 
 OPTIONS = "options"
 LONGEST = 500
-_WORDS = re.compile(r"[A-Za-z0-9_.%:-]+( +[A-Za-z0-9_.%:-]+)*")
+_WORDS = re.compile(r"[A-Za-z0-9_.%:/-]+( +[A-Za-z0-9_.%:/-]+)*")
 
 
 def is_external(name: str) -> bool:
@@ -32,7 +32,7 @@ def is_external(name: str) -> bool:
 def option_words(text: str) -> str:
     """Return a reader of options: words as tc takes them, such as `limit 1000 target 5ms`."""
     if len(text) > LONGEST or not _WORDS.fullmatch(text):
-        raise ConfigError("expected words of letters, digits and _ . % : - with blanks between, "
+        raise ConfigError("expected words of letters, digits and _ . % : / - with blanks between, "
                           f"up to {LONGEST} characters, such as limit 1000 target 5ms")
     return " ".join(text.split())
 

@@ -4,7 +4,78 @@
 from __future__ import annotations
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.queues.external import OPTIONS, queue_of
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.spec.queues.external import OPTIONS, option_words, queue_of
+from flent_aqm.spec.queues.shapers import NOT_SAID, SAID_BY, SHAPER_PARAMETERS
+from flent_aqm.spec.queues.values import Overhead
+
+
+def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
+    """Return the parameters that words of the queue's manual page stand for, such as `atm overhead
+    44`, by name. key: for the error. Raises ConfigError for a word that the queue doesn't have."""
+    try:
+        words = iter(option_words(text).split())
+    except ConfigError as fault:
+        raise ConfigError(f"{key}: {fault}", key) from None
+    parameters = queue_of(aqm).parameters
+    switches = {word: (name, value) for name, parameter in parameters.items()
+                for word, value in parameter.tc_switches().items()}
+    names = {parameter.tc_name(name): name for name, parameter in parameters.items()
+             if parameter.tc_name(name)}
+    found: dict[str, str] = {}
+    for word in words:
+        name, value = switches.get(word) or (names.get(word, ""), next(words, ""))
+        if not name:
+            elsewhere = _said_elsewhere(queue_of(aqm).kind, word)
+            if elsewhere:
+                raise ConfigError(f"{key}: {word!r} can't stand there{elsewhere}", key)
+            raise ConfigError(f"{key}: tc's {aqm} has no word {word!r}"
+                              f"{did_you_mean(word, {*switches, *names})}"
+                              f"; known: {', '.join(sorted({*switches, *names}))}", key)
+        if not value:
+            raise ConfigError(f"{key}: {word} has no value", key)
+        if name in found and not isinstance(parameters[name].read, Overhead):
+            raise ConfigError(f"{key}: {word!r} stands for {name}, which was given before", key)
+        found[name] = f"{found[name]} {value}" if name in found else value
+    return found
+
+
+def _how_to_give(aqm: str, name: str, text: str) -> str:
+    """Return how to give a word of tc's that was taken for a parameter, "" for other names."""
+    parameters = queue_of(aqm).parameters
+    if OPTIONS in parameters:
+        return f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
+    for key, parameter in parameters.items():
+        if value := parameter.tc_switches().get(name):
+            return f"; give it as aqm_{key} = {value}"
+    return _said_elsewhere(queue_of(aqm).kind, name)
+
+
+def _said_elsewhere(kind: str, word: str) -> str:
+    """Return the end of an error about a word of tc's that is no parameter here, "" for others."""
+    kind = "cake" if kind == "cake_mq" else kind
+    if said_by := SAID_BY.get(kind, {}).get(word):
+        return f"; {said_by}, says that"
+    why = NOT_SAID.get(kind, {}).get(word, "")
+    return f"; flent-aqm doesn't set it: {why}" if why else ""
+
+
+def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
+    """Return the text, when it is a parameter of that shaper. Raises ConfigError."""
+    parameters = SHAPER_PARAMETERS.get(shaper, {})
+    key = f"shaper_{name}"
+    if name not in parameters:
+        known = f"known: {', '.join(parameters)}" if parameters else "it has none"
+        raise ConfigError(f"{key}: {shaper} has no such parameter; {known}"
+                          f"{_said_elsewhere(shaper, name)}", key)
+    try:
+        value = parameters[name].read(text)
+    except ConfigError as fault:
+        raise ConfigError(f"{key}: {text!r} for {shaper}: {fault}", key) from None
+    if not value and not parameters[name].zero:
+        raise ConfigError(f"{key}: {text!r} for {shaper}: 0 is not allowed; omit the key to use "
+                          "the default", key)
+    return text
 
 
 def check_parameter(aqm: str, name: str, text: str) -> str:
@@ -12,8 +83,7 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
     parameters = queue_of(aqm).parameters
     if name not in parameters:
         raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(parameters)}"
-                          + (f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
-                             if OPTIONS in parameters else ""), f"aqm_{name}")
+                          + _how_to_give(aqm, name, text), f"aqm_{name}")
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:

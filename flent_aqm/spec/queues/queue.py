@@ -8,9 +8,23 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from flent_aqm.spec.queues.units import Clock, Scalar
-from flent_aqm.spec.queues.values import Expected, Reader, as_requested, size_bytes, time_us
+from flent_aqm.spec.queues.values import (
+    Choice,
+    Expected,
+    Graded,
+    NamedTime,
+    Overhead,
+    Reader,
+    as_requested,
+    flag,
+    rate_bytes_per_s,
+    size_bytes,
+    time_ns,
+    time_or_packets,
+    time_us,
+)
 
-Unit = Literal["", "packets", "packets_per_s", "bytes", "bytes_per_s", "us", "s", "percent"]
+Unit = Literal["", "packets", "packets_per_s", "bytes", "bytes_per_s", "ns", "us", "s", "percent"]
 
 LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
@@ -41,15 +55,50 @@ class Parameter:
     sent: bool = False
 
     def tc_words(self, name: str, text: str) -> str:
-        """Return what tc takes for a checked text: times in us, sizes in bytes."""
+        """Return what tc takes for a checked text: times with their unit, sizes in bytes."""
         value = self.read(text)
+        if isinstance(self.read, Graded):
+            return self.read.tc_word(value)
         if isinstance(value, bool):
             return self.words.split("/")[0 if value else 1]
-        if self.read is time_us:
-            text = f"{value}us"
-        elif self.read is size_bytes:
-            text = str(value)
-        return (self.words or f"{name} {{}}").format(text)
+        if isinstance(self.read, Overhead) and isinstance(value, str):
+            return value
+        return (self.words or f"{name} {{}}").format(self._sent_text(value, text))
+
+    def _sent_text(self, value: Scalar, text: str) -> str:
+        """Return a value as tc reads it without a doubt of its unit."""
+        if self.read is time_us or isinstance(self.read, NamedTime):
+            return f"{value}us"
+        if self.read is time_or_packets and not isinstance(value, str):
+            return f"{value}us"
+        if self.read is time_ns:
+            return f"{value}ns"
+        if self.read is rate_bytes_per_s:
+            return f"{int(value) * 8}bit"
+        return str(value) if self.read is size_bytes else text
+
+    def tc_switches(self) -> dict[str, str]:
+        """Return the words of tc that need no value, with what a key has for each."""
+        if self.read is flag:
+            return {word: text for word, text in zip(self.words.split("/"), ("yes", "no"),
+                                                     strict=True) if word}
+        if isinstance(self.read, Graded):
+            return dict(zip(self.read.words, ("no", "yes", self.read.degree), strict=True))
+        if isinstance(self.read, (NamedTime, Overhead)) or self._is_only_words:
+            assert isinstance(self.read, (Choice, NamedTime, Overhead))
+            return {word: word for word in self.read.words}
+        return {}
+
+    def tc_name(self, name: str) -> str:
+        """Return the word of tc before the value, "" for a parameter whose words need none."""
+        if self.read is flag or isinstance(self.read, Graded) or self._is_only_words:
+            return ""
+        return (self.words or name).split()[0]
+
+    @property
+    def _is_only_words(self) -> bool:
+        """Whether tc has a word for each value, and none for the parameter."""
+        return isinstance(self.read, Choice) and self.words == "{}"
 
 
 @dataclass(frozen=True)

@@ -47,12 +47,31 @@ def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> di
     ewma = averaging_weight(have["min"], have["burst"], have["avpkt"])
     return {
         **{name: have[name] for name in ("limit", "min", "max")},
-        **{name: requested[name] for name in ("ecn", "harddrop", "adaptive")},
+        **{name: requested[name] for name in ("ecn", "harddrop", "adaptive", "nodrop")},
         "ewma": ewma,
-        "probability": six_digits(int(float(requested.get("probability", _PROBABILITY)) * 2**32)
-                                  / 2**32),
-        "Scell_log": frozenset(_idle_damping(ewma, have["avpkt"], rate_bit_s, clock)),
+        "probability": reported_probability(requested),
+        "Scell_log": frozenset(_idle_damping(
+            ewma, have["avpkt"], int(requested.get("bandwidth", rate_bit_s // 8)) * 8, clock)),
     }
+
+
+def reported_probability(requested: Mapping[str, Scalar]) -> float:
+    """Return the probability as tc prints what it keeps in 32 bits."""
+    return six_digits(int(float(requested.get("probability", _PROBABILITY)) * 2**32) / 2**32)
+
+
+def of_sfq(requested: Mapping[str, Scalar]) -> dict[str, Expected]:
+    """Return what tc reports of the RED within each flow of SFQ (iproute2 tc/q_sfq.c), nothing
+    without its limit. All thresholds follow from the limit where they aren't given."""
+    if "redflowlimit" not in requested:
+        return {}
+    limit, packet = int(requested["redflowlimit"]), int(requested.get("avpkt", _AVPKT_BYTES))
+    most = int(requested.get("max", limit // 4))
+    least = int(requested.get("min", most // 3))
+    burst = int(requested.get("burst", (2 * least + most) // (3 * packet)))
+    return {"ewma": averaging_weight(least, burst, packet), "min": least, "max": most,
+            "probability": reported_probability(requested), "adaptive": False, "nodrop": False,
+            **{name: bool(requested.get(name)) for name in ("ecn", "harddrop")}}
 
 
 def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> int:

@@ -27,9 +27,15 @@ from flent_aqm.spec.queues.queue import (
 )
 from flent_aqm.spec.queues.units import Scalar
 from flent_aqm.spec.queues.values import (
+    Choice,
+    Framing,
+    Graded,
+    NamedTime,
+    Overhead,
     at_least,
     at_most,
     below_1,
+    between,
     codel_us,
     count_to,
     dualpi2_factor,
@@ -37,14 +43,18 @@ from flent_aqm.spec.queues.values import (
     fraction,
     jiffies_ms_in_us,
     jiffies_us,
+    mask,
     newly_at_least,
     number,
-    one_of,
     percent,
     power_of_two,
     psched_us,
+    rate_bytes_per_s,
+    selector,
     sfb_share,
     size_bytes,
+    time_ns,
+    time_or_packets,
     time_us,
     whole,
 )
@@ -75,15 +85,24 @@ def _sfq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> 
     if "limit" in requested:
         limit = min(int(requested["limit"]), depth * flows)
         flows = min(flows, limit)
-    return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows}
+    return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows,
+            **red.of_sfq(requested)}
 
 
 def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    if "overhead" in requested:
-        report = {**report, "atm": "noatm"}
-    return {**report, "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited",
-            "ingress": False, "fwmark": "0", "raw": "overhead" not in requested,
-            "overhead": requested.get("overhead", 0)}
+    """The kernel reports what tc's words for a framing add up to. While it estimates the rate, it
+    reports what it has found so far."""
+    framing = CAKE_OVERHEAD.framing(requested.get("overhead", 0))
+    raw = framing.raw or "overhead" not in requested
+    link_layer = requested.get("linklayer") or framing.link_layer or "noatm"
+    mpu = requested.get("mpu", framing.mpu)
+    shown = {key: value for key, value in report.items() if key not in ("atm", "mpu")}
+    if link_layer != "noatm" or not raw:
+        shown["atm"] = str(link_layer)
+    if mpu:
+        shown["mpu"] = mpu
+    return {"ingress": False, **shown, "raw": raw, "overhead": framing.overhead,
+            "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited"}
 
 
 def _sfb(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
@@ -96,23 +115,41 @@ def _sfb(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> 
 
 
 def _dualpi2(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Room for the limit's packets, two frames each; and what has no setting here."""
-    memory = 2 * FRAME_BYTES * int(requested["limit"])
-    return {"memory-limit": memory, "drop-overload": "drop", "drop-early": "drop-dequeue",
-            "ecn-mask": "l4s-ect", "split-gso": True, **report}
+    """Room for the limit's packets, two frames each; and a step in time or in packets."""
+    report = {"memory-limit": 2 * FRAME_BYTES * int(requested["limit"]), **report}
+    step = report.pop("step-thresh-us")
+    if isinstance(step, str):
+        return {**report, "step-thresh-pkts": int(step.removesuffix("p"))}
+    return {**report, "step-thresh-us": step}
 
 
 def _fq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """fq_init(): what concerns packets that their senders have paced."""
-    return {**report, "low_rate_threshold": 550_000 // 8, "horizon_drop": True}
+    """fq reports pacing only where it is off, and by its name what it does with packets beyond the
+    horizon."""
+    paces, drops = report.pop("pacing"), report.pop("horizon_drop")
+    return {**report, **({} if paces else {"pacing": False}),
+            "horizon_drop" if drops else "horizon_cap": True}
+
+
+def _fq_codel(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """tc prints the two parts of the selector as numbers of their own."""
+    both = report.pop("ce_threshold_selector", "")
+    if not isinstance(both, str) or not both:
+        return report
+    value, mask_ = (int(part, 0) for part in both.split("/"))
+    return {**report, "ce_threshold_selector": value, "ce_threshold_mask": mask_}
 
 
 def _red(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    return {**red.report(requested, place.rate_bit_s, place.clock), "nodrop": False}
+    return red.report(requested, place.rate_bit_s, place.clock)
 
 
 def _cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
-    return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **requested}
+    """Words that stand for a framing come before those that set a part of it."""
+    framing = {name: text for name, text in requested.items()
+               if name == "overhead" and not text.lstrip("-").isdigit()}
+    return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **framing,
+            **requested}
 
 
 def _of_classes(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
@@ -144,19 +181,42 @@ _PIE = {
 _DIFFSERV = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
 _ISOLATION = ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost",
               "dual-dsthost", "triple-isolate")
+# Of tc-cake(8).
+_RTTS_US = {"datacentre": 100, "lan": 1000, "metro": 10_000, "regional": 30_000,
+            "internet": 100_000, "oceanic": 300_000, "satellite": 10**6,
+            "interplanetary": 3_600_000_000}
+CAKE_OVERHEAD = Overhead(-64, 256, {
+    "raw": Framing(0, "noatm"), "conservative": Framing(48, "atm"),
+    "pppoa-vcmux": Framing(10, "atm"), "pppoa-llc": Framing(14, "atm"),
+    "pppoe-vcmux": Framing(32, "atm"), "pppoe-llcsnap": Framing(40, "atm"),
+    "bridged-vcmux": Framing(24, "atm"), "bridged-llcsnap": Framing(32, "atm"),
+    "ipoa-vcmux": Framing(8, "atm"), "ipoa-llcsnap": Framing(16, "atm"),
+    "pppoe-ptm": Framing(30, "ptm"), "bridged-ptm": Framing(22, "ptm"),
+    "docsis": Framing(18, "noatm", 64), "ethernet": Framing(38, mpu=84),
+    "ether-vlan": Framing(4),
+})
+_ACK_FILTER = Graded(("no-ack-filter", "ack-filter", "ack-filter-aggressive"), "aggressive")
 _CAKE = {
-    "rtt": Parameter(time_us, "us", 100_000),
-    "diffserv": Parameter(one_of(*_DIFFSERV), "", "diffserv3", words="{}"),
-    "isolation": Parameter(one_of(*_ISOLATION), "", "triple-isolate",
+    "rtt": Parameter(NamedTime(_RTTS_US), "us", 100_000),
+    "diffserv": Parameter(Choice(_DIFFSERV), "", "diffserv3", words="{}"),
+    "isolation": Parameter(Choice(_ISOLATION), "", "triple-isolate",
                            reported="flowmode", words="{}"),
     "nat": Parameter(flag, "", False, words="nat/nonat"),
     "wash": Parameter(flag, "", False, words="wash/nowash"),
     "split_gso": Parameter(flag, "", True, words="split-gso/no-split-gso"),
-    "ack_filter": Parameter(flag, "", False, lambda on: "enabled" if on else "disabled",
-                            "ack-filter", words="ack-filter/no-ack-filter"),
-    "overhead": Parameter(whole, "bytes", zero=True),
-    "mpu": Parameter(whole, "bytes", None, only_if_set=True, zero=True),
+    "ack_filter": Parameter(
+        _ACK_FILTER, "", False,
+        lambda value: "aggressive" if value == "aggressive" else "enabled" if value else "disabled",
+        "ack-filter"),
+    "overhead": Parameter(CAKE_OVERHEAD, "bytes", zero=True),
+    "linklayer": Parameter(Choice(("noatm", "atm", "ptm")), "", reported="atm", words="{}"),
+    "mpu": Parameter(between(0, 256), "bytes", None, only_if_set=True, zero=True),
     "memlimit": Parameter(size_bytes, "bytes", None, only_if_set=True, zero=True),
+    "fwmark": Parameter(mask, "", "0", zero=True),
+    "ingress": Parameter(flag, "", False, words="ingress/egress"),
+    "autorate_ingress": Parameter(
+        flag, "", False, lambda _: "autorate-ingress", "autorate", only_if_set=True,
+        words="autorate-ingress/"),
 }
 _CAKE_SWITCHES: Mapping[str, tuple[str, Scalar]] = {
     "nonat": ("nat", False), "nowash": ("wash", False), "ingress": ("ingress", True),
@@ -164,6 +224,8 @@ _CAKE_SWITCHES: Mapping[str, tuple[str, Scalar]] = {
     "raw": ("raw", True), "atm": ("atm", "atm"), "ptm": ("atm", "ptm"),
     "noatm": ("atm", "noatm"), "ack-filter": ("ack-filter", "enabled"),
     "no-ack-filter": ("ack-filter", "disabled"),
+    "ack-filter-aggressive": ("ack-filter", "aggressive"),
+    "autorate-ingress": ("autorate", "autorate-ingress"),
     **{word: ("diffserv", word) for word in _DIFFSERV},
     **{word: ("flowmode", word) for word in _ISOLATION},
 }
@@ -190,8 +252,10 @@ QUEUES: Mapping[str, Queue] = {
             "ecn": Parameter(flag, "", False, words="ecn/"),
             "harddrop": Parameter(flag, "", False, words="harddrop/"),
             "adaptive": Parameter(flag, "", False, words="adaptive/"),
+            "nodrop": Parameter(flag, "", False, words="nodrop/"),
+            "bandwidth": Parameter(rate_bytes_per_s, "bytes_per_s", reported=None),
         }, Look("#882255", "v", _SHORT, "oo"), "sch_red (CONFIG_NET_SCH_RED)", red.complete, _red,
-        shows_classes=True, switches={"nodrop": ("nodrop", True)}, marks_at=(12,)),
+        shows_classes=True, marks_at=(12,)),
     "sfb": Queue(
         "sfb", {
             "limit": Parameter(whole, "packets", 1000, zero=True, sent=True),
@@ -225,8 +289,18 @@ QUEUES: Mapping[str, Queue] = {
             "divisor": Parameter(whole),
             "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, at_least(256)),
             "perturb": Parameter(whole, "s", None, only_if_set=True, zero=True),
+            "headdrop": Parameter(flag, "", False, only_if_set=True, words="headdrop/"),
+            # of a RED in each flow
+            "redflowlimit": Parameter(size_bytes, "bytes", reported=None),
+            **{name: Parameter(size_bytes, "bytes", reported=None) for name in ("min", "max",
+                                                                                "avpkt")},
+            "burst": Parameter(whole, "packets", reported=None),
+            "probability": Parameter(below_1, reported=None),
+            "ecn": Parameter(flag, "", False, reported=None, words="ecn/"),
+            "harddrop": Parameter(flag, "", False, reported=None, words="harddrop/"),
         }, Look("#CC79A7", "^", _DOTTED, "xx"), "sch_sfq (CONFIG_NET_SCH_SFQ)", adapt=_sfq,
-        shows_classes=True, switches={"headdrop": ("headdrop", True)}),
+        shows_classes=True, switches={"harddrop": ("harddrop", True)},
+        derived={"min": "bytes", "max": "bytes"}),
     "drr": Queue(
         "drr", {
             # each a class
@@ -254,8 +328,10 @@ QUEUES: Mapping[str, Queue] = {
             "memory_limit": Parameter(size_bytes, "bytes", 32 * _MB, at_most(2**31), zero=True),
             "drop_batch": Parameter(whole, "", 64, at_least(1)),
             "ecn": Parameter(flag, "", True, only_if_set=True, words="ecn/noecn"),
+            "ce_threshold_selector": Parameter(selector),
         }, Look("#0072B2", "P", _DASH_DOT, "\\\\"),
-        "sch_fq_codel (Linux 3.5, CONFIG_NET_SCH_FQ_CODEL)", shows_classes=True, marks_at=(12, 28)),
+        "sch_fq_codel (Linux 3.5, CONFIG_NET_SCH_FQ_CODEL)", adapt=_fq_codel, shows_classes=True,
+        marks_at=(12, 28)),
     "fq": Queue(
         "fq", {
             "limit": Parameter(whole, "packets", 10_000),
@@ -265,11 +341,19 @@ QUEUES: Mapping[str, Queue] = {
             "initial_quantum": Parameter(size_bytes, "bytes", 10 * FRAME_BYTES, zero=True),
             "refill_delay": Parameter(time_us, "us", 40_000),
             "horizon": Parameter(time_us, "us", 10_000_000),
+            "horizon_drop": Parameter(flag, "", True, words="horizon_drop/horizon_cap"),
+            "maxrate": Parameter(rate_bytes_per_s, "bytes_per_s"),
+            "low_rate_threshold": Parameter(rate_bytes_per_s, "bytes_per_s", 550_000 // 8,
+                                            only_if_set=True, zero=True),
+            "pacing": Parameter(flag, "", True, words="pacing/nopacing"),
+            "ce_threshold": Parameter(time_us, "us", zero=True),
+            "orphan_mask": Parameter(whole, zero=True),
+            "timer_slack": Parameter(time_ns, "ns"),
         }, Look("#44AA99", "p", _LONG, "\\\\|"), "sch_fq (Linux 3.12, CONFIG_NET_SCH_FQ)",
-        adapt=_fq, derived={"low_rate_threshold": "bytes_per_s"},
-        switches={"horizon_drop": ("horizon_drop", True)},
+        adapt=_fq,
+        switches={"horizon_cap": ("horizon_cap", True), "nopacing": ("pacing", False)},
         # Of sockets, of which a router has none; bands by priority (Linux 6.7), which stay as
-        # the kernel has them; and ns in JSON that the text has as a time.
+        # the kernel has them.
         ignored=frozenset({"orphan_mask", "bands", "priomap", "weights", "offload_horizon",
                            "timer_slack"})),
     "fq_pie": Queue(
@@ -302,11 +386,23 @@ QUEUES: Mapping[str, Queue] = {
             "tupdate": Parameter(time_us, "us", 16_000),
             "alpha": Parameter(number, "", 41 / 256, dualpi2_factor),
             "beta": Parameter(number, "", 819 / 256, dualpi2_factor),
-            "step_thresh": Parameter(time_us, "us", 1000, reported="step-thresh-us"),
+            "step_thresh": Parameter(time_or_packets, "us", 1000, reported="step-thresh-us"),
             "min_qlen_step": Parameter(whole, "packets", 0, reported="min-qlen-step", zero=True),
             "coupling_factor": Parameter(whole, "", 2, reported="coupling"),
             "classic_protection": Parameter(percent, "percent", 10, reported="c-protection",
                                             zero=True, words="classic_protection {}%"),
+            "drop_on_overload": Parameter(
+                flag, "", True, lambda on: "drop" if on else "overflow", "drop-overload",
+                words="drop_on_overload/overflow"),
+            "drop_dequeue": Parameter(
+                flag, "", True, lambda on: "drop-dequeue" if on else "drop-enqueue", "drop-early",
+                words="drop_dequeue/drop_enqueue"),
+            "any_ect": Parameter(flag, "", False, lambda on: "any-ect" if on else "l4s-ect",
+                                 "ecn-mask", words="any_ect/l4s_ect"),
+            # JSON leaves out what is off
+            "split_gso": Parameter(
+                flag, "", True, lambda on: True if on else frozenset({False, "nothing"}),
+                "split-gso", words="split_gso/no_split_gso"),
         }, Look("#000000", "h", _DOTTED, "||||"),
         "sch_dualpi2 (Linux 6.17, CONFIG_NET_SCH_DUALPI2) and tc of iproute2 6.18", adapt=_dualpi2,
         shows_classes=True, switches={
@@ -316,7 +412,8 @@ QUEUES: Mapping[str, Queue] = {
             "drop_dequeue": ("drop-early", "drop-dequeue"), "l4s_ect": ("ecn-mask", "l4s-ect"),
             "any_ect": ("ecn-mask", "any-ect"), "split_gso": ("split-gso", True),
             "no_split_gso": ("split-gso", False),
-        }, marks_at=(24, 28), needs_new_tc=True),  # the second are those of its step
+        }, derived={"step-thresh-pkts": "packets"},
+        marks_at=(24, 28), needs_new_tc=True),  # the second are those of its step
 }
 
 OF_KIND: Mapping[str, Queue] = {queue.kind: queue for queue in QUEUES.values()}

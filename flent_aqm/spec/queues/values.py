@@ -9,7 +9,8 @@ Values that tc would silently reinterpret are refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
@@ -24,6 +25,11 @@ _SIZE = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20,
          "g": 2**30, "gb": 2**30}
 _TIME_US = {"s": 10**6, "sec": 10**6, "secs": 10**6, "ms": 1000, "msec": 1000, "msecs": 1000,
             "us": 1, "usec": 1, "usecs": 1}
+_TIME_NS = {"ns": 1, "nsec": 1, "nsecs": 1, **{name: us * 1000 for name, us in _TIME_US.items()}}
+# tc's units of rates are powers of 1000, and of 1024 with an i.
+_RATE_BIT_S = {"bit": 1, **{f"{prefix}bit": 1000**power for power, prefix in enumerate(
+    ("k", "m", "g", "t"), 1)}, **{f"{prefix}ibit": 1024**power for power, prefix in enumerate(
+        ("k", "m", "g", "t"), 1)}}
 _U32 = 2**32 - 1
 # What kernels are built with; OpenWrt's have 100 or 250, Debian's 250, Ubuntu's 1000.
 _KERNEL_HZ = (100, 128, 250, 256, 300, 500, 512, 1000, 1024)
@@ -114,13 +120,160 @@ def flag(text: str) -> bool:
     return on
 
 
-def one_of(*words: str) -> Reader:
-    """Return a reader of one of these words."""
-    def read(text: str) -> str:
-        if text not in words:
-            raise ConfigError(f"expected one of {', '.join(words)}")
+@dataclass(frozen=True)
+class Choice:
+    """Reader of one of some words, each of which is a word of tc's, too."""
+
+    words: tuple[str, ...]
+
+    def __call__(self, text: str) -> str:
+        """Return the word. Raises ConfigError for any other text."""
+        if text not in self.words:
+            raise ConfigError(f"expected one of {', '.join(self.words)}")
         return text
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Reader of a switch that can be on to a further degree. words: of tc's for off and on, then
+    for each degree. Off and on are read as `flag` does, a degree by its name."""
+
+    words: tuple[str, str, str]
+    degree: str
+
+    def __call__(self, text: str) -> Scalar:
+        """Return False, True or the degree. Raises ConfigError."""
+        if text == self.degree:
+            return text
+        on = switch(text)
+        if on is None:
+            raise ConfigError(f"expected yes, no or {self.degree}")
+        return on
+
+    def tc_word(self, value: Scalar) -> str:
+        """Return tc's word for a value."""
+        return self.words[2 if value == self.degree else 1 if value else 0]
+
+
+@dataclass(frozen=True)
+class NamedTime:
+    """Reader of a time in microseconds, by its number or by tc's word for it."""
+
+    words: Mapping[str, int]
+
+    def __call__(self, text: str) -> int:
+        """Return microseconds. Raises ConfigError."""
+        if text in self.words:
+            return self.words[text]
+        try:
+            return time_us(text)
+        except ConfigError as fault:
+            raise ConfigError(f"{fault}; or one of {', '.join(self.words)}") from None
+
+
+@dataclass(frozen=True)
+class Framing:
+    """What tc's words for a link's framing add up to. overhead: in bytes; link_layer: atm, ptm,
+    noatm, or "" where no word says so; mpu: the least size in bytes, 0 for none; raw: whether the
+    sizes are those that the kernel knows."""
+
+    overhead: int
+    link_layer: str = ""
+    mpu: int = 0
+    raw: bool = False
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Reader of bytes that each packet has on the link, by their number or by tc's words for kinds
+    of links. words: what each word stands for."""
+
+    least: int
+    most: int
+    words: Mapping[str, Framing]
+
+    def __call__(self, text: str) -> Scalar:
+        """Return a number of bytes, or the words. Raises ConfigError."""
+        if re.fullmatch(r"-?\d{1,4}", text) and self.least <= int(text) <= self.most:
+            return int(text)
+        words = text.split()
+        if not words or not set(words) <= self.words.keys():
+            raise ConfigError(f"expected bytes from {self.least} to {self.most}, or one or more of "
+                              f"{', '.join(self.words)}")
+        return " ".join(words)
+
+    def framing(self, value: Scalar) -> Framing:
+        """Return what a value of this reader stands for, as tc adds words up: each adds its bytes,
+        but `conservative`, which replaces them, and `raw`, which comes first."""
+        if isinstance(value, int):
+            return Framing(value)
+        overhead, link_layer, mpu = 0, "", 0
+        for word in str(value).split():
+            one = self.words[word]
+            overhead = one.overhead if word in ("raw", "conservative") else overhead + one.overhead
+            link_layer = one.link_layer or link_layer
+            mpu = one.mpu or mpu
+        return Framing(overhead, link_layer, mpu, "raw" in str(value).split())
+
+
+def mask(text: str) -> str:
+    """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, and 0 for none."""
+    if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|\d{1,10}", text) or int(text, 0) > _U32:
+        raise ConfigError("expected a mask of 32 bits, such as 0xff")
+    return f"{int(text, 0):#x}" if int(text, 0) else "0"
+
+
+def selector(text: str) -> str:
+    """Return VALUE/MASK of eight bits each, as tc prints them: hexadecimal, and 0 without 0x."""
+    parts = text.split("/")
+    if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|\d{1,3}", part)
+                                  and int(part, 0) < 256 for part in parts):
+        raise ConfigError("expected VALUE/MASK of eight bits each, such as 0x1/0x3")
+    return "/".join(f"{int(part, 0):#x}" if int(part, 0) else "0" for part in parts)
+
+
+def time_ns(text: str) -> int:
+    """Return a time with its unit: 500ns, 10us, 1ms; in nanoseconds."""
+    match = _NUMBER.fullmatch(text)
+    factor = _TIME_NS.get(match[2].lower()) if match else None
+    if match is None or factor is None or int(float(match[1]) * factor) > _U32:
+        raise ConfigError("expected a time with its unit below 4.29 s, such as 500ns or 10us")
+    return int(float(match[1]) * factor)
+
+
+def rate_bytes_per_s(text: str) -> int:
+    """Return a rate with its unit: 512kbit, 20mbit, 1gbit; in bytes per second, as the kernel keeps
+    it, in 32 bits."""
+    match = _NUMBER.fullmatch(text)
+    factor = _RATE_BIT_S.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        if match and not match[2] and not float(match[1]):
+            return 0
+        raise ConfigError("expected a rate with its unit, such as 512kbit or 20mbit")
+    rate = int(float(match[1]) * factor) // 8
+    if rate >= _U32:
+        raise ConfigError("expected a rate below 34 gbit")
+    return rate
+
+
+def between(low: int, high: int) -> Reader:
+    """Return a reader of whole numbers within these bounds."""
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,10}", text) or not low <= int(text) <= high:
+            raise ConfigError(f"expected a whole number from {low} to {high}")
+        return int(text)
     return read
+
+
+def time_or_packets(text: str) -> Scalar:
+    """Return a time in microseconds, or, of a text such as `5p`, so many packets as a text."""
+    match = re.fullmatch(r"(\d{1,10})(p|pkts?|packets?)", text)
+    if match and 0 < int(match[1]) <= _U32:
+        return f"{int(match[1])}p"
+    try:
+        return time_us(text)
+    except ConfigError as fault:
+        raise ConfigError(f"{fault}, or a number of packets, such as 5p") from None
 
 
 def as_requested(value: Scalar) -> Expected:

@@ -24,6 +24,7 @@ def queues() -> Iterator[str]:
     yield from table(
         ("`aqm`", "qdisc", "parameters, `aqm_NAME`, with defaults", "needs", "OpenWrt"), (
             (f"`{name}`", queue.kind,
+             f"as `{queue.per_queue}`" if queue.per_queue else
              ", ".join(_parameter(one, about) for one, about in queue.parameters.items()),
              _needs(name), OPENWRT.get(name, ""))
             for name, queue in QUEUES.items()))

@@ -296,6 +296,13 @@ def test_marks_of_a_device_with_several_queues_are_those_of_all() -> None:
     ({"shaper": "cake", "up_aqm": "cake", "aqm_parameters": {"overhead": 38},
       "up_aqm_parameters": {"overhead": 44}}, 1544),
     ({"shaper": "cake", "up_aqm": "cake", "aqm_parameters": {"overhead": 38}}, 1514),
+    # 1544 bytes in 33 cells; 1500 + 30 and a byte for each 64; 1514 + 38 of the frame itself
+    ({"shaper": "cake", "aqm_parameters": {"overhead": "44", "linklayer": "atm"}}, 1749),
+    ({"shaper": "cake", "aqm_parameters": {"overhead": "pppoe-ptm"}}, 1554),
+    ({"shaper": "cake", "aqm_parameters": {"overhead": "raw ethernet"}}, 1552),
+    ({"shaper": "cake", "aqm_parameters": {"overhead": "docsis ether-vlan"}}, 1522),
+    ({"shaper": "htb", "shaper_parameters": {"overhead": "44"}}, 1558),
+    ({"shaper": "tbf", "shaper_parameters": {"overhead": "44", "linklayer": "atm"}}, 1749),
 ])
 def test_payload_share_is_of_what_the_shaper_counts(
         requested: dict[str, object], bytes_counted: int) -> None:

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parameters of the shapers above a queue, and words of tc's manual pages that other keys say.
+
+HTB's parameters are those of each of its classes, but r2q. Defaults are tc's, which
+router/expected.py computes from the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flent_aqm.spec.queues.queue import Parameter
+from flent_aqm.spec.queues.values import Choice, between, size_bytes
+
+# tc prints adsl as atm.
+_LINK_LAYER = Parameter(Choice(("ethernet", "atm")))
+_U16 = 2**16 - 1
+_OVERHEAD = Parameter(between(0, _U16), "bytes", zero=True)
+
+SHAPER_PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
+    "htb": {
+        "burst": Parameter(size_bytes, "bytes"),
+        "cburst": Parameter(size_bytes, "bytes"),
+        "quantum": Parameter(between(1, 2**31), "bytes"),
+        "prio": Parameter(between(0, 7), zero=True),
+        "mpu": _OVERHEAD,
+        "overhead": _OVERHEAD,
+        "linklayer": _LINK_LAYER,
+        "mtu": Parameter(between(256, 2**17), "bytes"),
+        "r2q": Parameter(between(1, 10**6)),
+    },
+    "tbf": {"mpu": _OVERHEAD, "overhead": _OVERHEAD, "linklayer": _LINK_LAYER},
+}
+
+# Words of manual pages that are no parameter here -> what says them, by tc's name of the qdisc.
+SAID_BY: Mapping[str, Mapping[str, str]] = {
+    "cake": {"bandwidth": "rate_mbps, with shaper = cake",
+             "unlimited": "any other shaper than cake"},
+    "htb": {"rate": "rate_mbps", "ceil": "rate_mbps, and burst_shaping",
+            **dict.fromkeys(("default", "parent", "classid", "handle", "root", "dev"),
+                            "tiers, topology")},
+    "tbf": {"rate": "rate_mbps",
+            **dict.fromkeys(("burst", "buffer", "maxburst"), "tbf_burst_ms")},
+    "hfsc": {"default": "tiers, topology", "ls": "rate_mbps, tiers", "ul": "rate_mbps, topology",
+             "m2": "rate_mbps", "rate": "rate_mbps"},
+}
+# Words that nothing here says -> why.
+NOT_SAID: Mapping[str, Mapping[str, str]] = {
+    "red": dict.fromkeys(("qevent", "early_drop", "mark", "block"),
+                         "sends packets through filters of one's own, which no key describes"),
+    "htb": {"offload": "leaves the work to a network card, which no testbed here has",
+            "direct_qlen": "of packets that no class takes, of which there are none"},
+    "fq": {**dict.fromkeys(("bands", "priomap", "weights"),
+                           "tc knows it since iproute2 6.7; it stays as the kernel has it"),
+           "offload_horizon": "of network cards that pace by themselves"},
+    "tbf": {**dict.fromkeys(("latency", "limit"), "of a queue that the AQM replaces"),
+            **dict.fromkeys(("peakrate", "mtu", "minburst"),
+                            "a second bucket, which tc's JSON does not show")},
+    "hfsc": dict.fromkeys(
+        ("rt", "sc", "m1", "d", "umax", "dmax"),
+        "curves with two slopes; classes have the one slope of their rate"),
+    "dualpi2": dict.fromkeys(
+        ("max_rtt", "typical_rtt"), "tc computes target, tupdate, alpha and beta of them; give "
+                                    "these"),
+}
