@@ -4,6 +4,12 @@
 # The Python for .venv, 3.11 or newer.
 PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
+# In a checkout of another user's, runs go below one's own home.
+ifneq ($(shell [ -w . ] && echo yes),yes)
+FROM := $(CURDIR)/
+GO := echo "this checkout can't be written to: results go to $$HOME/flent-aqm/results" && \
+    mkdir -p "$$HOME/flent-aqm" && cd "$$HOME/flent-aqm" &&
+endif
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
 .PHONY: help infer setup packages test-packages venv test-venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
@@ -50,14 +56,17 @@ test-venv: packages
 setup: venv
 	@$(BIN)/flent-aqm setup
 
-# The report is written even if some runs have failed: it says why.
+# The report is written even if some runs have failed: it says why. SWEEP_ARGUMENTS and
+# DEMO_ARGUMENTS: further words for Flent, such as '--batch-override aqm=codel'.
 sweep: setup
-	@$(BIN)/flent -B batches/aqm_sweep.batch; status=$$?; $(BIN)/flent-aqm report && exit $$status
+	@$(GO) '$(FROM)$(BIN)/flent' -B '$(FROM)batches/aqm_sweep.batch' $(SWEEP_ARGUMENTS); status=$$?; \
+	    '$(FROM)$(BIN)/flent-aqm' report && exit $$status
 
 demo: setup
-	$(BIN)/flent -B batches/aqm_sweep.batch -b quick
-	@folder=$$(ls -d results/quick-* | tail -n 1) && $(BIN)/flent -q -p latency_and_throughput \
-	    -o $$folder/demo.png $$folder/*.flent.gz && echo "picture: $$folder/demo.png"
+	@$(GO) '$(FROM)$(BIN)/flent' -B '$(FROM)batches/aqm_sweep.batch' -b quick $(DEMO_ARGUMENTS) && \
+	    folder=$$(ls -d results/quick-* | tail -n 1) && '$(FROM)$(BIN)/flent' -q \
+	    -p latency_and_throughput -o $$folder/demo.png $$folder/*.flent.gz && \
+	    echo "picture: $$(pwd)/$$folder/demo.png"
 
 # Four files at a time, because many of them wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.

@@ -130,8 +130,9 @@ def write(
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
     words = [*(argv if writable_cwd else ()), *named, *program, *own.files()]
     visible = _hidden_but_needed(cwd, words, hidden)
+    editable = "" if on_host else _write_path_file(folder / "flent_aqm.pth")
     # Not exported: no program needs them.
-    of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
+    of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd), "PATH_FILE": editable,
                "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
                **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
     (folder / "settings.sh").write_text("".join(
@@ -142,7 +143,6 @@ def write(
         "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
         + f"exec {shlex.join(argv)}\n")
     if not on_host:
-        editable = _write_path_file(folder / "flent_aqm.pth")
         (folder / "mounts").write_bytes(as_bytes(lab_mounts(
             IN_GUEST, OUT,
             keep_visible=visible,

@@ -8,7 +8,6 @@ these circumstances.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,10 +18,8 @@ from itertools import cycle
 from pathlib import Path
 
 from flent_aqm.lab.virtual import WITHOUT_RDRAND
+from research.bench.checkouts import copy_checkout
 
-SOURCE = Path(__file__).resolve().parents[2]
-# What a checkout has that runs need.
-PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
 # Changes of a checkout: file, a line of it, and what is put behind that line. The guest's Flent
 # imports the first file.
 MORE_IMPORTS = ("flent_aqm/measure/runners/all_runners.py", "from __future__ import annotations\n",
@@ -272,37 +269,16 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 
 @contextmanager
 def _checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> Iterator[Around]:
-    """The sources and their Python environment in another place; libraries are links."""
+    """Yield how to run a copy of the sources and of their Python environment in another place."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
         top = Path(temporary)
         top.chmod(0o755)
         # A mount in the guest can't have blanks in it.
         folder = top / (name if base != Path("/tmp") else name.replace(" ", "-"))
-        for part in PARTS:
-            shutil.copytree(SOURCE / part, folder / part,
-                            ignore=shutil.ignore_patterns("__pycache__"))
+        copy_checkout(folder)
         for part, line, more in changes:
             changed = folder / part
             before, match, behind = changed.read_text().partition(line)
             assert match, f"{part} has no line {line!r}"
             changed.write_text(before + line + more + behind)
-        old = Path(sys.prefix)
-        new = folder / ".venv"
-        (new / "bin").mkdir(parents=True)
-        shutil.copy(old / "pyvenv.cfg", new)
-        (new / "bin" / "python").symlink_to(Path(sys.executable).resolve())
-        for program in ("flent", "flent-aqm"):
-            _, _, rest = (old / "bin" / program).read_text().partition("\n")
-            # By `env`, as the first line of a script can't hold a path with blanks.
-            (new / "bin" / program).write_text(
-                f'#!/bin/sh\n\'\'\'exec\' "{new}/bin/python" "$0" "$@"\n\' \'\'\'\n{rest}')
-            (new / "bin" / program).chmod(0o755)
-        libraries = Path(*Path(os.__file__).parts[-2:-1]) / "site-packages"
-        (new / "lib" / libraries).mkdir(parents=True)
-        for path in (old / "lib" / libraries).iterdir():
-            (new / "lib" / libraries / path.name).symlink_to(path)
-        editable = new / "lib" / libraries / "flent_aqm.pth"
-        text = editable.read_text().replace(str(SOURCE), str(folder))
-        editable.unlink()
-        editable.write_text(text)
-        yield Around(bin=new / "bin", cwd=top)
+        yield Around(bin=folder / ".venv" / "bin", cwd=top)

@@ -82,7 +82,7 @@ def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> No
     with pytest.raises(SetupError, match="No space left"), install.locked(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(FileNotFoundError), install.locked(tmp_path):
-        Path("/nonexistent/file").touch()
+        (tmp_path.parent / "absent" / "file").touch()
     (tmp_path / "lock").unlink()
     (tmp_path / "lock").mkdir()
     with pytest.raises(SetupError, match="lock: Is a directory"), install.locked(tmp_path):

@@ -44,6 +44,9 @@ mount_file_systems() {
     done
     mount -n --move run /run || return
     mount -n --move /run/tmp /tmp || return
+    # As in the lab's guest: without it Python would look for the package where it is on the host,
+    # which the new /tmp may hide.
+    [ -z "$PATH_FILE" ] || mount -n --bind /run/lab/flent_aqm.pth "$PATH_FILE" || return
     # Show the new namespaces' processes in /proc, and their devices in /sys.
     mount -n -t proc proc /proc && mount -n -t sysfs sys /sys || return
     for file in hosts gai.conf resolv.conf nsswitch.conf; do

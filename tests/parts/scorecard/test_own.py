@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -72,6 +73,8 @@ def test_file_with_a_tool_is_scored(scorecard: Scorecard, tmp_path: Path) -> Non
     """Its measure() runs in the lab, its server finds the file by its variable; here it tells of
     one direction, and a verdict."""
     file = tmp_path / "mine.py"
+    # beside it, which the guest shows wherever it is
+    program = shutil.copy(TINY, tmp_path)
     file.write_text(f'''
 import json
 import sys
@@ -80,7 +83,7 @@ from flent_aqm.tools.tool import Number, Server, Tool
 import time
 
 TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}},
-            "{TINY} serve 9400; echo $FLENT_AQM_OWN_TOOL"),
+            "{program} serve 9400; echo $FLENT_AQM_OWN_TOOL"),
             method="Its own.", longest_s=10, numbers=(
                 Number("download_mbps", "Mbit/s", "down"), Number("good", "", "verdict", "higher")))
 
@@ -88,7 +91,7 @@ TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}},
 def measure(call, report):
     way = report.way("download")
     way.begin(time.monotonic())
-    told = json.loads(run(["{TINY}", call.host, str(call.port)], capture_output=True).stdout)
+    told = json.loads(run(["{program}", call.host, str(call.port)], capture_output=True).stdout)
     way.mbps = told["down"]["mbps"]
     way.show(time.monotonic(), way.mbps)
     report.numbers |= {{"download_mbps": way.mbps, "good": 0}}
