@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import counted
 from flent_aqm.results.advice.advice import advise
 from flent_aqm.results.advice.measured import Measured, measured, tried
 from flent_aqm.results.grouping import (
@@ -24,6 +26,7 @@ from flent_aqm.results.grouping import (
     pooled_over,
     shown,
 )
+from flent_aqm.results.metrics.compare import two_groups
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.scores import Scores, Value, scores
 from flent_aqm.results.metrics.settings import Setting
@@ -105,7 +108,7 @@ def show(
             made.add_row(
                 *map(shown, values), str(len(done)),
                 *([f"[red]{lost}[/]" if lost else "0"] if failed else []),
-                *(_middle([getattr(one, COLUMNS[way][1]) for one in done]) for way in ways),
+                *(_mbps(done, COLUMNS[way][1]) for way in ways),
                 _middle([one.latency_median_ms for one in done]),
                 _middle([one.latency_p99_ms for one in done]),
                 *([_middle([one.flow_rtt_ms for one in done])] if own else []))
@@ -118,6 +121,8 @@ def show(
     fits = console.measure(whole, options=console.options.update(width=10_000)).maximum
     console.print(whole if fits <= console.width else table(own=False))
     _say_what_lines_are(console, settings, keys, groups)
+    _say_of_throughput(console, [_scores(cell, scored) for cell in cells
+                                 if cell.data_file.exists()], groups, scored)
     _advise(console, groups)
     _say_failures(console, failures)
     _say_how_to_open(console, cells)
@@ -143,6 +148,34 @@ def _say_what_lines_are(
                       markup=False, highlight=False, soft_wrap=True)
     elif any(len(members) > 1 for members in groups.values()):
         console.print("Medians over the runs of each line.", highlight=False)
+
+
+def _say_of_throughput(console: Console, done: Sequence[Scores],
+                       groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
+                       scored: Mapping[Path, Scores]) -> None:
+    """Print what "430 of 860" means, and which lines' runs fall into two groups."""
+    if any(_is_available(one.total_download_mbps) or _is_available(one.total_upload_mbps)
+           for one in done):
+        console.print("With cross traffic: what the test got, of what all flows together carried.",
+                      highlight=False)
+    for values, members in groups.items():
+        runs = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
+        for way, (heading, name) in COLUMNS.items():
+            numbers = [value for one in runs
+                       if not isinstance(value := getattr(one, name), Unavailable)]
+            if found := two_groups(numbers):
+                low, high = ([digits(float(median(group))), counted(len(group), "run")]
+                             for group in found)
+                console.print(f"Runs of {' '.join(map(shown, values))} fall into two groups in "
+                              f"{way}: {' in '.join(low)}, {' in '.join(high)}, Mbit/s {heading}.",
+                              markup=False, highlight=False, soft_wrap=True)
+
+
+def _mbps(done: Sequence[Scores], name: str) -> str:
+    """Return a throughput over runs; with cross traffic, of what all flows together carried."""
+    own = _middle([getattr(one, name) for one in done])
+    total = middle([getattr(one, f"total_{name}") for one in done])
+    return own if isinstance(total, Unavailable) else f"{own} of {digits(total)}"
 
 
 def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:

@@ -15,7 +15,7 @@ from flent_aqm.results.metrics.flows import DIRECTIONS, span
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.results.metrics.throughput import throughput_mbps
+from flent_aqm.results.metrics.throughput import total_mbps
 
 # With fewer probes on either side, a median is the accident of a few packets.
 FEWEST_PROBES = 10
@@ -131,11 +131,12 @@ def _lost_pct(samples: Samples) -> float:
 
 
 def throughput(run: Run) -> dict[str, float]:
-    """Return Mbit/s by direction, of those that the run tells."""
+    """Return Mbit/s by direction, of those that the run tells; with cross traffic, what all flows
+    carried together: how they divide the line is no cost."""
     by_direction = {}
     for direction in DIRECTIONS:
         try:
-            by_direction[direction] = throughput_mbps(run, direction)
+            by_direction[direction] = total_mbps(run, direction)
         except NotAvailable:
             continue
     return by_direction

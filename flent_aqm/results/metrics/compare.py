@@ -7,6 +7,7 @@ SciPy's statistics are imported where they are used, as that takes a second.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,6 +23,8 @@ from flent_aqm.results.metrics.percentiles import of_any
 LEAST_LEVEL = 0.95
 # Kruskal and Wallis give exact tables for groups of up to five; below, chi-square is rough.
 FEWEST_FOR_P = 6
+# What makes two groups of runs.
+FEWEST_IN_GROUP, FAR_APART, LEAST_GAP_SHARE = 2, 4.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,28 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     between = sum(len(group) * (float(numpy.mean(group)) - centre) ** 2
                   for group in groups.values())
     return float(between / whole)
+
+
+def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]] | None:
+    """Return the lower and the upper of two groups that the values of runs fall into, each in
+    order; None where they are one group, or fewer than two values would be one of the groups.
+
+    The groups are FAR_APART times as far from each other as the values of either are, and
+    LEAST_GAP_SHARE of their middle. A median of such runs is a value that depends on which group
+    had one run more.
+    """
+    ordered = sorted(value for value in values if math.isfinite(value))
+    if len(ordered) < 2 * FEWEST_IN_GROUP or len(ordered) < len(values):
+        return None
+    cuts = range(FEWEST_IN_GROUP, len(ordered) - FEWEST_IN_GROUP + 1)
+    cut = max(cuts, key=lambda at: ordered[at] - ordered[at - 1])
+    low, high = ordered[:cut], ordered[cut:]
+    gap = high[0] - low[-1]
+    within = max(low[-1] - low[0], high[-1] - high[0])
+    middle = (high[0] + low[-1]) / 2
+    if gap < FAR_APART * within or gap < LEAST_GAP_SHARE * abs(middle) or not gap > 0:
+        return None
+    return low, high
 
 
 def median_interval(values: ArrayLike) -> Interval | None:

@@ -10,9 +10,11 @@ from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.l4s import not_in_l
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.throughput import shares_line
 
 Value = float | Unavailable
 NOT_TOLD = Unavailable("nothing tells of the flows' own packets")
+NOT_SHARED = Unavailable("the run has no cross traffic")
 # Field of Scores -> metric.
 NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput_upload_mbps",
          "latency_median_ms": "latency_loaded_median_ms",
@@ -23,7 +25,8 @@ NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput
 class Scores:
     """By the names and rules of METRICS: throughput by direction, the sum of the test's flows,
     the probes' round-trip times under load, and those of the load's own packets, of the direction
-    where they take longer; warnings: why the run may not be what it was meant to be."""
+    where they take longer; total_…: what all flows of a direction carried together where the test
+    shares the line with cross traffic; warnings: why the run may not be what it was meant to be."""
 
     download_mbps: Value
     upload_mbps: Value
@@ -31,11 +34,15 @@ class Scores:
     latency_p99_ms: Value
     flow_rtt_ms: Value = NOT_TOLD
     warnings: Sequence[str] = ()
+    total_download_mbps: Value = NOT_SHARED
+    total_upload_mbps: Value = NOT_SHARED
 
 
 def scores(run: Run) -> Scores:
     """Return the scores of a run."""
     own = [METRICS[f"flow_rtt_{way}_median_ms"].of(run) for way in DIRECTIONS]
     longest = max((one for one in own if not isinstance(one, Unavailable)), default=own[0])
-    return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()},
+    totals = {f"total_{way}_mbps": METRICS[f"total_{way}_mbps"].of(run) for way in DIRECTIONS
+              } if shares_line(run.settings) else {}
+    return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()}, **totals,
                   flow_rtt_ms=longest, warnings=tuple(not_in_l(run)))

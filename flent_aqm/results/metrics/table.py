@@ -210,6 +210,10 @@ def _throughput() -> Iterator[Metric]:
                      direction=way), "Mbit/s", HIGHER,
                      f"{way} as the test's tool reports it", "the tool")
     for way in DIRECTIONS:
+        yield Metric(f"total_{way}_mbps", partial(throughput.total_mbps, direction=way), "Mbit/s",
+                     HIGHER, f"{way} of all flows together, cross traffic too, during the test",
+                     "arithmetic")
+    for way in DIRECTIONS:
         yield Metric(f"utilisation_{way}_pct", partial(throughput.utilisation_pct,
                      direction=way), "%", HIGHER,
                      f"{way} of all flows, of what TCP can carry at the link's rate",

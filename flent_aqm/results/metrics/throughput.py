@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.base.switch import switch
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
@@ -39,6 +40,24 @@ def _while_any_ran(flows: Sequence[Flow]) -> Window:
     """From the start of the first flow to the end of the last one."""
     spans = [flow_window(flow) for flow in flows]
     return Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
+
+
+def total_mbps(run: Run, direction: str) -> float:
+    """Return what all flows in a direction carried together while the test loaded it, cross traffic
+    included: what a queue that shares a line may cost. Raises NotAvailable."""
+    flows = run.sharing(direction)
+    own = run.way(direction)
+    if len(flows) == len(own):
+        return throughput_mbps(run, direction)
+    window = _while_any_ran(own)
+    return sum(mean_mbps(flow, window) for flow in flows)
+
+
+def shares_line(settings: Mapping[str, object]) -> bool:
+    """Return whether a run's flows share the line with cross traffic. Then the throughput of the
+    test alone tells how the line was divided, and not what the queue cost."""
+    value = settings.get("cross_traffic")
+    return value not in (None, "") and switch(value) is not False
 
 
 def utilisation_pct(run: Run, direction: str) -> float:

@@ -38,6 +38,7 @@ from flent_aqm.results.metrics.compare import (
     kruskal_wallis,
     level_for,
     summarise,
+    two_groups,
     variance_share,
 )
 from flent_aqm.results.metrics.run import Run, probe_line
@@ -51,6 +52,7 @@ from flent_aqm.results.metrics.table import (
     ranked,
     values,
 )
+from flent_aqm.results.metrics.throughput import shares_line
 
 Value = float | Unavailable
 
@@ -310,6 +312,16 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
         reason = next((lacking.because for one in scored
                        if isinstance(lacking := one.values[name], Unavailable)), "")
         repeated = any(len(members) > 1 for members in groups.values())
+        for key, its in numbers.items():
+            if found := two_groups(its):
+                low, high = (f"{metric.text(summarise(group).median)} in {len(group)}"
+                             for group in found)
+                console.print(Text(f"  {' '.join(map(shown, key))}: its runs fall into two groups, "
+                                   f"{low} and {high} runs, and a median is no typical value"))
+        if name.startswith("throughput_") and any(shares_line(one.settings) for one in scored):
+            console.print(Text("  no comparison, because test and cross traffic share the line: "
+                               f"compare {name.replace('throughput', 'total')}, and fairness"))
+            continue
         for line in _comparisons(keys, numbers, _nothing(numbers, reason, repeated)):
             console.print(Text(f"  {line}"))
     if (tells := interval_tells(one.settings.get("testbed") for one in scored)) and any(

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from flent_aqm.results.advice.measured import Tried, tried
 from flent_aqm.results.grouping import RATE, collect
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.throughput import shares_line
 from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report.gather import ReportRow
@@ -42,7 +43,9 @@ LATENCIES: Mapping[float, str] = {
 @dataclass(frozen=True)
 class Line:
     """A queue in a condition: a number of each of its runs. latency_ms: by percentile, of probes
-    under load, infinite where that is a lost one. mbps: throughput by direction. p_limit: a
+    under load, infinite where that is a lost one. mbps: throughput by direction, of all flows
+    together where is_shared: cross traffic was on the line, and what the test alone carried,
+    own_mbps, tells how the line was divided. fairness: Jain's index of those flows. p_limit: a
     difference's p has to be below it: 0.05, divided by the number of the page's comparisons."""
 
     queue: str
@@ -51,6 +54,9 @@ class Line:
     latency_ms: Mapping[float, Sequence[float]]
     lost_pct: Sequence[float]
     mbps: Mapping[str, Sequence[float]]
+    is_shared: bool = False
+    own_mbps: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    fairness: Mapping[str, Sequence[float]] = field(default_factory=dict)
     p_limit: float = FALSE_SHARE
 
     def within_ms(self, percent: float) -> float:
@@ -122,10 +128,15 @@ def _line(queue: str, colour: str, rows: Sequence[ReportRow]) -> Line:
     def of(name: str) -> list[float]:
         return [row.metrics[name] for row in rows if name in row.metrics]
 
+    def by_way(form: str) -> dict[str, list[float]]:
+        return {way: values for way in DIRECTIONS if (values := of(form.format(way)))}
+
+    shared = any(shares_line(row.settings) for row in rows)
+    own_mbps = by_way("throughput_{}_mbps")
     return Line(queue, colour, len(rows),
                 {percent: values for percent, name in LATENCIES.items() if (values := of(name))},
-                of("loss_loaded_pct"),
-                {way: values for way in DIRECTIONS if (values := of(f"throughput_{way}_mbps"))})
+                of("loss_loaded_pct"), by_way("total_{}_mbps") if shared else own_mbps, shared,
+                own_mbps, by_way("fairness_{}") if shared else {})
 
 
 def _title(key: Sequence[Setting], rate: Setting | None, dimensions: Sequence[Dimension]) -> str:

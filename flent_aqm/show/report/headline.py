@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import harmless
+from flent_aqm.results.metrics.compare import two_groups
 from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.show.report.compared import (
     LEAST_LOST_PCT,
     SAME_THROUGHPUT_SHARE,
@@ -21,7 +23,10 @@ from flent_aqm.show.report.compared import (
     standing,
 )
 from flent_aqm.show.report.findings import Condition, Line
-from flent_aqm.show.report.words import listed, ms, number, share, span
+from flent_aqm.show.report.words import LATENCY_DIGITS, listed, ms, number, percentile, span
+
+# A difference in Jain's index that counts: of two flows, 55 and 45 % have 0.99, 75 and 25 % 0.8.
+UNFAIR = 0.1
 
 Cases = Sequence[tuple[Standing, Sequence[Line]]]
 
@@ -39,7 +44,8 @@ def headline(conditions: Sequence[Condition], words: str, all_runs: int, apart: 
         names = f"; they differ in {_names(apart)}" if apart else ""
         return [_alone(conditions),
                 f"Nothing to compare: no two runs are alike in all but the {words}{names}."]
-    sentences = [_lowest(standings), _throughput(standings), _loss(standings)]
+    sentences = [_lowest(standings), _throughput(standings), _shares(standings),
+                 _in_groups(standings), _loss(standings)]
     if also:
         sentences.append(f"What is compared differs in {_names(also)}, too.")
     return [*filter(None, sentences), _runs(standings, words, all_runs, apart)]
@@ -63,8 +69,8 @@ def _alone(conditions: Sequence[Condition]) -> str:
     (one, line), = lines
     if line.is_lost:
         return f"With {line.queue}, at least half of the probes under load were lost."
-    return (f"With {line.queue}, {share(one.tail_pct)} of the probes under load were back "
-            f"within {ms(line.within_ms(one.tail_pct))}.")
+    return (f"With {line.queue}, the {percentile(one.tail_pct)} of latency under load was "
+            f"{ms(line.within_ms(one.tail_pct))}.")
 
 
 # ---- latency ----
@@ -102,11 +108,11 @@ def _best_and_worst(standings: Sequence[Standing]) -> str:
         return text
     text += f" With {listed(losers)}, the worst{_where(losers, worst, standings)}, "
     if all(line.is_lost for _, lines in worst for line in lines):
-        return f"{text}at least half of them were lost."
+        return f"{text}at least half of the probes were lost."
     worst = [(one, [line for line in lines if not line.is_lost]) for one, lines in worst]
     if {one.percent for one, _ in worst} == {one.percent for one, _ in best} and len(
             {one.percent for one, _ in best}) == 1:
-        return f"{text}it took {_span(worst)}{_factor(worst, winners)}."
+        return f"{text}it was {_span(worst)}{_factor(worst, winners)}."
     return f"{text}{_within(worst)}{_factor(worst, winners)}."
 
 
@@ -131,14 +137,14 @@ def _where(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str
 
 
 def _within(cases: Cases) -> str:
-    """Return how long how many of the probes took: the furthest percentile first."""
+    """Return percentiles of latency under load, the furthest first."""
     by: dict[float, list[tuple[Standing, Sequence[Line]]]] = {}
     for one, lines in sorted(cases, key=lambda case: -case[0].percent):
         if lines:
             by.setdefault(one.percent, []).append((one, lines))
     (first, nearest), *others = by.items()
-    return f"{share(first)} of the probes were back within {_span(nearest)}" + "".join(
-        f"; in {counted(len(more), 'condition')}, {share(percent)} within {_span(more)}"
+    return f"{percentile(first)} {_span(nearest)}" + "".join(
+        f"; in {counted(len(more), 'condition')}, {percentile(percent)} {_span(more)}"
         for percent, more in others)
 
 
@@ -177,9 +183,21 @@ def _throughput(standings: Sequence[Standing]) -> str:
     return f"It cost {'; '.join(costs)}." if costs else ""
 
 
+def _what(standings: Sequence[Standing], way: str, several: bool) -> str:
+    """Return what throughput is of: where a line is shared, that of all its flows."""
+    shared = any(line.is_shared for one in standings for line in one.condition.lines)
+    return f"{way} throughput" if several or shared else "throughput"
+
+
+def _of_all(one: Standing) -> str:
+    """Return whose throughput numbers of a condition are, where its line is shared."""
+    return " for all flows together" if any(
+        line.is_shared for line in one.condition.lines) else ""
+
+
 def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
     """Return what keeping latency low cost in a direction, at most."""
-    what = f"{way} throughput" if several else "throughput"
+    what = _what(standings, way, several)
     comparable = [(one, lines) for one in standings
                   if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1
                   and any(line in one.best for line in lines)]
@@ -193,7 +211,7 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
         part, line, most, one = max(tested, key=lambda case: case[0])
         up_to = "up to " if len(cases) > 1 else ""
         return (f"{up_to}{100 * part:.0f} % of {what}: {number(line.middle_mbps(way))} Mbit/s with "
-                f"{line.queue}, {number(most.middle_mbps(way))} with {most.queue}"
+                f"{line.queue}, {number(most.middle_mbps(way))} with {most.queue}{_of_all(one)}"
                 f"{_of(one, standings)}")
     if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
         return f"no {what} that the runs could tell, as they overlap"
@@ -213,7 +231,7 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
 
 def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
     """Return the largest difference in throughput; nothing where the runs don't tell of any."""
-    what = f"{way} throughput" if several else "throughput"
+    what = _what(standings, way, several)
     comparable = [(one, lines) for one in standings
                   if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1]
     pairs = [(1 - least.middle_mbps(way) / most.middle_mbps(way), least, most, one)
@@ -224,7 +242,8 @@ def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
         up_to = "up to " if len(pairs) > 1 else ""
         return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
                 f"{number(least.middle_mbps(way))} Mbit/s with {least.queue}, "
-                f"{number(most.middle_mbps(way))} with {most.queue}{_of(one, standings)}.")
+                f"{number(most.middle_mbps(way))} with {most.queue}{_of_all(one)}"
+                f"{_of(one, standings)}.")
     if comparable and all(line.middle_mbps(way) >= (1 - SAME_THROUGHPUT_SHARE)
                           * _most_mbps(lines, way).middle_mbps(way)
                           for _, lines in comparable for line in lines):
@@ -235,6 +254,62 @@ def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
 
 def _most_mbps(lines: Sequence[Line], way: str) -> Line:
     return max(lines, key=lambda line: line.middle_mbps(way))
+
+
+# ---- shares and groups ----
+
+def _shares(standings: Sequence[Standing]) -> str:
+    """Return how a line was divided between test and cross traffic, where queues differ most in
+    it; nothing where they divided it alike."""
+    cases = []
+    for one in standings:
+        for way in DIRECTIONS:
+            lines = [line for line in one.condition.lines if line.is_shared
+                     and all(way in by_way for by_way in (line.mbps, line.own_mbps, line.fairness))]
+            if len(lines) > 1:
+                fair = max(lines, key=lambda line: of_any(line.fairness[way], 50))
+                unfair = min(lines, key=lambda line: of_any(line.fairness[way], 50))
+                if is_more(unfair.fairness[way], fair.fairness[way], UNFAIR, fair.p_limit):
+                    cases.append((of_any(fair.fairness[way], 50) - of_any(unfair.fairness[way], 50),
+                                  way, fair, unfair, one))
+    if not cases:
+        return ""
+    _, way, fair, unfair, one = max(cases, key=lambda case: case[0])
+    own, other = (_own_of_all(line, way) for line in (fair, unfair))
+    rest = max(0.0, unfair.middle_mbps(way) - of_any(unfair.own_mbps[way], 50))
+    jain = " and ".join(number(of_any(line.fairness[way], 50), 2) for line in (fair, unfair))
+    return (f"Test and cross traffic share the line: the test's {way} got {own} Mbit/s with "
+            f"{fair.queue}, and {other} with {unfair.queue}, which left about {number(rest, 2)} "
+            f"for the other (Jain's index {jain}){_of(one, standings)}.")
+
+
+def _own_of_all(line: Line, way: str) -> str:
+    return f"{number(of_any(line.own_mbps[way], 50))} of {number(line.middle_mbps(way))}"
+
+
+def _in_groups(standings: Sequence[Standing]) -> str:
+    """Return which queue's runs fall into two groups, the furthest apart first: their median is
+    the value of the larger group. Nothing where none does."""
+    found = []
+    for one in standings:
+        for line in one.condition.lines:
+            numbers = [(f"{way} throughput", values, "Mbit/s", 3)
+                       for way, values in line.mbps.items()]
+            numbers += [(f"{percentile(one.percent)} of latency", line.latency_ms[one.percent],
+                         "ms", LATENCY_DIGITS)]
+            for what, values, unit, digits in numbers:
+                if groups := two_groups(values):
+                    low, high = (of_any(group, 50) for group in groups)
+                    found.append((1 - low / high if high else 0.0, line.queue, what, unit, digits,
+                                  groups, one))
+    if not found:
+        return ""
+    _, queue, what, unit, digits, (low_runs, high_runs), one = max(found, key=lambda each: each[0])
+    more = f" So it is with {counted(len(found) - 1, 'other number')}." if len(found) > 1 else ""
+    return (f"Runs fall into two groups, so that a median is no typical value: {what} with {queue} "
+            f"was {number(of_any(low_runs, 50), digits)} {unit} in "
+            f"{counted(len(low_runs), 'run')}, {number(of_any(high_runs, 50), digits)} in "
+            f"{len(high_runs)}{_of(one, standings)}.{more}")
 
 
 # ---- losses and runs ----

@@ -8,8 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flent_aqm.base.words import counted
+from flent_aqm.results.metrics.compare import two_groups
+from flent_aqm.results.metrics.percentiles import of_any
+from flent_aqm.show.looks import DASH
 from flent_aqm.show.report.findings import MIDDLE_PCT, Condition, Line
-from flent_aqm.show.report.words import ms, number, share
+from flent_aqm.show.report.words import ms, number, percentile
 
 # More panels than this stand behind a click.
 MOST_PANELS = 8
@@ -51,10 +55,11 @@ def scale(conditions: Sequence[Condition]) -> Scale:
 def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
     """Return what the template draws: panels at once, more behind a click, and the ticks."""
     common = scale(conditions)
-    drawn = [{"title": one.title, "tail": share(one.tail_pct),
+    drawn = [{"title": one.title, "tail": percentile(one.tail_pct),
               "lines": [_line(line, one.tail_pct, common) for line in one.lines]}
              for one in conditions]
     return {"first": drawn[:MOST_PANELS], "more": drawn[MOST_PANELS:], "ticks": common.ticks,
+            "any_shared": any(line.is_shared for one in conditions for line in one.lines),
             "any_lost": any(math.isinf(line.within_ms(one.tail_pct))
                             for one in conditions for line in one.lines)}
 
@@ -69,4 +74,17 @@ def _line(line: Line, tail_pct: float, common: Scale) -> dict[str, Any]:
         "lost": math.isinf(tail_ms), "middle": ms(line.within_ms(MIDDLE_PCT)),
         "latency": ms(tail_ms),
         "lost_pct": number(line.middle_lost_pct, 2) if line.middle_lost_pct else "",
-        "throughput": " / ".join(number(line.middle_mbps(way)) for way in line.mbps)}
+        "throughput": " / ".join(_mbps(line, way) for way in line.mbps)}
+
+
+def _mbps(line: Line, way: str) -> str:
+    """Return a direction's throughput: of runs in two groups both, and of a shared line the
+    test's part of what all flows carried."""
+    values = line.own_mbps.get(way, ()) if line.is_shared else line.mbps[way]
+    if groups := two_groups(values):
+        low, high = groups
+        text = (f"{number(of_any(low, 50))} ({counted(len(low), 'run')}) or "
+                f"{number(of_any(high, 50))} ({len(high)})")
+    else:
+        text = number(of_any(values, 50)) if values else DASH
+    return f"{text} of {number(line.middle_mbps(way))}" if line.is_shared else text

@@ -14,6 +14,7 @@ from flent_aqm.results.metrics.compare import (
     summarise,
     variance_share,
 )
+from flent_aqm.results.metrics.throughput import shares_line
 from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.slices import (
     Dimension,
@@ -25,7 +26,8 @@ from flent_aqm.show.report.slices import (
 )
 
 # What statistics are about; a hundred metrics would be a hundred chances of a chance.
-METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "latency_loaded_median_ms",
+METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "total_download_mbps",
+           "total_upload_mbps", "latency_loaded_median_ms",
            "latency_loaded_p99_ms", "jitter_loaded_ms", "loss_loaded_pct",
            "glitches_per_minute_30ms", "rpm_ietf_estimate", "qoo_p99")
 ALL_RATES = "all rates"
@@ -57,6 +59,11 @@ def _balanced(rows: Sequence[ReportRow]) -> bool:
 
 
 def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
+    # What the test alone carried compares shares of a line, what all flows carried without cross
+    # traffic is the same again.
+    shared = any(shares_line(row.settings) for row in rows)
+    if metric.startswith("throughput_" if shared else "total_"):
+        return None
     numbers = {queue: [row.metrics[metric] for row in members if metric in row.metrics]
                for queue, members in collect(rows, queue_of).items()}
     numbers = {queue: values for queue, values in numbers.items() if values}

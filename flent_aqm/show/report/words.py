@@ -6,21 +6,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+# Nobody notices more of a latency.
+LATENCY_DIGITS = 2
+
 
 def ms(value: float) -> str:
     """Return a latency with its unit; a word for one that is lost."""
-    return "lost" if math.isinf(value) else f"{number(value)} ms"
+    return "lost" if math.isinf(value) else f"{number(value, LATENCY_DIGITS)} ms"
 
 
 def span(values: Sequence[float], unit: str) -> str:
-    """Return from the least to the most, or the one that all are: "19.4 to 20.9 Mbit/s"."""
-    texts = list(dict.fromkeys(map(number, (min(values), max(values)))))
+    """Return from the least to the most, or the value that all have: "19.4 to 20.9 Mbit/s"."""
+    digits = LATENCY_DIGITS if unit == "ms" else 3
+    texts = list(dict.fromkeys(number(one, digits) for one in (min(values), max(values))))
     return f"{' to '.join(texts)} {unit}"
 
 
-def share(percent: float) -> str:
-    """Return how many of the probes a percentile holds."""
-    return "half" if percent == 50 else f"{percent:g} %"
+def percentile(percent: float) -> str:
+    """Return the name of a percentile: "median", "99th percentile"."""
+    return "median" if percent == 50 else f"{percent:g}th percentile"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -21,11 +21,12 @@ LOST = math.inf
 
 
 def row(aqm: str, sent_ms: Sequence[float], mbps: float | Mapping[str, float] = 95.6,
-        **settings: Any) -> ReportRow:
-    """A run with these probes under load; mbps: by direction, or of an upload."""
+        more: Mapping[str, float] | None = None, **settings: Any) -> ReportRow:
+    """A run with these probes under load; mbps: by direction, or of an upload; more: other
+    metrics."""
     output: dict[str, Any] = {"test": "iperf3_upload", "aqm": aqm, "rate_mbps": 100.0} | settings
     ways = mbps if isinstance(mbps, Mapping) else {"upload": mbps}
-    metrics = {f"throughput_{way}_mbps": value for way, value in ways.items()}
+    metrics = {f"throughput_{way}_mbps": value for way, value in ways.items()} | dict(more or {})
     for percent, name in LATENCIES.items():
         try:
             metrics[name] = percentile_or_lost(sent_ms, percent)

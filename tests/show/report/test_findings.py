@@ -131,7 +131,7 @@ def test_panels_tell_their_percentile_and_what_is_lost() -> None:
     rows = [row("codel", FAST), row("no_aqm", [LOST] * 1000),
             row("codel", [1.0] * 100, rate_mbps=10.0)]
     small, large = panels(conditions_of(rows))["first"]
-    assert (small["tail"], large["tail"]) == ("90 %", "99 %")
+    assert (small["tail"], large["tail"]) == ("90th percentile", "99th percentile")
     gone = next(line for line in large["lines"] if line["queue"] == "no_aqm")
     assert (gone["lost"], gone["from"], gone["to"], gone["lost_pct"]) == (True, 100.0, 100.0, "100")
 

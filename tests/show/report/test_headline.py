@@ -47,14 +47,26 @@ def rated(*pairs: tuple[Sequence[float], Sequence[float]], mbps: Sequence[tuple[
                                           mbps[at] if mbps else (9.5, 9.5), strict=True)]
 
 
+def sharing(*got: tuple[float, float, float]) -> list[ReportRow]:
+    """Runs of codel and no_aqm beside cross traffic: what the test got, all flows together, and
+    Jain's index."""
+    return [row(aqm, sent, own, cross_traffic=True, more={
+        "total_upload_mbps": total, "fairness_upload": fairness})
+        for (aqm, sent), (own, total, fairness) in zip(
+            (("codel", FAST), ("no_aqm", SLOW)), got, strict=True)]
+
+
 MS = r"[\d.,]+( to [\d.,]+)? ms"
-WITHIN = rf"(half|\d+ %) of the probes were back within {MS}"
-MORE = rf"(; in \d+ conditions?, (half|\d+ %) within {MS})*"
+PERCENTILE = r"(median|\d+th percentile)"
+WITHIN = rf"{PERCENTILE} {MS}"
+MORE = rf"(; in \d+ conditions?, {PERCENTILE} {MS})*"
 WHERE = r"(,? (each )?in (both conditions|all \d+ conditions|\d+ of \d+ conditions))?"
 NAMES = r"[\w ,/]+"
 MBPS = r"[\d.,]+( to [\d.,]+)? Mbit/s"
 OF = r"( \([^)]*\))?"
-CLAUSE = (rf"((up to )?\d+ % of (\w+ )?throughput: {MBPS} with {NAMES}, [\d.,]+ with {NAMES}{OF}"
+ALL = "( for all flows together)?"
+CLAUSE = (rf"((up to )?\d+ % of (\w+ )?throughput: {MBPS} with {NAMES}, "
+          rf"[\d.,]+ with {NAMES}{ALL}{OF}"
           rf"|no (\w+ )?throughput that the runs could tell, as they overlap"
           rf"|less than 1 % of (\w+ )?throughput in any of \d+ conditions"
           rf"|no (\w+ )?throughput: {MBPS} with all"
@@ -65,12 +77,12 @@ SENTENCES = (
     r"The tables below have the rest\.",
     r"\d+ conditions were measured\.",
     rf"With {NAMES}, at least half of the probes under load were lost\.",
-    rf"With {NAMES}, (half|\d+ %) of the probes under load were back within {MS}\.",
+    rf"With {NAMES}, the {PERCENTILE} of latency under load was {MS}\.",
     rf"Nothing to compare: no two runs are alike in all but the \w+(; they differ in {NAMES})?\.",
     rf"{NAMES} kept latency under load lowest{WHERE}: {WITHIN}{MORE}\.",
-    (rf"With {NAMES}, the worst{WHERE}, (it took {MS}|{WITHIN}{MORE})"
+    (rf"With {NAMES}, the worst{WHERE}, (it was {MS}|{WITHIN}{MORE})"
      r"(, [\d.,]+( to [\d.,]+)? times as long)?\."),
-    rf"With {NAMES}, the worst{WHERE}, at least half of them were lost\.",
+    rf"With {NAMES}, the worst{WHERE}, at least half of the probes were lost\.",
     (rf"All kept latency under load alike( in \d+ conditions?)?"
      rf"(, but for the probes that they lost)?: {WITHIN}{MORE}\."),
     (r"Whose latency under load was lower, the runs don't tell( in \d+ conditions?)?, as they "
@@ -79,7 +91,14 @@ SENTENCES = (
     r"These runs don't tell their throughput\.",
     rf"It cost {CLAUSE}(; {CLAUSE})*\.",
     (rf"\w+( throughput)? differed by (up to )?\d+ %: {MBPS} with {NAMES}, [\d.,]+ with "
-     rf"{NAMES}{OF}\."),
+     rf"{NAMES}{ALL}{OF}\."),
+    (rf"Test and cross traffic share the line: the test's \w+ got [\d.,]+ of {MBPS} with {NAMES}, "
+     rf"and [\d.,]+ of [\d.,]+ with {NAMES}, which left about [\d.,]+ for the other "
+     rf"\(Jain's index [\d.]+ and [\d.]+\){OF}\."),
+    (rf"Runs fall into two groups, so that a median is no typical value: (\w+ throughput|"
+     rf"{PERCENTILE} of latency) with {NAMES} was [\d.,]+ (Mbit/s|ms) in \d+ runs, [\d.,]+ in "
+     rf"\d+{OF}\."),
+    r"So it is with \d+ other numbers?\.",
     rf"\w+( throughput)?, too, was alike: {MBPS}\.",
     rf"Up to [\d.]+ % of the probes were lost: with {NAMES}{OF}(, [\d.]+ % with {NAMES})?\.",
     r"A lost probe counts as later than any other\.",
@@ -98,9 +117,9 @@ CASES: dict[str, tuple[Rows, Rows]] = {
         ([row("codel", FAST), row("codel", FAST, rate_mbps=10.0)], [row("codel", FAST)]),
     "With codel, at least half of the probes under load were lost.":
         ([row("codel", GONE)], [row("codel", LOSSY)]),
-    "With codel, 99 % of the probes under load were back within 1 ms.":
+    "With codel, the 99th percentile of latency under load was 1 ms.":
         ([row("codel", FAST)], [row("codel", LOSSY)]),
-    "With codel, 95 % of the probes under load were back within 1 ms.":
+    "With codel, the 95th percentile of latency under load was 1 ms.":
         ([row("codel", LOSSY)], [row("codel", FAST)]),
     "Nothing to compare: no two runs are alike in all but the queue.":
         ([row("codel", FAST)], both(FAST, SLOW)),
@@ -113,59 +132,59 @@ CASES: dict[str, tuple[Rows, Rows]] = {
           row("fq_codel", SLOW, cross_traffic="call", tcp_ecn=True)]),
     "they differ in flows.":  # a parameter that one of them doesn't give
         ([row("pie", FAST, flows="4"), row("fq_codel", SLOW)], both(FAST, SLOW)),
-    "codel kept latency under load lowest: 99 % of the probes were back within 1 ms.":
+    "codel kept latency under load lowest: 99th percentile 1 ms.":
         (both(FAST, SLOW), both(SLOW, FAST)),
-    "codel and sfq kept latency under load lowest: 99 % of the probes were back within 1 to "
+    "codel and sfq kept latency under load lowest: 99th percentile 1 to "
     "1.4 ms.":
         ([*both(FAST, SLOW), row("sfq", [1.4] * 1000)],
          [*both(FAST, SLOW), row("sfq", [1.6] * 1000)]),
     "codel kept latency under load lowest in 2 of 3 conditions: "
-    "99 % of the probes were back within 1 ms.":
+    "99th percentile 1 ms.":
         (rated((FAST, SLOW), (FAST, SLOW), (SLOW, FAST)),
          rated((FAST, SLOW), (FAST, SLOW), (FAST, SLOW))),
-    "lowest in all 3 conditions: 99 % of the probes were back within 1 to 20 ms.":
+    "lowest in all 3 conditions: 99th percentile 1 to 20 ms.":
         (rated((FAST, SLOW), (MEDIUM, SLOW), (FAST, SLOW)),
          rated((FAST, SLOW), (SLOW, MEDIUM), (FAST, SLOW))),
     "lowest, each in 1 of 2 conditions": (rated((FAST, SLOW), (SLOW, FAST)),
                                           rated((FAST, SLOW), (FAST, SLOW))),
-    "lowest in both conditions: 99 % of the probes were back within 1 ms; "
-    "in 1 condition, 95 % within 1 ms.":
+    "lowest in both conditions: 99th percentile 1 ms; "
+    "in 1 condition, 95th percentile 1 ms.":
         (rated((FAST, SLOW), (LOSSY, SLOW)), rated((FAST, SLOW), (FAST, SLOW))),
     # At the furthest percentile that came back on both sides: 95 % of the lossy queue did.
-    "codel kept latency under load lowest: 95 % of the probes were back within 1 ms. With no_aqm, "
-    "the worst, it took 300 ms, 300 times as long.":
+    "codel kept latency under load lowest: 95th percentile 1 ms. With no_aqm, "
+    "the worst, it was 300 ms, 300 times as long.":
         (both(LOSSY, NONE_LOST_BUT_SLOW), both(FAST, NONE_LOST_BUT_SLOW)),
-    "codel kept latency under load lowest: half of the probes were back within 10 ms. With no_aqm, "
-    "the worst, it took 1,100 ms, 110 times as long.":
+    "codel kept latency under load lowest: median 10 ms. With no_aqm, "
+    "the worst, it was 1,100 ms, 110 times as long.":
         (both([10.0] * 860 + [LOST] * 140, [1100.0] * 840 + [LOST] * 160),
          both([10.0] * 860 + [LOST] * 140, [10.0] * 840 + [LOST] * 160)),
-    "With no_aqm, the worst, it took 200 ms, 200 times as long.":
+    "With no_aqm, the worst, it was 200 ms, 200 times as long.":
         (both(FAST, SLOW), both(FAST, NONE_LOST_BUT_SLOW)),
-    "With no_aqm, the worst, it took 20 ms.":  # not 1.4 times
+    "With no_aqm, the worst, it was 20 ms.":  # not 1.4 times
         (both([14.0] * 1000, MEDIUM), both([10.0] * 1000, MEDIUM)),
-    "With no_aqm, the worst, at least half of them were lost.":
+    "With no_aqm, the worst, at least half of the probes were lost.":
         (both(FAST, GONE), both(FAST, [1.0] * 600 + [LOST] * 400)),
-    "With no_aqm, the worst in 2 of 3 conditions, it took 200 ms, 200 times as long.":
+    "With no_aqm, the worst in 2 of 3 conditions, it was 200 ms, 200 times as long.":
         (rated((FAST, SLOW), (FAST, SLOW), (SLOW, FAST)),
          rated((FAST, SLOW), (MEDIUM, SLOW), (SLOW, FAST))),
-    "With no_aqm, the worst in both conditions, 99 % of the probes were back within 200 ms; in 1 "
-    "condition, 95 % within 200 ms, 200 times as long.":
+    "With no_aqm, the worst in both conditions, 99th percentile 200 ms; in 1 "
+    "condition, 95th percentile 200 ms, 200 times as long.":
         (rated((FAST, SLOW), (LOSSY, SLOW)), rated((FAST, SLOW), (FAST, SLOW))),
-    "All kept latency under load alike: 99 % of the probes were back within 1 ms.":
+    "All kept latency under load alike: 99th percentile 1 ms.":
         (both(FAST, FAST), both(FAST, SLOW)),
-    "All kept latency under load alike, but for the probes that they lost: 95 % of the probes were "
-    "back within 1 ms.": (both(FAST, LOSSY), both(LOSSY, LOSSY)),
-    "All kept latency under load alike in 1 condition: 99 % of the probes were back within 1 ms.":
+    "All kept latency under load alike, but for the probes that they lost: "
+    "95th percentile 1 ms.": (both(FAST, LOSSY), both(LOSSY, LOSSY)),
+    "All kept latency under load alike in 1 condition: 99th percentile 1 ms.":
         (rated((FAST, SLOW), (FAST, FAST)), rated((FAST, SLOW), (FAST, SLOW))),
-    "Whose latency under load was lower, the runs don't tell, as they overlap: 99 % of the probes "
-    "were back within 3 to 6 ms.":
+    "Whose latency under load was lower, the runs don't tell, as they overlap: 99th percentile "
+    "3 to 6 ms.":
         ([*spread("codel", (1, 3, 9)), *spread("no_aqm", (2, 6, 7))],
          [*spread("codel", (1, 3, 4)), *spread("no_aqm", (5, 6, 7))]),
     "Whose latency under load was lower, the runs don't tell in 1 condition":
         ([*rated((FAST, SLOW)), *spread("codel", (1, 9)), *spread("no_aqm", (2, 10))],
          [*rated((FAST, SLOW)), *spread("codel", (1, 2)), *spread("no_aqm", (9, 10))]),
     # One run of ten that is out of line doesn't hide what the others tell.
-    "codel kept latency under load lowest: 99 % of the probes were back within 4.5 ms.":
+    "codel kept latency under load lowest: 99th percentile 4.5 ms.":
         ([*spread("codel", (1, 2, 3, 4, 5, 6, 7, 8)), *spread("no_aqm", (7, 16, 17, 18, 19, 20))],
          [*spread("codel", (1, 2, 3, 4, 5, 6, 7, 8)), *spread("no_aqm", (1, 2, 3, 18, 19, 20))]),
     "With all, at least half of the probes under load were lost.":
@@ -211,6 +230,22 @@ CASES: dict[str, tuple[Rows, Rows]] = {
     "Throughput, too, was alike: 9.95 to 10 Mbit/s.":
         ([row("codel", FAST, 9.95), row("no_aqm", FAST, 10)],
          [row("codel", FAST, 9.85), row("no_aqm", FAST, 10)]),
+    # A drop-tail queue starves the cross traffic; a fair one gives each half of the same line.
+    "It cost no upload throughput: 860 Mbit/s with all. Test and cross traffic share the line: the "
+    "test's upload got 430 of 860 Mbit/s with codel, and 838 of 860 with no_aqm, which left about "
+    "22 for the other (Jain's index 1 and 0.53).":
+        (sharing((430, 860, 1.0), (838, 860, 0.53)), sharing((838, 860, 0.53), (838, 860, 0.53))),
+    "It cost 10 % of upload throughput: 774 Mbit/s with codel, 860 with no_aqm for all flows "
+    "together.":
+        (sharing((387, 774, 1.0), (838, 860, 0.53)), sharing((430, 860, 1.0), (838, 860, 0.53))),
+    "Runs fall into two groups, so that a median is no typical value: upload throughput with codel "
+    "was 129 Mbit/s in 3 runs, 172 in 2.":
+        ([*spread("codel", [1] * 5, (172, 129, 129, 172, 129)), row("no_aqm", SLOW)],
+         [*spread("codel", [1] * 5, (172, 129, 140, 150, 160)), row("no_aqm", SLOW)]),
+    "99th percentile of latency with codel was 1 ms in 2 runs, 4 in 2. So it is with 1 "
+    "other number.":
+        ([*spread("codel", (1, 4, 1, 4), (10, 20, 10, 20)), row("no_aqm", SLOW)],
+         [*spread("codel", (1, 4, 2, 3), (10, 20, 10, 20)), row("no_aqm", SLOW)]),
     "Up to 2 % of the probes were lost: with no_aqm, 0 % with codel. A lost probe counts as later "
     "than any other.": (both(FAST, LOSSY), both(LOSSY, FAST)),
     "Up to 2 % of the probes were lost: with no_aqm and codel. A lost":

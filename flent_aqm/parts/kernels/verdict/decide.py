@@ -38,10 +38,12 @@ from flent_aqm.results.metrics.table import (
     Unavailable,
     ranked,
 )
+from flent_aqm.results.metrics.throughput import shares_line
 
 BETTER, WORSE, SAME, MIXED, UNTOLD = "better", "worse", "same", "mixed", "can't tell"
 USUAL = (
-    "throughput_download_mbps", "throughput_upload_mbps", "fairness_download", "fairness_upload",
+    "throughput_download_mbps", "throughput_upload_mbps", "total_download_mbps",
+    "total_upload_mbps", "fairness_download", "fairness_upload",
     "latency_loaded_median_ms", "latency_loaded_p95_ms", "latency_loaded_p99_ms",
     "latency_loaded_max_ms", "jitter_loaded_ms", "loss_loaded_pct",
     *(f"{kind}_{way}_{rest}" for way in DIRECTIONS for kind, rest in (
@@ -156,7 +158,11 @@ def can_tell(judged: Sequence[JudgedMetric]) -> bool:
 
 def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] | None:
     """Return what is to be judged, an effect where nothing can be; None of what no run of the
-    cell has, or not all of runs that are identical."""
+    cell has, or not all of runs that are identical. With cross traffic, what all flows carried is
+    judged in place of what the test got of it, which is a share."""
+    shared = any(shares_line(run.settings) for pair in cell.pairs for run in pair)
+    if metric.name.startswith("throughput_" if shared else "total_"):
+        return None
     sides = [[run.values[metric.name] for run in runs] for runs in zip(*cell.pairs, strict=True)]
     numbers = [[ranked(value) for value in side] for side in sides]
     if all(value is None for side in numbers for value in side):
