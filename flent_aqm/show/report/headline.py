@@ -184,15 +184,10 @@ def _throughput(standings: Sequence[Standing]) -> str:
 
 
 def _what(standings: Sequence[Standing], way: str, several: bool) -> str:
-    """Return what throughput is of: where a line is shared, that of all its flows."""
+    """Return whose throughput a sentence is about: where a line is shared, that of all flows."""
     shared = any(line.is_shared for one in standings for line in one.condition.lines)
-    return f"{way} throughput" if several or shared else "throughput"
-
-
-def _of_all(one: Standing) -> str:
-    """Return whose throughput numbers of a condition are, where its line is shared."""
-    return " for all flows together" if any(
-        line.is_shared for line in one.condition.lines) else ""
+    return (f"{way} throughput" if several or shared else "throughput") + (
+        " of all flows" if shared else "")
 
 
 def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
@@ -211,7 +206,7 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
         part, line, most, one = max(tested, key=lambda case: case[0])
         up_to = "up to " if len(cases) > 1 else ""
         return (f"{up_to}{100 * part:.0f} % of {what}: {number(line.middle_mbps(way))} Mbit/s with "
-                f"{line.queue}, {number(most.middle_mbps(way))} with {most.queue}{_of_all(one)}"
+                f"{line.queue}, {number(most.middle_mbps(way))} with {most.queue}"
                 f"{_of(one, standings)}")
     if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
         return f"no {what} that the runs could tell, as they overlap"
@@ -242,7 +237,7 @@ def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
         up_to = "up to " if len(pairs) > 1 else ""
         return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
                 f"{number(least.middle_mbps(way))} Mbit/s with {least.queue}, "
-                f"{number(most.middle_mbps(way))} with {most.queue}{_of_all(one)}"
+                f"{number(most.middle_mbps(way))} with {most.queue}"
                 f"{_of(one, standings)}.")
     if comparable and all(line.middle_mbps(way) >= (1 - SAME_THROUGHPUT_SHARE)
                           * _most_mbps(lines, way).middle_mbps(way)
@@ -277,10 +272,11 @@ def _shares(standings: Sequence[Standing]) -> str:
     _, way, fair, unfair, one = max(cases, key=lambda case: case[0])
     own, other = (_own_of_all(line, way) for line in (fair, unfair))
     rest = max(0.0, unfair.middle_mbps(way) - of_any(unfair.own_mbps[way], 50))
+    where = f"; {one.condition.title}" if len(standings) > 1 else ""
     jain = " and ".join(number(of_any(line.fairness[way], 50), 2) for line in (fair, unfair))
     return (f"Test and cross traffic share the line: the test's {way} got {own} Mbit/s with "
             f"{fair.queue}, and {other} with {unfair.queue}, which left about {number(rest, 2)} "
-            f"for the other (Jain's index {jain}){_of(one, standings)}.")
+            f"for the other (Jain's index {jain}{where}).")
 
 
 def _own_of_all(line: Line, way: str) -> str:
@@ -322,11 +318,11 @@ def _loss(standings: Sequence[Standing]) -> str:
     if most is None or one is None or most_pct < LEAST_LOST_PCT:
         return ""
     least_pct, least, _ = min((case for case in told if case[2] is one), key=lambda case: case[0])
-    less = (f", {number(least_pct)} % with {least.queue}"
+    less = (f", {number(least_pct, 2)} % with {least.queue}"
             if is_more(least.lost_pct, most.lost_pct, LEAST_LOST_PCT, most.p_limit) else "")
     alike = [line.queue for lost_pct, line, its in told
              if its is one and number(lost_pct) == number(most_pct)]
-    return (f"Up to {number(most_pct)} % of the probes were lost: with {listed(alike)}"
+    return (f"Up to {number(most_pct, 2)} % of the probes were lost: with {listed(alike)}"
             f"{_of(one, standings)}{less}. A lost probe counts as later than any other.")
 
 

@@ -14,6 +14,7 @@ from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, METRICS
+from flent_aqm.results.metrics.throughput import shares_line
 from flent_aqm.show.grouping import sorted_values, word
 from flent_aqm.show.looks import order
 from flent_aqm.show.report.gather import STEP_S, ReportRow
@@ -149,7 +150,8 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
     words = {name: metric.text(of_any(samples, 50)) for name, metric in METRICS.items()
              if metric.word and (samples := [row.metrics[name] for row in rows
                                              if name in row.metrics])}
-    return {"runs": len(rows), "ways": ways, "words": words}
+    return {"runs": len(rows), "ways": ways, "words": words,
+            "shared": any(shares_line(row.settings) for row in rows)}
 
 
 def _latencies(loaded_ms: Any) -> dict[str, Any]:

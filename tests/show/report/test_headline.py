@@ -64,13 +64,12 @@ WHERE = r"(,? (each )?in (both conditions|all \d+ conditions|\d+ of \d+ conditio
 NAMES = r"[\w ,/]+"
 MBPS = r"[\d.,]+( to [\d.,]+)? Mbit/s"
 OF = r"( \([^)]*\))?"
-ALL = "( for all flows together)?"
-CLAUSE = (rf"((up to )?\d+ % of (\w+ )?throughput: {MBPS} with {NAMES}, "
-          rf"[\d.,]+ with {NAMES}{ALL}{OF}"
-          rf"|no (\w+ )?throughput that the runs could tell, as they overlap"
-          rf"|less than 1 % of (\w+ )?throughput in any of \d+ conditions"
-          rf"|no (\w+ )?throughput: {MBPS} with all"
-          rf"|no (\w+ )?throughput: {MBPS} with {NAMES}, {MBPS} with {NAMES})")
+CLAUSE = (rf"((up to )?\d+ % of (\w+ )?throughput( of all flows)?: {MBPS} with {NAMES}, "
+          rf"[\d.,]+ with {NAMES}{OF}"
+          rf"|no (\w+ )?throughput( of all flows)? that the runs could tell, as they overlap"
+          rf"|less than 1 % of (\w+ )?throughput( of all flows)? in any of \d+ conditions"
+          rf"|no (\w+ )?throughput( of all flows)?: {MBPS} with all"
+          rf"|no (\w+ )?throughput( of all flows)?: {MBPS} with {NAMES}, {MBPS} with {NAMES})")
 # All that a headline may consist of.
 SENTENCES = (
     r"None of these runs tells its latency under load: [^.]+\.",
@@ -90,16 +89,16 @@ SENTENCES = (
     r"With all( in \d+ conditions?)?, at least half of the probes under load were lost\.",
     r"These runs don't tell their throughput\.",
     rf"It cost {CLAUSE}(; {CLAUSE})*\.",
-    (rf"\w+( throughput)? differed by (up to )?\d+ %: {MBPS} with {NAMES}, [\d.,]+ with "
-     rf"{NAMES}{ALL}{OF}\."),
+    (rf"\w+( throughput)?( of all flows)? differed by (up to )?\d+ %: {MBPS} with {NAMES}, "
+     rf"[\d.,]+ with {NAMES}{OF}\."),
     (rf"Test and cross traffic share the line: the test's \w+ got [\d.,]+ of {MBPS} with {NAMES}, "
      rf"and [\d.,]+ of [\d.,]+ with {NAMES}, which left about [\d.,]+ for the other "
-     rf"\(Jain's index [\d.]+ and [\d.]+\){OF}\."),
+     rf"\(Jain's index [\d.]+ and [\d.]+(; [^)]*)?\)\."),
     (rf"Runs fall into two groups, so that a median is no typical value: (\w+ throughput|"
      rf"{PERCENTILE} of latency) with {NAMES} was [\d.,]+ (Mbit/s|ms) in \d+ runs, [\d.,]+ in "
      rf"\d+{OF}\."),
     r"So it is with \d+ other numbers?\.",
-    rf"\w+( throughput)?, too, was alike: {MBPS}\.",
+    rf"\w+( throughput)?( of all flows)?, too, was alike: {MBPS}\.",
     rf"Up to [\d.]+ % of the probes were lost: with {NAMES}{OF}(, [\d.]+ % with {NAMES})?\.",
     r"A lost probe counts as later than any other\.",
     rf"What is compared differs in {NAMES}, too\.",
@@ -231,12 +230,11 @@ CASES: dict[str, tuple[Rows, Rows]] = {
         ([row("codel", FAST, 9.95), row("no_aqm", FAST, 10)],
          [row("codel", FAST, 9.85), row("no_aqm", FAST, 10)]),
     # A drop-tail queue starves the cross traffic; a fair one gives each half of the same line.
-    "It cost no upload throughput: 860 Mbit/s with all. Test and cross traffic share the line: the "
-    "test's upload got 430 of 860 Mbit/s with codel, and 838 of 860 with no_aqm, which left about "
-    "22 for the other (Jain's index 1 and 0.53).":
+    "It cost no upload throughput of all flows: 860 Mbit/s with all. Test and cross traffic share "
+    "the line: the test's upload got 430 of 860 Mbit/s with codel, and 838 of 860 with no_aqm, "
+    "which left about 22 for the other (Jain's index 1 and 0.53).":
         (sharing((430, 860, 1.0), (838, 860, 0.53)), sharing((838, 860, 0.53), (838, 860, 0.53))),
-    "It cost 10 % of upload throughput: 774 Mbit/s with codel, 860 with no_aqm for all flows "
-    "together.":
+    "It cost 10 % of upload throughput of all flows: 774 Mbit/s with codel, 860 with no_aqm.":
         (sharing((387, 774, 1.0), (838, 860, 0.53)), sharing((430, 860, 1.0), (838, 860, 0.53))),
     "Runs fall into two groups, so that a median is no typical value: upload throughput with codel "
     "was 129 Mbit/s in 3 runs, 172 in 2.":

@@ -310,8 +310,13 @@ const headings = (...texts) => make("tr", {}, ...texts.map((text) => make("th", 
 
 function tableScores() {
   const queues = shown().filter((queue) => cellOf(queue, state.rate));
+  // What the test got of a line that it shares is no score: its bar would reward the queue that
+  // starves the others.
+  const shared = queues.some((queue) => cellOf(queue, state.rate).shared);
   const lines = [];
   for (const metric of data.metrics) {
+    const scored = metric.better !== "neither"
+      && !(shared && metric.name.startsWith("throughput_"));
     const values = queues.map((queue) => {
       const found = numbersOf(queue, state.rate, metric.name);
       return found.length ? median(found) : null;
@@ -325,7 +330,7 @@ function tableScores() {
       const word = cellOf(queues[at], state.rate).words[metric.name];
       const cell = make("td", {},
         value === null ? "–" : value === Infinity ? digits(value) : word ?? digits(value));
-      if (Number.isFinite(value) && metric.better !== "neither" && differ) {
+      if (Number.isFinite(value) && scored && differ) {
         const part = (value - least) / (most - least);
         cell.className = "share";
         cell.style.setProperty("--part",
