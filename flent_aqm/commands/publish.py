@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             "their batch, versions, the kernel's options and patches, checksums, "
                             "README and licence; and check that runs can be repeated from it")
     group.add_argument("--batch", type=Path, metavar="FILE",
-                       help="batch file of these runs (default: this package's file, if the runs "
-                            "name one of its batches)")
+                       help="batch file of these runs, as it was when they were made (default: the "
+                            "file that their folder's sweep.json names, if it is as it was)")
     group.add_argument("--title", default="Measurements of queues at a bottleneck",
                        help="title for README and citation")
     group.add_argument("--author", action="append", default=[], metavar="'FAMILY, GIVEN'",
@@ -41,9 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="repeat N runs and compare (default: 3; 0: none)")
 
 
-def publish(args: argparse.Namespace, copy: Callable[[Path], int]) -> int:
-    """Make the folder; copy: writes the files to publish into a folder and returns how many it
-    couldn't. Exit status 1 if a run of the lab could not be made again; those on real routers
+def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Path], int]) -> int:
+    """Make the folder of data files; copy: writes them into a folder, cleaned, and returns how many
+    it couldn't. Exit status 1 if a run of the lab could not be made again; those on real routers
     never can, and are told of. Raises BadResult where a file can't be shared: a folder to be
     published is whole or not."""
     from flent_aqm.sweep.archive import check, folder, texts
@@ -60,7 +60,7 @@ def publish(args: argparse.Namespace, copy: Callable[[Path], int]) -> int:
         if copy(copies):
             raise BadResult("the folder is not made, as files can't be shared: leave them out")
         packed = folder.pack_data(sorted(copies.iterdir()), target)
-        batch = folder.pack_batch(packed, args.batch, target)
+        batch, why_none = folder.pack_batch([file.parent for file in files], args.batch, target)
         folder.pack_kernel(packed, target)
         folder.write_versions(packed, target)
         checked = check.check(target, packed, args.replay, args.trace)
@@ -71,9 +71,13 @@ def publish(args: argparse.Namespace, copy: Callable[[Path], int]) -> int:
         target.rename(args.output)
     print(f"{plain(args.output)}: {counted(len(packed), 'data file')}; repeated and identical: "
           f"{len(checked.identical)}")
-    if not batch:
-        print("flent-aqm: the folder has no batch file, as the files don't name one of this "
-              "package's; --batch FILE adds yours", file=sys.stderr)
+    if batch:
+        names = ", ".join(sorted(path.name for path in (args.output / folder.BATCH).iterdir()))
+        print(f"flent-aqm: {plain(names)}: copied as they are; look for names of hosts and people "
+              "in them", file=sys.stderr)
+    else:
+        print(f"flent-aqm: the folder has no batch file: {why_none}; --batch FILE adds it",
+              file=sys.stderr)
     for name, why in checked.not_again.items():
         print(f"flent-aqm: {name}: not repeated: {plain(why)}", file=sys.stderr)
     return int(any(one.testbed == LAB and one.name in checked.not_again for one in packed))

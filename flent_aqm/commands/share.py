@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     files = find_files(args.files)
     try:
         if args.publish:
-            return publish.publish(args, lambda folder: _share(files, folder, named=False))
+            return publish.publish(args, files, lambda folder: _share(files, folder, named=False))
         return 1 if _share(files, args.output) else 0
     except OSError as error:
         raise ConfigError(f"{args.output}: can't be written: {error.strerror or error}") from None

@@ -27,7 +27,8 @@ SCHEMA_VERSION = 1
 class Status:
     """command: words of the command that began it, as typed; planned: runs in all; before:
     data files that were there when it began; began_s, ended_s: host's epoch seconds,
-    ended_s None while it goes on; failed: data file's name -> cause."""
+    ended_s None while it goes on; failed: data file's name -> cause; batches: the batch files of
+    the sweep and of those before it that it resumed, each a path -> SHA-256 of its content."""
 
     command: Sequence[str]
     planned: int
@@ -35,6 +36,7 @@ class Status:
     began_s: float
     ended_s: float | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
+    batches: Sequence[Mapping[str, str]] = ()
 
     def with_failed(self, name: str, cause: str) -> Status:
         return replace(self, failed={**self.failed, name: cause})
@@ -58,7 +60,8 @@ def write(folder: Path, status: Status) -> None:
         write_text(folder / NAME, json.dumps({
             "schema": SCHEMA_VERSION, "command": list(status.command),
             "planned": status.planned, "before": status.before, "began_s": status.began_s,
-            "ended_s": status.ended_s, "failed": dict(status.failed)}, indent=1) + "\n")
+            "ended_s": status.ended_s, "failed": dict(status.failed),
+            "batches": [dict(files) for files in status.batches]}, indent=1) + "\n")
 
 
 def read(folder: Path) -> Status | None:
@@ -81,7 +84,17 @@ def read(folder: Path) -> Status | None:
         return None
     return Status([str(word) for word in command], planned, before, began_s,
                   a_number(note.get("ended_s")),
-                  {name: str(cause) for name, cause in failed.items()})
+                  {name: str(cause) for name, cause in failed.items()},
+                  _batches(note.get("batches")))
+
+
+def _batches(note: Any) -> tuple[dict[str, str], ...]:
+    """Return the batch files that a note names; none of what is no path with a hash."""
+    if not isinstance(note, list):
+        return ()
+    read = ({path: digest for path, digest in files.items() if isinstance(digest, str)}
+            for files in note if isinstance(files, dict))
+    return tuple(files for files in read if files)
 
 
 def count_done(folder: Path) -> int:

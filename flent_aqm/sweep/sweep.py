@@ -52,6 +52,8 @@ class Sweep:
 
     def __init__(self, *, resumes: bool = False) -> None:
         self._resumes = resumes
+        # Of each batch file that was read: path -> SHA-256.
+        self.batch_files: dict[str, str] = {}
         self.planned: dict[Path, Cell] = {}
         self.failed: list[tuple[Cell, str]] = []
         self._done: list[FinishedRun] = []
@@ -243,8 +245,14 @@ class Sweep:
         command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
         for folder in {cell.folder for cell in cells}:
             here = [cell for cell in cells if cell.folder == folder]
+            done = sum(cell.data_file.exists() for cell in here)
+            earlier = status.read(folder) if done else None
+            # The files of a resumed sweep may have come from another batch.
+            batches = [*(earlier.batches if earlier else ())]
+            batches += [self.batch_files] if self.batch_files not in batches else []
             self._status[folder] = status.Status(
-                command, len(here), sum(cell.data_file.exists() for cell in here), time.time())
+                command, len(here), done, time.time(),
+                batches=tuple(batches) if self.batch_files else ())
             status.write(folder, self._status[folder])
 
     def _interrupted(self) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import plain
+from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.setup.kernel import locate, recipe
 
@@ -84,32 +84,77 @@ def _packed(name: str, about: Mapping[str, Any]) -> Packed:
                   hash_ if isinstance(hash_, str) else "", facts)
 
 
-def pack_batch(packed: Sequence[Packed], batch_file: Path | None, target: Path) -> str:
-    """Copy the batch file that the runs came from, and what it inherits from.
+def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
+               ) -> tuple[str, str]:
+    """Copy the batch file that the runs came from, and the others that were read with it.
 
-    batch_file: the user's; None takes the one of ours that has the batch which the files name, if
-    they all name one. Returns the batch file's name, "" where there is none to take.
-    Raises ConfigError for a file that isn't there.
+    sources: the folders of the data files, whose sweep.json names their batch files by path and
+    hash. batch_file: the user's; None takes the file that sweep.json names, if it is as it was.
+    Returns the batch file's name, "" where there is none to take, and why. Raises ConfigError for a
+    batch_file that isn't there or is another than the runs', and for runs of several batches.
     """
     if batch_file is not None and not batch_file.is_file():
         raise ConfigError(f"--batch: {batch_file}: not found; expected the batch file of these "
                           "runs")
-    batch = batch_file or _of_ours({one.batch for one in packed})
-    if batch is None:
-        return ""
+    recorded: list[Mapping[str, str]] = []
+    for folder in dict.fromkeys(sources):
+        folder_status = status.read(folder)
+        recorded += [files for files in (folder_status.batches if folder_status else ())
+                     if files not in recorded]
+    if batch_file is not None:
+        return _copy_batch(batch_file, _recorded_of(batch_file, recorded), target), ""
+    if len(recorded) > 1:
+        named = ", ".join(plain(_batch_of(files)) for files in recorded)
+        raise ConfigError(f"these runs came from different batch files, or from one that changed "
+                          f"in between: {named}; publish each sweep by itself, or name one with "
+                          "--batch FILE")
+    if not recorded:
+        return "", "nothing beside the data files tells which batch they came from (sweep.json)"
+    path = Path(_batch_of(recorded[0]))
+    if _digest(path) != recorded[0][str(path)]:
+        return "", (f"{plain(path)} is not there any more, or has changed since the runs were "
+                    "made")
+    return _copy_batch(path, recorded[0], target), ""
+
+
+def _batch_of(files: Mapping[str, str]) -> str:
+    """Return which of the batch files that were read together is the sweep's: the last, as what
+    it inherits from is read before it."""
+    return list(files)[-1]
+
+
+def _recorded_of(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the record that has the user's batch file, by its content; an empty one where no
+    record tells. Raises ConfigError where all records tell of other files."""
+    digest = _digest(batch_file)
+    for files in recorded:
+        if files[_batch_of(files)] == digest:
+            return files
+    if recorded:
+        raise ConfigError(f"--batch: {batch_file} is not the batch of these runs, which came from "
+                          f"{plain(_batch_of(recorded[0]))} as it was then; expected a file of "
+                          "the same content")
+    return {}
+
+
+def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str:
+    """Copy a batch file and what it inherits from, as far as that is as it was."""
     (target / BATCH).mkdir()
-    beside = [path for path in (batch.parent / BASE_BATCH,) if path.is_file()]
-    for path in {batch, *beside}:
+    beside = {Path(path) for path, digest in files.items() if _digest(Path(path)) == digest
+              and path != _batch_of(files)}
+    if not files and (base := batch_file.parent / BASE_BATCH).is_file():
+        beside = {base}
+    for path in {batch_file, *beside}:
         shutil.copyfile(path, target / BATCH / path.name)
-    return batch.name
+    return batch_file.name
 
 
-def _of_ours(names: set[str]) -> Path | None:
-    if len(names) != 1:
-        return None
-    line = f"[Batch::{names.pop()}]"
-    return next((path for path in sorted(resource_dir("batches").glob("*.batch"))
-                 if line in path.read_text(encoding="utf-8").splitlines()), None)
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; "" where it can't be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    except OSError:
+        return ""
 
 
 def pack_kernel(packed: Sequence[Packed], target: Path) -> None:

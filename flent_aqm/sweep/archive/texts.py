@@ -32,10 +32,10 @@ This folder is to be deposited as it is, for example on Zenodo. The deposit's ow
 
 ## Functional
 
-Every file in it was read and checked when it was archived. To look at them:
+Every file in it was read and checked when it was archived. To look at them, install flent-aqm
+{{version}} as the README of its source tree says, and type:
 
 ```
-pip install flent-aqm
 flent-gui {DATA}/*.flent.gz
 flent-aqm report {DATA} -o report.html
 ```

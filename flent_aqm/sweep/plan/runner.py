@@ -8,6 +8,7 @@ values, and find commands and names of files. All runs are checked before the fi
 from __future__ import annotations
 
 import configparser
+import hashlib
 import itertools
 import random
 import time
@@ -62,6 +63,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self._read(filename)
 
     def _read(self, filename: str) -> None:
+        path = Path(filename).absolute()
+        if path.is_file():
+            self._sweep.batch_files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         for section, values in placed_sections(filename):
             kind, mark, name = section.partition("::")
             if not mark:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import subprocess
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.cli import main
+from flent_aqm.results import status
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.recipe import Recipe, Source
@@ -46,8 +48,8 @@ def test_archive_holds_what_makes_its_data_again(made: Path, tmp_path: Path) -> 
     """Data, batch, recipe and checksums; the recipe alone gives the hash in the data, and the
     archived file is made again on the way."""
     target = tmp_path / "deposit" / "archive"
-    assert main(["share", str(made / "results"), "--publish", "-o", str(target), "--batch",
-                 str(made / "try.batch"), "--replay", "1", "--author", "Doe, Jane",
+    assert main(["share", str(made / "results"), "--publish", "-o", str(target), "--replay", "1",
+                  "--author", "Doe, Jane",
                  "--title", "One: two"]) == 0
     files = sorted(path.name for path in (target / "data").glob("*.flent.gz"))
     assert files == sorted(path.name for path in (made / "results").glob("*.flent.gz"))
@@ -117,10 +119,54 @@ def test_archive_of_runs_on_a_real_router_says_that_they_cannot_be_made_again(
     assert "only runs of the virtual lab can be made again" in readme
     output = capsys.readouterr()
     assert "not repeated: measured on 'ssh://root@router'" in output.err
-    # the batch is ours, by the name in the files
-    assert (target / "batch" / "aqm_sweep.batch").is_file()
+    # Files name the section of their batch alone, which another file may have, too.
+    assert not (target / "batch").exists()
+    assert "the folder has no batch file: nothing beside the data files tells" in output.err
+    assert "pip install" not in readme
     assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
                           check=False).returncode == 0
+
+
+def recorded(folder: Path, *batches: Path) -> Path:
+    """A folder with a data file of somebody's router, and with the state of sweeps of batches."""
+    folder.mkdir(exist_ok=True)
+    changed(GOLDEN / "batches" / "quick" / "iperf3_upload-codel.flent.gz",
+            folder / "run.flent.gz", lab_less)
+    status.write(folder, status.Status(["flent"], 1, 0, 0.0, batches=[
+        {str(path): hashlib.sha256(path.read_bytes()).hexdigest()} for path in batches]))
+    return folder
+
+
+def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The user's file, though this package has a section of that name; not one that has changed;
+    of two, none unless it is named, and then no third."""
+    mine, other, third = (tmp_path / name for name in ("paper.batch", "o.batch", "t.batch"))
+    for path in (mine, other, third):
+        path.write_text(f"# {path.name}\n[Batch::aqm_sweep]\ntest_name = ndt7\n")
+    folder = recorded(tmp_path / "runs", mine)
+
+    def share(to: str, *words: str) -> int:
+        return main(["share", str(folder), "--publish", "-o", str(tmp_path / to), *words])
+
+    assert share("one") == 0
+    assert [path.name for path in (tmp_path / "one" / "batch").iterdir()] == ["paper.batch"]
+    assert (tmp_path / "one" / "batch" / "paper.batch").read_text() == mine.read_text()
+    assert "`batch/paper.batch` | the batch that" in (tmp_path / "one" / "README.md").read_text()
+    assert "paper.batch: copied as they are" in capsys.readouterr().err
+    assert share("other", "--batch", str(third)) == 1
+    assert "t.batch is not the batch of these runs, which came from" in capsys.readouterr().err
+    recorded(folder, mine, other)
+    assert share("two") == 1
+    assert "these runs came from different batch files" in capsys.readouterr().err
+    assert share("two", "--batch", str(other)) == 0
+    assert [path.name for path in (tmp_path / "two" / "batch").iterdir()] == ["o.batch"]
+    recorded(folder, mine)
+    mine.write_text("[Batch::aqm_sweep]\n")
+    assert share("changed") == 0
+    assert not (tmp_path / "changed" / "batch").exists()
+    assert "has changed since the runs were made" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("words", "message"), [
