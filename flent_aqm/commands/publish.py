@@ -67,14 +67,15 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         texts.write_texts(target, packed, checked, title=plain(args.title),
                           authors=[plain(one) for one in args.author],
                           licence=args.licence, batch=batch)
+        folder.refuse_telling_texts(target)
         folder.write_checksums(target)
         target.rename(args.output)
     print(f"{plain(args.output)}: {counted(len(packed), 'data file')}; repeated and identical: "
           f"{len(checked.identical)}")
     if batch:
         names = ", ".join(sorted(path.name for path in (args.output / folder.BATCH).iterdir()))
-        print(f"flent-aqm: {plain(names)}: copied as they are; look for names of hosts and people "
-              "in them", file=sys.stderr)
+        print(f"flent-aqm: {plain(names)}: cleaned; read them before you publish: a command or a "
+              "title may have names that nothing tells from other words", file=sys.stderr)
     else:
         print(f"flent-aqm: the folder has no batch file: {why_none}; --batch FILE adds it",
               file=sys.stderr)

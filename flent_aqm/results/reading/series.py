@@ -150,7 +150,7 @@ def _kind(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any
     units = meta.get("UNITS")
     if units == MS:
         return Kind.LATENCY
-    if units in _TO_MBPS:
+    if isinstance(units, str) and units in _TO_MBPS:
         return Kind.THROUGHPUT
     if units or (samples and not any("val" in one for one in samples)):
         return Kind.OTHER

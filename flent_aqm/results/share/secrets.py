@@ -19,10 +19,13 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.share import patterns
 from flent_aqm.results.share.patterns import END, START
+from flent_aqm.results.share.vocabulary import is_common
 from flent_aqm.spec.flent_settings import LAB_HOSTS
 
 DOCUMENTATION = [ipaddress.ip_network(text) for text in (
-    "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")]
+    "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32",
+    # of test equipment, and of the lab (RFC 2544)
+    "198.18.0.0/15")]
 # In one data file; each is looked for in every text.
 MOST_HOSTS = 200
 # A host of such a name tells of nobody; and series of tests are called so.
@@ -34,10 +37,15 @@ COMMON = frozenset((
 
 _SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z][\w.-]*)(?::\d+)?/?")
 _URL_HOST = re.compile(r"\b[a-z][a-z0-9+]*://(?:[^\s/@]*@)?([A-Za-z][\w.-]*)")
-# How the tools of Flent's tests are told of their host.
-_OPTION_HOST = re.compile(r"(?:^|\s)(?:-H|-c|--host|--server|--client)[ =]?([A-Za-z][\w.-]*\w)")
+# Ends of names of files, which look like names of domains with three parts.
+_FILE_NAMES = re.compile(
+    r"\.(?:gz|py|sh|conf|batch|json|log|pcap|txt|md|html?|csv|png|svg|xz|bz2|zip|deb|so|c|h|inc|flent|"
+    r"patch|yaml|toml|cfg|exe|service|slice|mount|parquet)$", re.IGNORECASE)
+REPLACED = "removed"
+_WORD_OF_NAME = re.compile(r"(\s+|::)")
 # A user of such a name is nobody.
-NOBODY = frozenset(("user", "root", "nobody", "shared", "public", "guest", "default"))
+NOBODY = frozenset(("user", "root", "nobody", "shared", "public", "guest", "default",
+                    "sudo", "adm", "wheel", "users", "netdev", "plugdev", "docker", "audio"))
 _MOST_USERS = 100
 _FIRST_PERSON = 1000
 
@@ -51,11 +59,11 @@ class Secrets:
         self._addresses: list[str] = []
         self.removed: set[str] = set()
         # What nothing was found in: keys and messages repeat.
-        self._harmless: set[tuple[str, bool]] = set()
+        self._harmless: set[str] = set()
         names: dict[str, None] = {}
         for text in texts(metadata):
             names |= dict.fromkeys(_URL_HOST.findall(text))
-            names |= dict.fromkeys(_OPTION_HOST.findall(text))
+            names |= dict.fromkeys(_hosts_in(text))
             self._taken |= set(patterns.IPV4.findall(text))
         names = {**dict.fromkeys(host_names(metadata)), **names}
         if len(names) > MOST_HOSTS:
@@ -67,27 +75,38 @@ class Secrets:
             rf"([/\\~])({'|'.join(map(re.escape, sorted(self.users)))})(?=[/\\\s:;,'\"]|$)"
             if self.users else r"(?!)()()")
 
-    def clean(self, text: str, *, versions: bool = False, apart: bool = False) -> tuple[str, str]:
+    def clean(self, text: str, *, apart: bool = False) -> tuple[str, str]:
         """Return the text without what tells of somebody, and the kinds that were in it.
 
-        versions: it was made by programs, and what looks like an address is a version.
         apart: in it, as in names of files, any other character may stand for a dot.
         """
-        if (text, versions) in self._harmless and not apart:
+        if text in self._harmless and not apart:
             return text, ""
         kinds = []
         steps: list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]] = [
+            *(("password or token", pattern, self._credential) for pattern in patterns.CREDENTIALS),
+            ("name of a network", patterns.NETWORK, self._behind),
             # Of the form that settings want.
             ("router's address", patterns.SSH, lambda match: self._gone(match,
                                                                          "ssh://root@router")),
             ("user or password", patterns.IN_URL, self._in_url),
-            ("user or password", patterns.IN_QUERY, self._user),
+            ("user or password", patterns.IN_QUERY, self._behind),
             ("user name", patterns.USER_AT, self._user_at),
-            *(() if versions else self._addresses_and_cards(text.lower())),
+            ("user name", patterns.ENCODED_AT, self._encoded_at),
+            ("user name", patterns.USER_AT_NAME, self._user_at_name),
+            ("user name", patterns.USER_OPTION, self._account),
+            ("user name", patterns.FILE_OWNER, self._user),
+            ("number of a device", patterns.DEVICE_NUMBER, self._device_number),
+            ("user name", patterns.USER_ID, self._user),
+            ("user name", patterns.GROUP_IN_LIST, self._user),
+            *self._addresses_and_cards(text.lower()),
             *(("host name", name.pattern, partial(self._host, name)) for name in self._names
               if any(one in text.lower() for one in name.marks)),
+            ("host name", patterns.DOMAIN_NAME, self._domain),
             ("user name", patterns.USER_FOLDER, self._user),
+            ("user name", patterns.SYSTEMD_FOLDER, self._user),
             ("user name", patterns.USER_VARIABLE, self._user),
+            ("password or token", patterns.RANDOM_TEXT, self._random),
             ("user name", self._users, self._user)]
         if apart:
             steps += [("address", re.compile(rf"(?<!\d){re.sub(r'[.:]', '[._:-]', one)}(?!\d)"),
@@ -98,7 +117,7 @@ class Secrets:
                 text = shorter
                 kinds.append(kind)
         if not kinds and not apart:
-            self._harmless.add((text, versions))
+            self._harmless.add(text)
         return text, ", ".join(dict.fromkeys(kinds))
 
     def _addresses_and_cards(self, lowered: str) -> list[
@@ -109,9 +128,132 @@ class Secrets:
                   if "ipv6-literal" in lowered else []),
                 *([("address", patterns.IPV6_REVERSE, self._reverse)]
                   if "ip6.arpa" in lowered else []),
+                *([("address", patterns.IPV4_REVERSE, self._reverse_ipv4)]
+                  if "in-addr" in lowered else []),
                 ("address", patterns.IPV6, self._address),
+                ("address", patterns.IPV4_AND_PORT, self._address),
+                ("address", patterns.PADDED_IPV4, self._padded),
                 ("address", patterns.IPV4, self._address),
-                ("address", patterns.DASHED_IPV4, self._dashed)]
+                ("address", patterns.DASHED_IPV4, self._dashed),
+                ("address", patterns.HEX_ENDPOINT, self._zeros),
+                ("address", patterns.HEX_IPV6, self._zeros),
+                ("address", patterns.HEX_IPV4, self._hex),
+                ("address", patterns.DECIMAL_IPV4, self._decimal)]
+
+    def _credential(self, match: re.Match[str]) -> str:
+        """Replace what opens an account, in its place between all else."""
+        secret = match["secret"].strip("'\"")
+        if not secret or secret == REPLACED or is_stand_in_of_router(secret):
+            return match[0]
+        self.removed.add(secret)
+        whole, (start, end), begin = match[0], match.span("secret"), match.start()
+        return whole[:start - begin] + REPLACED + whole[end - begin:]
+
+    def _behind(self, match: re.Match[str]) -> str:
+        value = match[2].strip("'\"")
+        if not value or value == REPLACED or re.fullmatch(r"\d{1,3}", value):
+            return match[0]
+        self.removed.add(match[0])
+        return match[1] + REPLACED
+
+    def _account(self, match: re.Match[str]) -> str:
+        name = match[2].strip("'\"")
+        if name in NOBODY or name in (REPLACED, "s", "the", "a"):
+            return match[0]
+        self.removed.add(name)
+        return f"{match[1]}user"
+
+    def _device_number(self, match: re.Match[str]) -> str:
+        before, number = (match[1], match[2]) if match[1] else (match[3], match[4])
+        self.removed.add(number)
+        return f"{before if match[1] else ''}{REPLACED}"
+
+    def _encoded_at(self, match: re.Match[str]) -> str:
+        if match[1] in NOBODY and is_common(match[2]):
+            return match[0]
+        self.removed.add(match[0])
+        return "user%40host"
+
+    def _user_at_name(self, match: re.Match[str]) -> str:
+        if match[1] in NOBODY or (is_common(match[1]) and is_common(match[2])):
+            return match[0]
+        self.removed.add(match[0])
+        return f"user@{match[2] if is_common(match[2]) else self.stand_in_for(match[2])}"
+
+    def _domain(self, match: re.Match[str]) -> str:
+        if not is_domain(match[0]):
+            return match[0]
+        return self.stand_in_for(match[0])
+
+    def _random(self, match: re.Match[str]) -> str:
+        if is_common(match[0]):
+            return match[0]
+        self.removed.add(match[0])
+        return REPLACED
+
+    def _padded(self, match: re.Match[str]) -> str:
+        word = ".".join(str(int(part)) for part in match[0].split("."))
+        if not is_address(word) or tells_of_nobody(word):
+            return match[0]
+        self.removed.add(match[0])
+        return self._stand_in(word)
+
+    def _reverse_ipv4(self, match: re.Match[str]) -> str:
+        parts = [part for part in match[1].split(".") if part]
+        if all(part == "0" for part in parts):
+            return match[0]
+        self.removed.add(match[1].rstrip("."))
+        return "0." * len(parts)
+
+    def _zeros(self, match: re.Match[str]) -> str:
+        if not match[0].strip("0"):
+            return match[0]
+        return self._gone(match, "0" * len(match[0]))
+
+    def _hex(self, match: re.Match[str]) -> str:
+        """Eight hexadecimal digits, behind 0x or if they are a private address."""
+        value = int(match[0], 16)
+        turned = int.from_bytes(value.to_bytes(4, "little"))
+        of_c = match.string[max(match.start() - 2, 0):match.start()].lower() == "0x"
+        if value and (_is_private(value) or _is_private(turned) or (
+                of_c and value >> 24 and value & 0xffff and not match[0].isdigit())):
+            return self._zeros(match)
+        return match[0]
+
+    def _decimal(self, match: re.Match[str]) -> str:
+        value = int(match[0])
+        return self._zeros(match) if value < 1 << 32 and _is_private(value) else match[0]
+
+    def is_stand_in(self, text: str) -> bool:
+        """Return whether a text stands for something that was replaced."""
+        return text in self._stand_ins.values()
+
+    def stand_in_for(self, name: str) -> str:
+        """Return what stands for the name of a host, wherever it is."""
+        key = _same(name.lower().strip("."))
+        self.removed.add(name.lower())
+        if key not in self._stand_ins:
+            hosts = sum(one.startswith("host") for one in self._stand_ins.values())
+            self._stand_ins[key] = f"host{hosts + 1}" if hosts else "host"
+        return self._stand_ins[key]
+
+    def learn(self, name: str) -> None:
+        """Have a host's name replaced wherever it stands from now on."""
+        if len(self._names) < MOST_HOSTS and (one := _Name.of(name)):
+            self._names.append(one)
+            self._harmless.clear()
+
+    def series_name(self, name: str) -> str:
+        """Return a series' name without the words that neither Flent nor this package writes."""
+        clean, _kinds = self.clean(name)
+        words = _WORD_OF_NAME.split(clean)
+        return "".join(word if is_common(word) else self._stand_in_word(word) for word in words)
+
+    def _stand_in_word(self, word: str) -> str:
+        inner = word.strip("()[],;")
+        self.learn(inner)
+        start = word.index(inner) if inner else 0
+        return word[:start] + self.stand_in_for(inner) + word[start + len(inner):]
 
     def _host(self, name: _Name, match: re.Match[str]) -> str:
         text = match[2].lower()
@@ -239,7 +381,7 @@ class _Name:
         if domain:
             forms.append(_loose(name))
             marks.append(_longest(name))
-        if first not in COMMON and not first.isdigit():
+        if first not in COMMON and not first.isdigit() and not is_common(first):
             # With any domain, as a resolver may have put one behind it.
             forms.append(_loose(first) + r"(?:\.[a-z0-9-]+)*")
             marks.append(_longest(first))
@@ -247,6 +389,35 @@ class _Name:
             return None
         return cls(first, tuple(marks), re.compile(
             rf"{START}([\w.+-]{{1,64}}@)?({'|'.join(forms)}){END}", re.IGNORECASE))
+
+
+def _hosts_in(text: str) -> Iterator[str]:
+    """Yield the names of hosts in a text that stand where programs print or take them."""
+    for pattern in patterns.HOSTS_IN_MESSAGES:
+        for match in pattern.finditer(text):
+            name = match["host"].strip(".")
+            if not is_common(name) and not _FILE_NAMES.search(name):
+                yield name
+    yield from (match[0] for match in patterns.DOMAIN_NAME.finditer(text) if is_domain(match[0]))
+    for match in patterns.USER_AT_NAME.finditer(text):
+        if not is_common(match[2]):
+            yield match[2]
+
+
+def is_domain(name: str) -> bool:
+    """Return whether it is no name of a file, and not all of it words of programs."""
+    return not (is_common(name) or _FILE_NAMES.search(name)) and not is_address(name)
+
+
+def is_stand_in_of_router(text: str) -> bool:
+    """Return whether it is the address that stands for any router's."""
+    return text == "ssh://root@router"
+
+
+def _is_private(value: int) -> bool:
+    address = ipaddress.ip_address(value)
+    return address.is_private and not (address.is_loopback or address.is_reserved) \
+        and value >> 24 != 0 and not tells_of_nobody(str(address))
 
 
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -312,7 +483,8 @@ def is_address(word: str) -> bool:
 
 
 def tells_of_nobody(word: str) -> bool:
-    """Return whether an address is loopback, unspecified, or reserved for documentation."""
+    """Return whether an address is loopback, unspecified, or reserved for documentation or
+    for benchmarks."""
     address = ipaddress.ip_address(word)
     return address.is_loopback or address.is_unspecified or any(
         address in network for network in DOCUMENTATION if network.version == address.version)

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX, read_data_file
+from flent_aqm.results.share.batch_text import clean_batch, lines_that_tell
 from flent_aqm.setup.kernel import locate, recipe
 
 DATA, BATCH, KERNEL = "data", "batch", "kernel"
@@ -92,6 +94,7 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
     hash. batch_file: the user's; None takes the file that sweep.json names, if it is as it was.
     Returns the batch file's name, "" where there is none to take, and why. Raises ConfigError for a
     batch_file that isn't there or is another than the runs', and for runs of several batches.
+    Raises BadResult for a line that would tell of somebody though it was cleaned.
     """
     if batch_file is not None and not batch_file.is_file():
         raise ConfigError(f"--batch: {batch_file}: not found; expected the batch file of these "
@@ -145,7 +148,7 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
     if not files and (base := batch_file.parent / BASE_BATCH).is_file():
         beside = {base}
     for path in {batch_file, *beside}:
-        shutil.copyfile(path, target / BATCH / path.name)
+        _clean_copy(path, target / BATCH / path.name)
     return batch_file.name
 
 
@@ -155,6 +158,28 @@ def _digest(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
     except OSError:
         return ""
+
+
+def _clean_copy(path: Path, target: Path) -> None:
+    text = path.read_text("utf-8", errors="replace")
+    ours = resource_dir("batches") / path.name
+    if not (ours.is_file() and ours.read_text(encoding="utf-8") == text):
+        clean = clean_batch(path.name, text)
+        text = clean.text
+        for line in clean.changed:
+            print(f"  {plain(line)}")
+    target.write_text(text, encoding="utf-8")
+
+
+def refuse_telling_texts(target: Path) -> None:
+    """Raise BadResult with file and line if a text of the folder tells of a machine or a person.
+    Data files were searched when they were copied; patches are this package's."""
+    for path in _all_files(target):
+        if path.suffix in (".gz", ".patch"):
+            continue
+        for number, what in lines_that_tell(path.read_text("utf-8", errors="replace")):
+            raise BadResult(f"{path.relative_to(target)}, line {number}: {what!r} would be "
+                            "published")
 
 
 def pack_kernel(packed: Sequence[Packed], target: Path) -> None:

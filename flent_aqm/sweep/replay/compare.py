@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.results.share.strip import REMOVED
+from flent_aqm.results.share.allowed import NOT_ALWAYS_SHARED, SHARED_METADATA
 from flent_aqm.sweep.replay.leave_out import LEFT_OUT, REDUCED, matches
 
 # In place of a value that one of the files doesn't have.
@@ -71,7 +71,7 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differen
 
 def _without_removed(was: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a new file has, but for entries that a shared file has lost as a whole."""
-    return {key: value for key, value in now.items() if key in was or key not in REMOVED}
+    return {key: value for key, value in now.items() if key in was or key in SHARED_METADATA}
 
 
 def _first_time(data: Mapping[str, Any]) -> float:
@@ -150,6 +150,8 @@ def _metadata(path: tuple[str, ...], was: object, now: object) -> Iterator[Diffe
     if isinstance(was, dict) and isinstance(now, dict):
         for key in sorted(was.keys() | now.keys(), key=_counters_first):
             yield from _metadata((*path, key), was.get(key, NOTHING), now.get(key, NOTHING))
+        return
+    if was == NOTHING and any(matches(path, pattern) for pattern in NOT_ALWAYS_SHARED):
         return
     for pattern, reduced in REDUCED.items():
         if matches(path, pattern):

@@ -152,9 +152,10 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
 
     assert share("one") == 0
     assert [path.name for path in (tmp_path / "one" / "batch").iterdir()] == ["paper.batch"]
-    assert (tmp_path / "one" / "batch" / "paper.batch").read_text() == mine.read_text()
+    assert (tmp_path / "one" / "batch" / "paper.batch").read_text() == (
+        "[Batch::aqm_sweep]\ntest_name = ndt7\n")  # without its comment
     assert "`batch/paper.batch` | the batch that" in (tmp_path / "one" / "README.md").read_text()
-    assert "paper.batch: copied as they are" in capsys.readouterr().err
+    assert "paper.batch: cleaned; read them before you publish" in capsys.readouterr().err
     assert share("other", "--batch", str(third)) == 1
     assert "t.batch is not the batch of these runs, which came from" in capsys.readouterr().err
     recorded(folder, mine, other)

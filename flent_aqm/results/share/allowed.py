@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The metadata that a shared data file keeps: an allow-list of keys, with the form of each value.
+
+All else is left out, whatever it is called: a new kind of secret needs no new pattern. Only TITLE,
+NOTE and the batch's name and title are free text, in which patterns replace what they know
+(secrets.py), and which the user is asked to read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flent_aqm.measure.parsers.ndt7 import CRATE, MLAB
+from flent_aqm.results.share.secrets import Secrets, is_address
+from flent_aqm.results.share.vocabulary import is_common
+from flent_aqm.spec.flent_settings import LAB_HOSTS
+
+# Stands for a value that decides a run, so that `replay` refuses instead of making another run.
+GONE = "removed"
+# Removed from text that isn't kept.
+LEFT_OUT = "removed"
+ERROR_LEFT_OUT = "the tool's error text was removed"
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:?\d\d(:?\d\d)?(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
+_HASH = re.compile(r"[0-9a-f]{16}|[0-9a-f]{40}|[0-9a-f]{64}")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PSCHED = re.compile(r"[0-9a-f]{8}( [0-9a-f]{8}){3}")
+_TEST_ID = re.compile(r"[a-z0-9]+_\d+_[0-9A-F]{16}")
+_HANDLE = re.compile(r"[0-9a-f]{0,4}:[0-9a-f]{0,4}")
+_VERSION = re.compile(
+    r"v?\d{1,9}(\.\d{1,9}){0,4}([-+~._]?(rc|alpha|beta|dev|post|pre|deb|ubuntu|bpo|generic|amd64|"
+    r"arm64|aarch64|x86|armv7|cloud|lowlatency|rt|lts|default|azure|aws|gcp|kvm|virtual|rpi|arch|"
+    r"[a-z]{1,2}|\d{1,9})\d{0,9}){0,8}", re.IGNORECASE)
+_NUMERIC_PART = re.compile(r"v?\d{1,5}(\.\d{1,5}){0,2}")
+_NUMBERS = re.compile(r"-?\d{1,12}(\.\d{1,12})?(e[+-]\d\d?)?(\s+-?\d{1,12}(\.\d{1,12})?)*|")
+_DEVICE = re.compile(r"(down|up|lo|eth|en[ops]|wlan|wl|br-?|lan|wan|ppp|pppoe-|vlan|ifb|veth|tun|"
+                     r"wg|bond|sfp|usb|wwan|dsl)[0-9.]{0,6}((p|s|f|d)\d{1,3}|lan|wan){0,3}")
+# Test parameters of such a name are accounts, or what opens them; also where their value is a
+# number.
+_PRIVATE_NAME = re.compile(r"pass|secret|token|user|auth|login|hmac|cred|api_?key|command",
+                           re.IGNORECASE)
+_SSH = "ssh://"
+_NUMBER_TYPES = (int, float, bool, type(None))
+
+_CLIENTS = (CRATE, MLAB)
+Kind = Callable[["_Reader", Any, str], Any]
+# In place of a value that the shared file doesn't have.
+NOTHING = object()
+
+
+class _Reader:
+    """Copies values of one data file, as far as they are allowed. removed: place -> why."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self.secrets = secrets
+        self.removed: dict[str, str] = {}
+
+    def _leave_out(self, place: str) -> Any:
+        self.removed[place] = LEFT_OUT
+        return NOTHING
+
+    def number(self, value: Any, place: str) -> Any:
+        if type(value) in _NUMBER_TYPES:
+            return value
+        if isinstance(value, str) and _NUMBERS.fullmatch(value) \
+                and not self.secrets.clean(value)[1]:
+            return value
+        return self._leave_out(place)
+
+    def free(self, value: Any, place: str) -> Any:
+        """Text of the user's."""
+        if not isinstance(value, str):
+            return self.number(value, place)
+        clean, kinds = self.secrets.clean(value)
+        if kinds:
+            self.removed[place] = kinds
+        return clean
+
+    def plain(self, value: Any, place: str) -> Any:
+        """A number, or a text of words that programs write."""
+        if not isinstance(value, str):
+            return self.number(value, place)
+        if any(form.fullmatch(value) for form in (_HANDLE, _PSCHED)):
+            return value
+        clean, kinds = self.secrets.clean(value)
+        if not (is_common(clean) or _NUMBERS.fullmatch(clean)):
+            return self._leave_out(place)
+        if kinds:
+            self.removed[place] = kinds
+        return clean
+
+    def version(self, value: Any, place: str) -> Any:
+        if not isinstance(value, str) or not value:
+            return self.number(value, place)
+        _clean, kinds = self.secrets.clean(value)
+        if not kinds and _VERSION.fullmatch(value) and not is_address(value):
+            return value
+        number = _NUMERIC_PART.match(value)
+        self.removed[place] = LEFT_OUT
+        return NOTHING if number is None or kinds else number[0]
+
+    def hash(self, value: Any, place: str) -> Any:
+        return self._form(_HASH, value, place)
+
+    def time(self, value: Any, place: str) -> Any:
+        return self._form(_TIME, value, place)
+
+    def uuid(self, value: Any, place: str) -> Any:
+        value = self._form(_UUID, value, place)
+        return self.free(value, place) if isinstance(value, str) else value
+
+    def _form(self, form: re.Pattern[str], value: Any, place: str) -> Any:
+        if isinstance(value, str) and not form.fullmatch(value):
+            return self._leave_out(place)
+        return value if isinstance(value, str) else self.number(value, place)
+
+    def device(self, value: Any, place: str) -> Any:
+        """A network device; a name that somebody gave it is replaced."""
+        if not isinstance(value, str) or _DEVICE.fullmatch(value) or value == "":
+            return value if isinstance(value, str) else self.number(value, place)
+        self.removed[place] = "device"
+        return "device"
+
+    def host(self, value: Any, place: str) -> Any:
+        if not isinstance(value, str):
+            return self.number(value, place)
+        if value in (*LAB_HOSTS, "localhost", ""):
+            return value
+        clean, _kinds = self.secrets.clean(value)
+        if not (is_common(clean) or is_address(clean)):
+            clean = self.secrets.stand_in_for(clean)
+        if clean != value:
+            self.removed[place] = "host name"
+        return clean
+
+    def hosts(self, value: Any, place: str) -> Any:
+        """A list of hosts, or hosts in a text."""
+        if isinstance(value, list):
+            return [self.host(one, f"{place}.{number}") for number, one in enumerate(value)
+                    if isinstance(one, str)]
+        if not isinstance(value, str):
+            return self.number(value, place)
+        parts = re.split(r"([,;\s]+)", value)
+        return "".join(self.host(part, place) if number % 2 == 0 else part
+                       for number, part in enumerate(parts))
+
+    def testbed(self, value: Any, place: str) -> Any:
+        if isinstance(value, str) and value.startswith(_SSH):
+            clean = f"{_SSH}root@router"
+            if clean != value:
+                self.removed[place] = "router's address"
+            return clean
+        return value if value in ("virtual", "netns", "") else self._instead(value, place)
+
+    def _instead(self, value: Any, place: str) -> Any:
+        kept = self.plain(value, place)
+        return GONE if kept is NOTHING else kept
+
+    def decides(self, value: Any, place: str) -> Any:
+        """A value that decides the run: its place is kept."""
+        if isinstance(value, (dict, list)):
+            return self.tree(value, place)
+        return self._instead(value, place)
+
+    def tree(self, value: Any, place: str) -> Any:
+        """Anything that programs report, with words of theirs alone in keys and texts."""
+        if isinstance(value, list):
+            kept = [self.tree(one, f"{place}.{number}") for number, one in enumerate(value)]
+            return [one for one in kept if one is not NOTHING]
+        if isinstance(value, dict):
+            return self.mapping(value, place, _IN_TREES, _Reader.tree)
+        return self.plain(value, place)
+
+    def mapping(self, value: Any, place: str, known: Mapping[str, Kind], others: Kind | None
+                ) -> Any:
+        """An object with known keys, and with others of common words if these have a kind."""
+        if not isinstance(value, dict):
+            return self.number(value, place)
+        kept: dict[str, Any] = {}
+        for key, one in value.items():
+            where = f"{place}.{key}" if place else key
+            kind = known.get(key)
+            if kind is None and others is not None:
+                shown = self.plain(key, f"{place}, a key")
+                kind, key = others, key if shown is NOTHING else shown
+                if shown is NOTHING:
+                    continue
+                where = f"{place}.{key}" if place else key
+            if kind is None:
+                if one not in (None, "", {}, []):
+                    # An unknown key may itself tell of somebody.
+                    self.removed[where if is_common(key) else f"{place or 'metadata'}, a key"] = \
+                        LEFT_OUT
+                continue
+            copied = kind(self, one, where)
+            if copied is not NOTHING:
+                kept[key] = copied
+        return kept
+
+    def nothing(self, value: Any, place: str) -> Any:
+        return NOTHING if value in (None, "", {}, []) else self._leave_out(place)
+
+    def unsaid(self, value: Any, place: str) -> Any:
+        """What no longer holds of the shared file."""
+        return NOTHING
+
+    def parameters(self, value: Any, place: str) -> Any:
+        if not isinstance(value, dict):
+            return self.number(value, place)
+        kinds: dict[str, Kind] = {}
+        for name in value:
+            if _PRIVATE_NAME.search(name):
+                kinds[name] = _Reader.nothing
+            elif re.search("host|binds?$|station|interface|device", name) and is_common(name):
+                kinds[name] = _Reader.hosts
+        return self.mapping(value, place, kinds, _Reader.plain)
+
+    def settings(self, value: Any, place: str) -> Any:
+        return self.mapping(value, place, _SETTINGS, _Reader.decides)
+
+    def requested(self, value: Any, place: str) -> Any:
+        return self.mapping(value, place, _REQUESTED, _Reader.decides)
+
+    def command(self, value: Any, place: str) -> Any:
+        """A command line whose program has no folder."""
+        if not isinstance(value, str):
+            return self._leave_out(place)
+        program, _, rest = value.partition(" ")
+        shown = f"{program.rpartition('/')[2]} {rest}".strip()
+        clean, kinds = self.secrets.clean(shown)
+        if kinds or not is_common(clean) or _PRIVATE_OPTION.search(clean):
+            return self._leave_out(place)
+        return value if is_common(program) and not self.secrets.clean(program)[1] else clean
+
+    def errors(self, value: Any, place: str) -> Any:
+        if not isinstance(value, list) or not value:
+            return NOTHING
+        self.removed[place] = LEFT_OUT
+        return [ERROR_LEFT_OUT]
+
+    def series_meta(self, value: Any, place: str) -> Any:
+        if not isinstance(value, dict):
+            return {}
+        kept: dict[str, Any] = {}
+        for name, meta in value.items():
+            clean = self.secrets.series_name(name)
+            if clean != name:
+                self.removed[f"{place}.{clean}"] = "host name in its name"
+            kept[unused(clean, kept)] = self.mapping(
+                meta, f"{place}.{clean}", _OF_SERIES, _Reader.tree)
+        return kept
+
+    def aqm(self, value: Any, place: str) -> Any:
+        return self.mapping(value, place, _AQM, None)
+
+    def run(self, value: Any, place: str) -> Any:
+        return self.mapping(value, place, {
+            "test": _Reader.decides, "settings": _Reader.settings,
+            "commands": _Reader.decides}, None)
+
+    def kernel(self, value: Any, place: str) -> Any:
+        return self.mapping(value, place, {
+            "version": _Reader.version, "hash": _Reader.hash, "name": _Reader.decides}, None)
+
+    def tools(self, value: Any, place: str) -> Any:
+        return self.mapping(value, place, {}, _Reader.version)
+
+    def ndt7(self, value: Any, place: str) -> Any:
+        return self.mapping(value, place, _NDT7, _Reader.tree)
+
+    def runner(self, value: Any, place: str) -> Any:
+        """Name of a class."""
+        if isinstance(value, str) and value.isalnum() \
+                and is_common(re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", value)):
+            return value
+        return self.plain(value, place)
+
+    def test_id(self, value: Any, place: str) -> Any:
+        """The NDT7 server's name for a test, which begins with that of its client."""
+        host = str(value).partition("_")[0]
+        return value if host in LAB_HOSTS and _TEST_ID.fullmatch(value) else NOTHING
+
+    def client(self, value: Any, place: str) -> Any:
+        return value if value in _CLIENTS else self.plain(value, place)
+
+    def client_summary(self, value: Any, place: str) -> Any:
+        """What the NDT7 client printed at the end of its test."""
+        numbers = dict.fromkeys(("LatencyMs", "RetransmissionPct", "ThroughputMbps"),
+                                _Reader.number)
+
+        def way(reader: _Reader, one: Any, where: str) -> Any:
+            return reader.mapping(one, where, numbers, None)
+
+        return self.mapping(value, place, {
+            "ServerFQDN": _Reader.host, "ServerIP": _Reader.host, "ClientIP": _Reader.host,
+            "Download": way, "Upload": way}, None)
+
+
+def unused(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name, or the name with a number if it is taken."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} #{number}"
+    return free
+
+
+_PRIVATE_OPTION = re.compile(r"\s-Z|pass|secret|token|hmac|auth|\buser|login|key\b", re.IGNORECASE)
+_IN_TREES: Mapping[str, Kind] = {
+    "device": _Reader.device, "hash": _Reader.hash, "sha256": _Reader.hash,
+    "trace": _Reader.decides, "kernel": _Reader.version, "version": _Reader.version,
+    "ver": _Reader.version, "file": _Reader.unsaid}
+_REQUESTED: Mapping[str, Kind] = {
+    "testbed": _Reader.testbed, "server_testbed": _Reader.testbed,
+    "dev_down": _Reader.device, "dev_up": _Reader.device}
+_SETTINGS: Mapping[str, Kind] = {
+    "HOSTS": _Reader.hosts, "CONTROL_HOST": _Reader.hosts, "TEST_PARAMETERS": _Reader.parameters,
+    "LOCAL_BIND": _Reader.nothing, "CONTROL_LOCAL_BIND": _Reader.nothing}
+# The UUID names the machine.
+_NDT7: Mapping[str, Kind] = {
+    "uuid": _Reader.test_id, "client": _Reader.client,
+    "summary_of_client": _Reader.client_summary}
+_OF_SERIES: Mapping[str, Kind] = {
+    **_IN_TREES, "RUNNER": _Reader.runner, "COMMAND": _Reader.command, "ERROR": _Reader.errors,
+    "FROM_HOST": _Reader.host, "REMOTE_HOST": _Reader.host, "NDT7": _Reader.ndt7}
+_AQM: Mapping[str, Kind] = {
+    "schema": _Reader.number, "testbed": _Reader.testbed, "router_model": _Reader.decides,
+    "seed": _Reader.number, "requested": _Reader.requested, "run": _Reader.run,
+    **dict.fromkeys(("router", "client", "server", "before", "after", "links", "wifi", "hosts",
+                     "warnings"), _Reader.tree),
+    "kernel": _Reader.kernel, "tools": _Reader.tools, "flent_aqm": _Reader.version,
+    "flent_aqm_hash": _Reader.hash, "virtual_s": _Reader.number, "wall_s": _Reader.number,
+    "finished_at": _Reader.time, "samples_sha256": _Reader.unsaid}
+_METADATA: Mapping[str, Kind] = {
+    "NAME": _Reader.free, "HOST": _Reader.host, "HOSTS": _Reader.hosts,
+    "LOCAL_HOST": _Reader.host, "TITLE": _Reader.free, "NOTE": _Reader.free,
+    "BATCH_NAME": _Reader.free, "BATCH_TITLE": _Reader.free,
+    **dict.fromkeys(("TIME", "T0", "BATCH_TIME"), _Reader.time),
+    **dict.fromkeys(("LENGTH", "TOTAL_LENGTH", "STEP_SIZE", "DELAY", "IP_VERSION", "IRTT_INTERVAL",
+                     "FAILED_RUNNERS", "HTTP_GETTER_WORKERS", "HTTP_GETTER_DNS",
+                     "HTTP_GETTER_URLLIST"), _Reader.number),
+    "FLENT_VERSION": _Reader.version, "KERNEL_RELEASE": _Reader.version,
+    "KERNEL_NAME": _Reader.plain, "BATCH_UUID": _Reader.uuid, "MODULE_VERSIONS": _Reader.tree,
+    "SYSCTLS": _Reader.tree, "TEST_PARAMETERS": _Reader.parameters,
+    "SERIES_META": _Reader.series_meta, "AQM": _Reader.aqm, "DATA_FILENAME": _Reader.unsaid}
+
+# The keys of metadata that a shared file may have.
+SHARED_METADATA = frozenset(_METADATA)
+# Entries of a series that it has only where they tell of nobody.
+NOT_ALWAYS_SHARED = ("SERIES_META.*.COMMAND", "SERIES_META.*.NDT7.uuid")
+
+
+def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
+                     ) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what may be shared of a data file's metadata, and what was removed or replaced: the
+    place -> what of it."""
+    reader = _Reader(secrets)
+    kept = reader.mapping(dict(metadata), "", _METADATA, None)
+    return kept, reader.removed
+
+
+def allowed_samples(samples: list[dict[str, Any]], name: str, secrets: Secrets
+                    ) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return the same of a series' samples: numbers under keys that programs write."""
+    keys: set[str] = set()
+    kinds: set[type] = set()
+    for sample in samples:
+        keys.update(sample)
+        kinds.update(map(type, sample.values()))
+    reader = _Reader(secrets)
+    names = {key: key for key in keys}
+    for key in keys:
+        if not is_common(key) or secrets.clean(key)[1]:
+            names[key] = unused(secrets.series_name(key), names)
+            reader.removed[f"raw_values.{name}, a key"] = "name"
+    if kinds <= set(_NUMBER_TYPES) and all(key == clean for key, clean in names.items()):
+        return samples, {}
+    clean_samples = []
+    for sample in samples:
+        copied = {names[key]: reader.tree(value, f"raw_values.{name}.{names[key]}")
+                  for key, value in sample.items()}
+        clean_samples.append({key: value for key, value in copied.items() if value is not NOTHING})
+    return clean_samples, reader.removed
+
+
+

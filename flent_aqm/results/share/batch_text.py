@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A batch file to publish: without its comments, and without what tells of machines, networks and
+people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import counted
+from flent_aqm.results.share.left_over import left_over
+from flent_aqm.results.share.secrets import REPLACED, Secrets, is_address
+from flent_aqm.results.share.vocabulary import is_common
+
+_ASSIGNMENT = re.compile(r"(\s*)([\w.-]+)(\s*[=:]\s*)(.*)")
+_COMMENT = ("#", ";")
+_HOST_KEY = re.compile(r"hosts?$|local_bind$|^remote_metadata$")
+_FOLDER_KEY = re.compile(r"(?:path|dir|folder|file)$")
+_TESTBED_KEY = re.compile(r"testbed$")
+_ROUTER = "ssh://root@router"
+# Keys whose values are the user's own words, or commands.
+_FREE_KEYS = frozenset(("exec", "title", "note", "batch_title", "filename_extra", "description"))
+
+
+@dataclass(frozen=True)
+class CleanBatch:
+    """text: the batch file to publish; changed: a line for each line of the original that was
+    removed or changed."""
+
+    text: str
+    changed: list[str]
+
+
+def clean_batch(name: str, text: str) -> CleanBatch:
+    """Return a batch file that can be published. Raises BadResult with the number of the first line
+    that would still tell of somebody. name: of the file, for messages."""
+    secrets = Secrets({"batch": text})
+    # Hosts that a key names are looked for in all lines, also in those before it.
+    for line in text.splitlines():
+        match = _ASSIGNMENT.fullmatch(line)
+        if match and _HOST_KEY.search(match[2]):
+            for word in re.split(r"[,;\s]+", match[4]):
+                if word and not (is_common(word) or is_address(word)):
+                    secrets.learn(word)
+    kept, changed, comments = [], [], 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith(_COMMENT):
+            comments += 1
+            continue
+        clean = _clean_line(line, secrets)
+        if clean != line:
+            changed.append(f"{name}, line {number}: now {clean.strip()!r}")
+        kept.append((number, clean))
+    for number, line in kept:
+        left = left_over(secrets.gone, secrets.users, [line])
+        if left:
+            raise BadResult(f"{name}, line {number}: {left!r} would be published; remove it from "
+                            "the batch file")
+    if comments:
+        changed.append(f"{name}: {counted(comments, 'line')} of comments removed")
+    if not changed:
+        return CleanBatch(text, [])
+    return CleanBatch("".join(f"{line}\n" for _, line in kept).lstrip("\n"), changed)
+
+
+def _clean_line(line: str, secrets: Secrets) -> str:
+    match = _ASSIGNMENT.fullmatch(line)
+    if match is None:  # a section, or a value that goes on
+        return secrets.clean(line)[0]
+    indent, key, sign, value = match.groups()
+    clean = _kind_of(key)(value, secrets)
+    if clean == value and key.lower() not in _FREE_KEYS:
+        # With the key, as in password = X.
+        whole = f"{key}{sign}{value}"
+        clean_whole = secrets.clean(whole)[0]
+        if clean_whole != whole:
+            return indent + clean_whole
+    return f"{indent}{key if is_common(key) else secrets.clean(key)[0]}{sign}{clean}"
+
+
+def _kind_of(key: str) -> Callable[[str, Secrets], str]:
+    key = key.lower()
+    if _TESTBED_KEY.search(key):
+        return lambda value, secrets: _ROUTER if value.startswith("ssh:") else secrets.clean(
+            value)[0]
+    if _HOST_KEY.search(key):
+        return _hosts
+    if _FOLDER_KEY.search(key):
+        return _folder
+    return lambda value, secrets: secrets.clean(value)[0]
+
+
+def _hosts(value: str, secrets: Secrets) -> str:
+    return "".join(_host(part, secrets) if number % 2 == 0 else part
+                   for number, part in enumerate(re.split(r"([,;\s]+)", value)))
+
+
+def _host(word: str, secrets: Secrets) -> str:
+    clean, kinds = secrets.clean(word)
+    return clean if kinds or is_common(clean) else secrets.stand_in_for(word)
+
+
+def _folder(value: str, secrets: Secrets) -> str:
+    """The last part of a path in somebody's folders; a path in the batch's own folder stays."""
+    clean = secrets.clean(value)[0]
+    if not re.match(r"[/\\~]|[A-Za-z]:", value):
+        return clean
+    last = re.split(r"[/\\]", clean.rstrip("/\\"))[-1]
+    return last if last and is_common(re.sub(r"\$\{\w+\}", "", last)) else REPLACED
+
+
+def lines_that_tell(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the number of each line of a text that tells of a machine or a person, and what."""
+    for number, line in enumerate(text.splitlines(), 1):
+        left = left_over((), (), [line])
+        if left:
+            yield number, left
