@@ -28,7 +28,8 @@ _OF_TOOLS = frozenset((
     "misses", "collisions", "sparse", "unresponsive", "overmemory", "hh", "tot", "inactive",
     "throttled", "gc", "highprio", "pdrop", "earlydrop", "penaltydrop", "bucketdrop", "queuedrop",
     "childdrop", "maxqlen", "maxprob", "avgprob", "pps", "recvd", "retransmit",
-    "gro", "flush", "timeout", "direct", "refcnt", "peeked", "requeues", "giants", "lended", "borrowed", "tokens", "ctokens",
+    "gro", "flush", "timeout", "direct", "refcnt", "peeked", "requeues", "giants",
+    "lended", "borrowed", "tokens", "ctokens",
     "flent", "org", "host", "user", "removed",
     # congestion controls of Linux
     "reno", "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp",
