@@ -13,13 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import h2.connection
+import h2.exceptions
 import h2.settings
 
 from flent_aqm.measure.http.filler import FILLER
 
 _HEADER_BYTES = 9
-_DATA, _SETTINGS, _WINDOW_UPDATE = 0, 4, 8
-_END_STREAM, _PADDED = 1, 8
+_DATA, _HEADERS, _SETTINGS, _WINDOW_UPDATE, _CONTINUATION = 0, 1, 4, 8, 9
+_END_STREAM, _END_HEADERS, _PADDED = 1, 4, 8
+# Of a frame's content: SETTINGS_MAX_FRAME_SIZE stays at its initial value. h2 looks at the length
+# only when the whole frame is there, of up to 16 MB.
+MOST_FRAME_BYTES = 1 << 14
+# Of the frames of a head, which h2 keeps until the last of them.
+_MOST_HEAD_BYTES = 1 << 16
 # A window is opened again once so much of it has been used.
 STEP_BYTES = 1 << 20
 # Windows that never are what limits a transfer: 16 MiB for 10 Gbit/s at 13 ms, for a stream.
@@ -60,12 +66,18 @@ class Inbound:
         self._kind = 0
         self._stream = 0  # of a frame of bulk; 0: of one that is h2's
         self._ends = False
+        self._head_bytes = 0  # of the frames of a head that isn't whole
         self._used: dict[int, int] = {}  # stream, 0 for all -> bytes since its window was opened
 
     def begin(self, stream: int, headers: Sequence[tuple[object, object]]) -> None:
         """A head has come; the stream is bulk if that doesn't tell its length."""
         if all(str(name) != "content-length" for name, _ in headers):
             self._used[stream] = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Return the most bytes that are kept of a frame or a head that isn't whole."""
+        return self._head_bytes + (MOST_FRAME_BYTES if self.half else 0)
 
     @property
     def half(self) -> bool:
@@ -78,7 +90,8 @@ class Inbound:
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Go on with what has come: pieces of bulk by stream, and between them, with stream 0,
-        what h2 has to have seen before the next piece is asked for."""
+        what h2 has to have seen before the next piece is asked for. Raises FrameTooLargeError or
+        ProtocolError at the header of a frame that is too long."""
         at = kept = 0  # from kept to at: h2's
         while at < len(data):
             if self._left:
@@ -111,6 +124,16 @@ class Inbound:
         self._kind = kind
         self.frames += 1
         self.settings += kind == _SETTINGS
+        if self._left > MOST_FRAME_BYTES:
+            raise h2.exceptions.FrameTooLargeError(
+                f"a frame of {self._left} bytes; expected at most {MOST_FRAME_BYTES}")
+        if kind in (_HEADERS, _CONTINUATION):
+            self._head_bytes += self._left
+            if self._head_bytes > _MOST_HEAD_BYTES:
+                raise h2.exceptions.ProtocolError(
+                    f"a head of more than {_MOST_HEAD_BYTES} bytes")
+            if flags & _END_HEADERS:
+                self._head_bytes = 0
         if kind == _DATA and not flags & _PADDED and stream in self._used:
             self._stream, self._ends = stream, bool(flags & _END_STREAM)
             if not self._left:

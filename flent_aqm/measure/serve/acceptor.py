@@ -97,6 +97,11 @@ class Client:
         """It is served. From any thread; more than once does no harm."""
         self._server.forget(self)
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody at its address is served for now."""
+        return self.host in self._server.quiet
+
     def quiet(self) -> None:
         """Serve nobody at its address for a while."""
         self._server.quiet.add(self.host)

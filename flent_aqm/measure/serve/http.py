@@ -13,7 +13,7 @@ from flent_aqm.measure.http.unsent import stop_at_once
 from flent_aqm.measure.serve.acceptor import Client
 from flent_aqm.measure.serve.http1 import Http1
 from flent_aqm.measure.serve.http2 import PREFACE, Http2
-from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood
+from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood, Held
 from flent_aqm.measure.serve.log import log
 from flent_aqm.measure.serve.loop import Loop
 
@@ -27,6 +27,10 @@ class Grammar(Protocol):
     paused: bool
     heads: int
     moved: int
+
+    @property
+    def held_bytes(self) -> int:
+        """Return how much is kept of what has come and can't be acted upon yet, in bytes."""
 
     @property
     def half(self) -> int | None:
@@ -49,12 +53,13 @@ class Http:
     def __init__(self, loop: Loop, timeout_s: float) -> None:
         self._loop = loop
         self._timeout_s = timeout_s
+        self._held = Held()
 
     def load(self) -> None:
         pass  # all is there
 
     def take(self, client: Client) -> None:
-        self._loop.adopt(client, lambda: _Connection(client, self._timeout_s))
+        self._loop.adopt(client, lambda: _Connection(client, self._timeout_s, self._held))
 
     def stop(self) -> None:
         self._loop.stop()
@@ -64,8 +69,9 @@ class _Connection(asyncio.Protocol):
     """Finds out which HTTP a client speaks, passes on what happens, and ends what takes too
     long."""
 
-    def __init__(self, client: Client, timeout_s: float) -> None:
+    def __init__(self, client: Client, timeout_s: float, held: Held) -> None:
         self._client = client
+        self._held = held
         self._timeout_s = timeout_s
         self._transport: asyncio.Transport | None = None
         self._grammar: Grammar | None = None
@@ -85,6 +91,9 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
+        if self._client.is_quiet:
+            self._end("its address has flooded the server")
+            return
         if self._grammar is None:
             self._first += data
             data = self._first
@@ -101,6 +110,17 @@ class _Connection(asyncio.Protocol):
         if self._grammar.heads:
             # The main thread's deadline is for the first one.
             self._client.deadline_s = _NEVER
+        self._note_held()
+
+    def _note_held(self) -> None:
+        """End the connection for which most is held if all hold too much."""
+        assert self._transport is not None
+        assert self._grammar is not None
+        held_bytes = self._grammar.held_bytes + self._transport.get_write_buffer_size()
+        largest = self._held.note(self, 0 if self._transport.is_closing() else held_bytes)
+        if isinstance(largest, _Connection):
+            largest._end("the server holds too much for clients that don't read or don't go on")
+            self._held.note(largest, 0)
 
     def eof_received(self) -> bool:
         return False
@@ -117,10 +137,12 @@ class _Connection(asyncio.Protocol):
                     self._grammar.writable()
                 except ValueError as fault:
                     self._refuse(fault)
+                self._note_held()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._held.note(self, 0)
         if self._client.cut_off:
             log("failed", client=self._client.address, reason=self._client.cut_off)
         self._client.done()

@@ -46,6 +46,10 @@ class Http1:
             self._go_on()
 
     @property
+    def held_bytes(self) -> int:
+        return len(self._waiting) + len(self._http.trailing_data[0])
+
+    @property
     def half(self) -> int | None:
         idle = not self._busy() and not self._awaited and self._http.their_state is h11.IDLE
         return self.heads if idle and self._http.trailing_data[0] else None

@@ -17,7 +17,7 @@ from flent_aqm.measure.http.filler import FILLER
 from flent_aqm.measure.http.unsent import UnsentLimit
 from flent_aqm.measure.http.wake import WakeAt
 from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
-from flent_aqm.measure.serve.limits import MOST_STREAMS, UNREAD_BYTES, Credit
+from flent_aqm.measure.serve.limits import MOST_STREAMS, RESET_COST, UNREAD_BYTES, Credit
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 # A change of settings is work for each stream: so many are as dear as a frame.
@@ -62,7 +62,13 @@ class Http2:
                     self._pay()
                     for event in self._http.receive_data(piece):
                         self._see(event)
+                if self._transport.is_closing():
+                    return  # nobody reads the answers to what is left
             self._pay()
+        except h2.exceptions.FrameTooLargeError as fault:
+            self._http.close_connection(h2.errors.ErrorCodes.FRAME_SIZE_ERROR)
+            self._flush()
+            raise ValueError(str(fault)) from None
         except h2.exceptions.ProtocolError as fault:
             self._flush()  # its words for it
             raise ValueError(str(fault)) from None
@@ -72,6 +78,10 @@ class Http2:
         if self._transport.get_write_buffer_size() > UNREAD_BYTES:
             # Of a client that doesn't read what its frames bring about.
             self._transport.pause_reading()
+
+    @property
+    def held_bytes(self) -> int:
+        return self._inbound.held_bytes
 
     @property
     def half(self) -> int | None:
@@ -101,6 +111,7 @@ class Http2:
         elif isinstance(event, h2.events.StreamEnded):
             self._answer(event.stream_id)
         elif isinstance(event, h2.events.StreamReset):
+            self._credit.spend(RESET_COST)
             self._forget(event.stream_id)
         elif isinstance(event, h2.events.ConnectionTerminated):
             self._transport.close()

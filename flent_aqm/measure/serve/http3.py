@@ -22,13 +22,15 @@ from flent_aqm.measure.http.quic import Bulk, configuration
 from flent_aqm.measure.serve.acceptor import Client, address_text
 from flent_aqm.measure.serve.certificate import self_signed_pem
 from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Request, answer, request_of
-from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood, Quiet
+from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood, Held, Quiet
 from flent_aqm.measure.serve.log import log
 from flent_aqm.measure.serve.loop import Loop
 
 # A datagram of content is more than a kilobyte of it, which pays for two.
 _DATAGRAM = 0.5
 _LONG_HEADER = 0x80
+# Datagrams between two looks at how much of a connection's content came before its turn.
+_HELD_EVERY = 64
 
 
 class Http3(Bulk):
@@ -41,6 +43,8 @@ class Http3(Bulk):
         self._requested = False
         self._credit = Credit()
         self._peer: Any = None
+        self._datagrams = 0
+        self._ended = False
         self._late = asyncio.get_running_loop().call_later(server.timeout_s, self._is_late)
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
@@ -48,6 +52,11 @@ class Http3(Bulk):
         try:
             self._credit.spend(_DATAGRAM)
             super().datagram_received(data, addr)
+            if not self._ended and str(addr[0]) in self._server.quiet:
+                self._end("its address has flooded the server")
+            self._datagrams += 1
+            if self._datagrams % _HELD_EVERY == 0:
+                self._server.note_held(self)
         except Flood as flood:
             self._server.quiet.add(str(addr[0]))
             self._end(str(flood))
@@ -65,6 +74,17 @@ class Http3(Bulk):
                 self._credit.earn(len(http_event.data))
             if isinstance(http_event, (HeadersReceived, DataReceived)) and http_event.stream_ended:
                 self._answer(http_event.stream_id)
+
+    @property
+    def held_bytes(self) -> int:
+        """Return how much of its streams has come and can't be taken yet, as what was sent before
+        it is missing."""
+        # aioquic has no public name for it.
+        return sum(len(stream.receiver._buffer) for stream in self._quic._streams.values())
+
+    def end_holding(self) -> None:
+        """End the connection, as it makes the server hold too much."""
+        self._end("the server holds too much for clients that don't go on")
 
     def sent(self, size: int) -> None:
         """Count a piece of an answer."""
@@ -107,6 +127,7 @@ class Http3(Bulk):
             self._end("took too long")
 
     def _end(self, reason: str) -> None:
+        self._ended = True
         log("failed", client=address_text(self._peer) if self._peer else "", reason=reason)
         self.stop_sending()
         self.close(ErrorCode.H3_EXCESSIVE_LOAD, reason)
@@ -123,6 +144,14 @@ class Listener(QuicServer):
         self.timeout_s = timeout_s
         self._most = most
         self._open: set[Http3] = set()
+        self._held = Held()
+
+    def note_held(self, connection: Http3) -> None:
+        """End the connection that holds most if all hold too much."""
+        largest = self._held.note(connection, connection.held_bytes)
+        if isinstance(largest, Http3):
+            self._held.note(largest, 0)
+            largest.end_holding()
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
         if (len(self._open) >= self._most or str(addr[0]) in self.quiet) and not self._knows(data):
@@ -146,6 +175,7 @@ class Listener(QuicServer):
     def _connection_terminated(self, protocol: Any) -> None:
         super()._connection_terminated(protocol)
         self._open.discard(protocol)
+        self._held.note(protocol, 0)
         protocol.forgotten()
 
 

@@ -20,6 +20,9 @@ IDLE_TIMEOUT_S = 60.0
 # Of answers that a client doesn't read, beyond what the kernel holds. With more than that, nothing
 # more is read from that client.
 UNREAD_BYTES = 1 << 18
+# Of all connections together: requests that aren't whole, and answers that wait for their client.
+# A thousand connections that are used wait with 64 KiB each.
+MOST_HELD_BYTES = 128 << 20
 # Streams at once on a connection of HTTP/2: responsiveness sends 100 probes a second, and one may
 # wait for seconds.
 MOST_STREAMS = 1000
@@ -28,6 +31,8 @@ CREDIT, CREDIT_PER_S = 1000, 200
 # One more for so many bytes of content, whichever way: clients open windows about that often.
 CREDIT_BYTES = 1024
 MOST_CREDIT = 10 * CREDIT
+# A request that its client resets costs as much as some answers, for which nobody waits.
+RESET_COST = 5
 # An address that has used up its credit isn't served for so long.
 QUIET_S = 10.0
 # Addresses that are remembered for that.
@@ -64,6 +69,31 @@ class Credit:
         self._filled_s = now_s
         if self._left < 0:
             raise Flood(f"more than {CREDIT_PER_S} requests or frames a second without content")
+
+
+class Held:
+    """How many bytes a server keeps for its connections, which are of any hashable kind. For one
+    thread."""
+
+    def __init__(self, most_bytes: int = MOST_HELD_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._bytes: dict[object, int] = {}
+        self._total_bytes = 0
+
+    def note(self, connection: object, held_bytes: int) -> object | None:
+        """Note how much is held for a connection now. Return the connection for which most is
+        held if it is too much for all together, else None."""
+        before = self._bytes.get(connection, 0)
+        if held_bytes == before:
+            return None
+        self._total_bytes += held_bytes - before
+        if held_bytes:
+            self._bytes[connection] = held_bytes
+        else:
+            del self._bytes[connection]
+        if self._total_bytes <= self._most_bytes:
+            return None
+        return max(self._bytes, key=lambda one: self._bytes[one])
 
 
 class Quiet:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +20,8 @@ import h2.exceptions
 import h2.settings
 import pytest
 
-from tests.measure.serving import RunningServer
+from flent_aqm.measure.serve.limits import Held
+from tests.measure.serving import WAIT_S, RunningServer
 
 from .conftest import StartServer
 
@@ -359,3 +362,144 @@ def test_head_has_the_length_and_no_content(start_server: StartServer) -> None:
             if ended == 3:
                 break
     assert server.logged() == []
+
+
+MIB = 1 << 20
+
+
+def _frame_header(size: int, kind: int, flags: int, stream: int) -> bytes:
+    return size.to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big")
+
+
+@pytest.mark.parametrize("name", ["http", "http-tls"])
+@pytest.mark.parametrize("kind", [0, 1, 4, 6, 8, 0x20])
+def test_frame_that_is_too_long_is_refused_at_its_header(
+        start_server: StartServer, name: str, kind: int) -> None:
+    """80 connections with an unfinished frame of 16 MB each took 1.3 GB: h2 looks at the length of
+    a frame when all of it is there. Now nine bytes end the connection."""
+    server = start_server("http")
+    before_mb = server.most_memory_mb()
+    with ExitStack() as stack:
+        for _ in range(20):
+            sock = stack.enter_context(server.raw(name))
+            if name == "http-tls":
+                context = tls_context()
+                context.set_alpn_protocols(["h2"])
+                sock = stack.enter_context(context.wrap_socket(sock))
+            sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b""))
+            stream = 0 if kind in (4, 6) else 1
+            sock.sendall(_frame_header((1 << 24) - 1, kind, 0, stream))
+            # Less than the kernel's buffers hold, so that the server alone decides when it ends.
+            with suppress(OSError):
+                sock.sendall(bytes(MIB))
+            assert _all(sock) is not None
+            assert "a frame of 16777215 bytes" in server.next_log()["reason"]
+        assert server.most_memory_mb() - before_mb < 30
+    assert serves(server)
+
+
+def test_head_that_is_too_long_is_refused(start_server: StartServer) -> None:
+    """HEADERS and CONTINUATION without an end: h2 keeps 64 of them, a megabyte."""
+    server = start_server("http", "--no-tls")
+    with server.raw("http") as sock:
+        sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"")
+                     + frame(1, 0, 1, bytes(16_000)))
+        with suppress(OSError):
+            for _ in range(4):
+                sock.sendall(frame(9, 0, 1, bytes(16_000)))
+        _all(sock)
+    assert "a head of more than 65536 bytes" in server.next_log()["reason"]
+    assert serves(server)
+
+
+@pytest.mark.parametrize("begun", [
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") + frame(1, 0, 1, bytes(16_000)) * 1
+    + frame(9, 0, 1, bytes(16_000)) * 2 + frame(9, 0, 1, bytes(16_000))[:-1],
+    b"GET / HTTP/1.1\r\n" + b"X: " + bytes(b"a" * 15_000)], ids=["http2", "http1"])
+def test_requests_that_are_not_finished_take_little_over_many_connections(
+        start_server: StartServer, begun: bytes) -> None:
+    """As much as a client may have begun, on 400 connections at once."""
+    server = start_server("http", "--no-tls")
+    assert serves(server)
+    before_mb = server.most_memory_mb()
+    with ExitStack() as stack:
+        for _ in range(400):
+            stack.enter_context(server.raw("http")).sendall(begun)
+        assert serves(server)
+        assert server.most_memory_mb() - before_mb < 80
+
+
+def test_answers_that_nobody_reads_are_dropped_above_a_limit_over_all() -> None:
+    """The connection that holds most is ended, and what it held is no longer counted."""
+    held = Held(100)
+    assert held.note("a", 40) is None
+    assert held.note("b", 50) is None
+    assert held.note("c", 10) is None
+    assert held.note("c", 20) == "b"
+    assert held.note("b", 0) is None
+    assert held.note("d", 40) is None
+    assert held.note("a", 41) == "a"
+    assert held.note("a", 0) is None
+    assert held.note("c", 60) is None
+
+
+def test_resets_of_others_keep_nobody_waiting(start_server: StartServer) -> None:
+    """Rapid reset: six clients open streams and reset them as fast as they can, and come back. A
+    client at another address, which waited 5 to 10 s, is served within 2 s, on two cores that do
+    other things as well; and 200 resets are the most that a connection may make."""
+    server = start_server("http", "--no-tls")
+    attack = subprocess.Popen([sys.executable, "-c", RAPID_RESET, str(server.ports["http"])],
+                              stdout=subprocess.PIPE, text=True)
+    assert attack.stdout is not None
+    assert attack.stdout.readline() == "begun\n"
+    waited_s = []
+    for number in range(20):
+        began_s = time.monotonic()
+        with socket.create_connection(("127.0.0.1", server.ports["http"]), timeout=WAIT_S,
+                                      source_address=(f"127.0.0.{number + 2}", 0)) as sock:
+            sock.sendall(b"GET /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert _all(sock).endswith(b"1")
+        waited_s.append(time.monotonic() - began_s)
+    most_resets = int(attack.communicate(timeout=WAIT_S)[0])
+    assert max(waited_s) < 2, waited_s
+    assert most_resets < 250
+    assert not [line for line in server.logged() if "socket.send()" in line["reason"]]
+
+
+# In a process of its own: in this one it would keep the honest client waiting. Each connection
+# sends until the server has ended it; the server's own count is in GOAWAY, last stream seen.
+RAPID_RESET = """
+import socket, sys, threading, time
+def frame(kind, flags, stream, content):
+    return (len(content).to_bytes(3, 'big') + bytes((kind, flags)) + stream.to_bytes(4, 'big')
+            + content)
+def text(word):
+    return bytes((len(word),)) + word
+head = b''.join(b'\\0' + text(name) + text(value) for name, value in (
+    (b':method', b'GET'), (b':scheme', b'http'), (b':path', b'/small'), (b':authority', b'x')))
+end_s = time.monotonic() + 6
+most = [0]
+def attack():
+    while time.monotonic() < end_s:
+        try:
+            with socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5) as sock:
+                sock.settimeout(5)
+                sock.sendall(b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' + frame(4, 0, 0, b''))
+                for stream in range(1, 100000, 400):
+                    sock.sendall(b''.join(
+                        frame(1, 5, one, head) + frame(3, 0, one, bytes(3) + bytes((8,)))
+                        for one in range(stream, stream + 400, 2)))
+                    got = sock.recv(1 << 16, socket.MSG_DONTWAIT) if stream > 1000 else b''
+                    at = got.find(bytes((0, 0, 8, 7)))
+                    if at >= 0:
+                        most[0] = max(most[0], int.from_bytes(got[at + 9:at + 13], 'big') // 2)
+        except OSError:
+            time.sleep(0.02)
+threads = [threading.Thread(target=attack) for _ in range(6)]
+for one in threads:
+    one.start()
+print('begun', flush=True)
+for one in threads:
+    one.join()
+print(most[0])
+"""

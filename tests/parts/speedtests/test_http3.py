@@ -12,6 +12,9 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.http.quic import PIECE_BYTES
+from flent_aqm.measure.serve import http3 as served
+from flent_aqm.measure.serve.http3 import Http3Service
+from flent_aqm.measure.serve.limits import Held, Quiet
 from flent_aqm.parts.speedtests.own_clients import http3
 from flent_aqm.parts.speedtests.own_clients.connection import Server, find_server
 from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
@@ -183,3 +186,58 @@ def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:
     refused: list[str] = []
     TOOL.options({"http_version": "3", "unsent": "draft"}, refused.append)
     assert refused == ["unsent: only for HTTP/2; leave it out with http_version=3"]
+
+
+async def _send_without_begin(connection: Http3Connection, size: int) -> None:
+    """Send so many bytes of a stream whose first bytes never come, until all are acknowledged or
+    the connection has ended."""
+    end = connection._end
+    assert end is not None
+    stream = end._quic.get_next_available_stream_id()
+    end._quic.send_stream_data(stream, b"")
+    sender = end._quic._streams[stream].sender
+    sender._buffer_start = sender._buffer_stop = 100
+    end._quic.send_stream_data(stream, bytes(size))
+    end.transmit()
+    while not connection._ended and sender._buffer_start < size + 100:
+        await asyncio.sleep(0.02)
+
+
+def test_content_before_its_turn_ends_a_connection() -> None:
+    """Up to 64 MiB were kept for a connection of whose upload the first bytes never came: a
+    datagram that brings nothing forward costs half a request, so that 3 MB end it."""
+    running = RunningServer("http3")
+    there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+
+    async def send() -> None:
+        async with Http3Connection(there) as connection:
+            assert (await connection.get("/small")).body == b"1"
+            before_mb = running.most_memory_mb()
+            await _send_without_begin(connection, 40 << 20)
+            assert connection._ended
+            assert running.most_memory_mb() - before_mb < 20
+
+    asyncio.run(asyncio.wait_for(send(), 60))
+    assert running.stop() == 0
+    assert "more than 200 requests or frames a second" in str(running.logged())
+
+
+def test_content_before_its_turn_is_bounded_over_all_connections(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two connections hold less than a connection may, and together more than all may: that which
+    holds most is ended, and the other goes on."""
+    monkeypatch.setattr(served, "Held", lambda: Held(1 << 20))
+    service = Http3Service(Quiet(), 10, 10.0)
+    port = int(service.listen(["127.0.0.1"], 0, None)[0].rpartition(":")[2])
+    there = find_server("127.0.0.1", port, None, secure=True)
+
+    async def send() -> None:
+        async with Http3Connection(there) as first, Http3Connection(there) as second:
+            await _send_without_begin(first, 500_000)
+            assert not first._ended
+            await _send_without_begin(second, 1_000_000)
+            assert second._ended
+            assert (await first.get("/small")).body == b"1"
+
+    asyncio.run(asyncio.wait_for(send(), 60))
+    service.stop()
