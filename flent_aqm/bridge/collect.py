@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -28,16 +29,30 @@ def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
             self.parse_results_parallel = self.parse_results_direct
         measurements, metadata, raw_values = stock(self)
         warn_of_netperf(metadata["series"])
-        if any(about["RUNNER"].startswith("Aqm") for about in metadata["series"].values()):
+        ours = any(about["RUNNER"].startswith("Aqm") for about in metadata["series"].values())
+        if ours:
             # Late: a stock test in the lab's guest needs none of it.
             from flent_aqm.measure.load_window import settle
             from flent_aqm.measure.runners.part import take_parts
 
             self.failed_runners += take_parts(measurements, metadata["series"], raw_values)
             settle(measurements, metadata["series"], raw_values)
+        if self.failed_runners and not os.environ.get(environment.CELL):
+            _tell_of_missing(self, ours)
         return measurements, metadata, raw_values
 
     return collect
+
+
+def _tell_of_missing(aggregator: Any, ours: bool) -> None:
+    """Name the tools without data that have not told why: an error of a test of this package, and
+    of a stock test, whose exit status stays Flent's, a warning."""
+    missing = [name for name, runner in aggregator.threads.items()
+               if runner.result is not None and not runner.result
+               and not runner.metadata.get("ERROR")]
+    if missing:
+        logging.getLogger(__name__).log(logging.ERROR if ours else logging.WARNING,
+                                        "no data of %s", ", ".join(missing))
 
 
 class _EndOfAll:

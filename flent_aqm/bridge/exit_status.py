@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exit status of `flent`: Flent reports an error and ends with 0, ours end with 1.
+"""Exit status of `flent`: Flent reports an error and ends with 0, with this package it ends with 1.
 
-Flent's run_flent() swallows RuntimeErrors after it has logged them; errors of ours are none. The
-GUI's processes never return from it: they stay as they are.
+Flent's run_flent() swallows RuntimeErrors after it has logged them, and so does a batch with the
+errors of its tests: the log tells of both. Tools of this package's tests log why they gave no data.
+Errors of this package are no RuntimeErrors. The GUI's processes never return from run_flent(): they
+stay as they are.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 import traceback
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError
+
+# Whose errors mean that a test has no data, or not all: Flent's own, its batches', our tools'.
+_TELL_OF_FAILURES = frozenset({
+    "flent", "flent.batch", "flent_aqm.bridge.collect", "flent_aqm.measure.runners.process"})
 
 _looking = False
 
@@ -36,8 +46,13 @@ def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
     """Replace the function behind the commands flent and flent-gui."""
     @wraps(stock)
     def run_flent(gui: bool = False) -> int:
+        failures = _Failures()
+        # In the lab's guest the file of a run tells how it went.
+        if not gui and not os.environ.get(environment.CELL):
+            for name in ("flent", "flent_aqm"):
+                logging.getLogger(name).addHandler(failures)
         try:
-            return stock(gui)
+            return stock(gui) or int(failures.happened)
         except AqmError as error:
             return tell(error)
         except Exception as error:
@@ -46,6 +61,19 @@ def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
             return tell(error, _stumbled(error))
 
     return run_flent
+
+
+class _Failures(logging.Handler):
+    """Notices errors in the log after which there is no data, or not all."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.happened = False
+
+    def emit(self, record: Any) -> None:
+        """Take up one message of the log."""
+        if record.name in _TELL_OF_FAILURES:
+            self.happened = True
 
 
 def _stumbled(error: Exception) -> str:

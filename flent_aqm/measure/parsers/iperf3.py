@@ -10,12 +10,16 @@ an upload; for a download it is in the server's, which the client passes on with
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flent_aqm.base.errors import ParseError
 
+# Texts, which stay as they are, and what C's printf() makes of a number that is none.
+_NOT_A_NUMBER = re.compile(
+    r'"(?:[^"\\]|\\.)*"|[-+]?\b(?P<none>nan|inf(?:inity)?)\b', re.IGNORECASE)
 # iperf3 closes with an interval of some microseconds, whose rate means nothing.
 _SHORTEST_INTERVAL_S = 0.01
 
@@ -81,23 +85,48 @@ class Report:
     cpu_server_pct: float | None
     sender_congestion_control: str | None
     error: str | None
+    notes: tuple[str, ...] = ()
 
 
 def parse_iperf3(text: str) -> Report:
-    """Read one JSON document. Raises ParseError; an error that iperf3 itself reports
-    is no ParseError but stands in Report.error."""
-    try:
-        document = json.loads(text)
-    except ValueError as fault:
-        raise ParseError(f"iperf3 printed no JSON ({fault}); "
-                         f"its output starts with {text[:60]!r}") from None
+    """Read what `iperf3 -J` printed: the first JSON document. Lines before it, text behind it and
+    numbers that are no JSON, such as -nan, are left out, and Report.notes says so. Raises
+    ParseError; an error that iperf3 itself reports is no ParseError but stands in Report.error."""
+    document, notes = _first_document(text)
     if not isinstance(document, dict) or "start" not in document:
         raise ParseError("iperf3's JSON has no 'start': it is not the output of iperf3 -J")
     try:
-        return _report(document)
+        return replace(_report(document), notes=notes)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        told = "".join(f"; {note}" for note in notes)
         raise ParseError("iperf3's JSON is not in the known form: "
-                         f"{type(fault).__name__} {fault}") from None
+                         f"{type(fault).__name__} {fault}{told}") from None
+
+
+def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
+    """Return the first JSON document of a text, and what was left out to read it. Raises
+    ParseError."""
+    notes = []
+    begin = re.search(r"^\s*\{", text, re.MULTILINE)
+    at = begin.start() if begin else 0
+    before, json_text = text[:at], text[at:].lstrip()
+    if before.strip():
+        notes.append(f"text before the JSON: {before.strip()[:80]!r}")
+    whole = json_text
+    try:
+        document, end = json.JSONDecoder().raw_decode(whole)
+    except ValueError as fault:
+        whole = _NOT_A_NUMBER.sub(lambda found: "null" if found["none"] else found[0], json_text)
+        try:
+            document, end = json.JSONDecoder().raw_decode(whole)
+        except ValueError:
+            raise ParseError(f"iperf3 printed no JSON ({fault}); "
+                             f"its output starts with {text[:60]!r}") from None
+        notes.append("numbers that are none (nan or inf)")
+    if rest := whole[end:].strip():
+        notes.append("a second JSON document, which is not used" if rest.startswith("{") else
+                     f"text behind the JSON: {rest[:80]!r}")
+    return document, tuple(notes)
 
 
 def _report(document: dict[str, Any]) -> Report:
@@ -163,5 +192,8 @@ def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
             lost_packets=end["sum_received" + suffix].get("lost_packets"),
         )
         for name, suffix in ((direction, ""), (other, "_bidir_reverse"))
-        if "sum_sent" + suffix in end
+        # without a rate that is none
+        if "sum_sent" + suffix in end and None not in (
+            end["sum_sent" + suffix]["bits_per_second"],
+            end["sum_received" + suffix]["bits_per_second"])
     }

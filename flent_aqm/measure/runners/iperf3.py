@@ -10,13 +10,14 @@ from typing import IO, Any
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.flent_api import RunnerCheckError, normalise_host
+from flent_aqm.base.flent_api import RunnerCheckError, get_logger, normalise_host
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.load_window import received
 from flent_aqm.measure.parsers.iperf3 import Interval, Report, parse_iperf3
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
+logger = get_logger(__name__)
 INTERVAL_S = 0.2
 # Connecting and exchanging results over a full queue takes seconds.
 WATCHDOG_MARGIN_S = 20
@@ -89,6 +90,8 @@ class AqmIperf3Runner(SupervisedRunner):
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
+        for note in report.notes:
+            logger.warning("%s: iperf3's output has %s", self.runner_name, note)
         shown = "upload" if self.direction == "both" else self.direction
         if self.udp_mbps and not report.server_intervals:
             raise BadResult("iperf3's server reported no intervals, and over UDP only the "
@@ -134,7 +137,8 @@ def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
                    # In virtual time computing takes none: iperf3 divides ticks by a standing clock.
                    **({} if os.environ.get(environment.IN_LAB) else {
                        "cpu_client_pct": report.cpu_client_pct,
-                       "cpu_server_pct": report.cpu_server_pct})},
+                       "cpu_server_pct": report.cpu_server_pct}),
+                   **({"notes": list(report.notes)} if report.notes else {})},
     }
     # A client that was stopped has not heard what the server counted.
     total = None if report.error else report.totals.get(direction)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,39 @@ def test_iperf3_garbage_is_a_parse_error(text: str) -> None:
     """No traceback, whatever the tool prints."""
     with pytest.raises(ParseError, match="iperf3"):
         parse_iperf3(text)
+
+
+def test_iperf3_that_prints_more_than_its_json_is_read(upload: str) -> None:
+    """Twice the same, a line before it, text behind it: the first document, and what was left
+    out."""
+    plain = parse_iperf3(upload)
+    for text, note in ((upload + upload, "a second JSON document, which is not used"),
+                       (f"warning: a line\n{upload}", "text before the JSON: 'warning: a line'"),
+                       (f"{upload}iperf3: done\n", "text behind the JSON: 'iperf3: done'")):
+        report = parse_iperf3(text)
+        assert report.notes == (note,)
+        assert (report.intervals, report.totals) == (plain.intervals, plain.totals)
+    assert plain.notes == ()
+
+
+def test_iperf3_number_that_is_none_is_left_out(upload: str) -> None:
+    """A round trip alone, or the total; not the words of a text."""
+    one = re.sub(r'"rtt":\s*\d+', '"rtt": -nan', upload, count=1)
+    report = parse_iperf3(one)
+    assert report.notes == ("numbers that are none (nan or inf)",)
+    assert [stream.rtt_ms is None for part in report.intervals for stream in part.streams] == [
+        True, *[False] * 9]
+    document = json.loads(upload)
+    document["end"]["sum_received"]["bits_per_second"] = "REPLACED"
+    document["title"] = "a title: nan, and inf"
+    text = json.dumps(document).replace('"REPLACED"', "inf")
+    report = parse_iperf3(text)
+    assert report.totals == {}
+    assert report.notes == ("numbers that are none (nan or inf)",)
+    assert len(report.intervals) == 10
+
+
+@pytest.fixture
+def upload() -> str:
+    """Return what iperf3 printed of an upload."""
+    return (GOLDEN / "upload-3.12.json").read_text()

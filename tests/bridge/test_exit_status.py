@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A test without data ends with a status other than 0, whoever noticed it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ..warm_flent import run_flent, run_flent_aqm
+
+ODD_IPERF3 = """#!/bin/sh
+# Real output, but in the form that WORD names.
+case " $* " in *" -v "*|*" --version "*) exec /usr/bin/iperf3 "$@" ;; esac
+/usr/bin/iperf3 "$@" >"$TMPDIR/iperf3.out"
+status=$?
+case WORD in
+twice) cat "$TMPDIR/iperf3.out" "$TMPDIR/iperf3.out" ;;
+cut) head -c 500 "$TMPDIR/iperf3.out" ;;
+esac
+exit $status
+"""
+
+
+@pytest.mark.parametrize(("words", "output"), [
+    (("iperf3_upload", "-H", "127.0.0.1", "-l", "1"), "failed check"),
+    (("ndt7", "-H", "127.0.0.1", "-l", "1"), "failed check"),
+    (("rrul", "-H", "no-such-host.invalid", "-l", "1"), "no-such-host.invalid"),
+    (("-i", "absent.flent.gz", "-p", "totals"), "absent.flent.gz"),
+    (("no_such_test", "-H", "127.0.0.1"), "no_such_test"),
+])
+def test_test_that_does_not_run_ends_with_1(
+        words: tuple[str, ...], output: str, tmp_path: Path) -> None:
+    """No server, no such name, no such file; it writes no data file."""
+    done = run_flent(*words, cwd=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert output in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("*.flent.gz"))
+
+
+def test_look_at_what_is_there_ends_with_0(tmp_path: Path) -> None:
+    """Nothing failed."""
+    assert run_flent("--list-tests", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(("form", "status"), [("twice", 0), ("cut", 1)])
+def test_test_whose_tool_printed_nothing_usable_ends_with_1(
+        form: str, status: int, tmp_path: Path) -> None:
+    """With JSON that ends in the middle; the same twice can be used, and is told of."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "iperf3"
+    program.write_text(ODD_IPERF3.replace("WORD", form))
+    program.chmod(0o755)
+    os.chmod(tmp_path, 0o755)
+    done = run_flent_aqm(
+        "lab", "--", "sh", "-c", f'PATH="{folder}:$PATH" flent iperf3_upload -H server -l 2 -d 1',
+        cwd=tmp_path)
+    text = done.stdout + done.stderr
+    assert done.returncode == status, text
+    [file] = tmp_path.glob("*.flent.gz")
+    scored = run_flent_aqm("score", file.name, cwd=tmp_path).stdout
+    if form == "twice":
+        assert "iperf3's output has a second JSON document" in text
+        assert "not available" not in scored.partition("throughput_upload")[2].partition("\n")[0]
+    else:
+        assert "iperf3 printed no JSON" in text
+        assert "iperf3 printed no JSON" in scored
