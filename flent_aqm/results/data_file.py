@@ -25,12 +25,13 @@ from flent_aqm.results.reading.unpack import unpack_file, unpack_text
 from flent_aqm.results.share import stock_test
 
 SUFFIX = ".flent.gz"
+# All that Flent has ever given its files, but for those of netperf-wrapper, its first name.
+SUFFIXES = (SUFFIX, ".flent", ".flent.bz2", ".flnt")
+NETPERF_WRAPPER_SUFFIX = ".json.gz"
 # Of what the tools of a run have printed, which a sweep writes beside its data file.
 TOOLS_LOG_SUFFIX = ".debug.log.gz"
 # Flent's file format; it refuses newer ones itself.
 NEWEST_VERSION = 4
-# Flent has no test with more; each takes a plot's line, and time of every metric.
-MOST_SERIES = 1_000
 LONGEST_SERIES_NAME = 200
 # Of all metadata. A series has a thousand characters of it, the rest has ten thousand.
 MOST_METADATA_CHARACTERS = 2_000_000
@@ -65,7 +66,12 @@ def parse_data_file(text: bytes, path: Path) -> DataFile:
 
 def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:
     try:
-        return as_data_file(parse(unpack()), path, within)
+        text = unpack()
+        try:
+            whole = parse(text)
+        except BadResult as error:
+            raise BadResult(_LINES) if "Extra data" in str(error) else error from None
+        return as_data_file(whole, path, within)
     except OSError as error:
         why = error.strerror or str(error)
     except ValueError as error:  # such as a path with a NUL in it
@@ -78,6 +84,7 @@ def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> Dat
 def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFile:
     """Check the shape of a parsed file, and its times. Raises BadResult."""
     top = a_dict(whole, "the file")
+    _refuse_output_of_tool(top)
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
         raise BadResult(f"its format version is {str(version)[:40]!r}; "
@@ -93,7 +100,8 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     else:
         raw = a_dict(top.get("raw_values"), "raw_values")
     for what, series in (("SERIES_META", series_meta), ("raw_values", raw)):
-        refuse_odd_names(what, series)
+        allowed = within or limits()
+        refuse_odd_names(what, series, allowed.series, allowed.hint)
     for name, samples in raw.items():
         if not isinstance(samples, list) or set(map(type, samples)) - {dict}:
             raise BadResult(f"raw values of {name[:60]!r} are not a list of objects")
@@ -101,15 +109,38 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     return DataFile(path, version, metadata, series_meta, raw, top)
 
 
-def refuse_odd_names(what: str, series: Collection[str], most: int = MOST_SERIES) -> None:
+def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = "") -> None:
     """Raise BadResult for more series than a plot or a metric can take, or for names of
-    theirs that no plot could show."""
+    theirs that no plot could show. hint: what to do about too many."""
     if len(series) > most:
-        raise BadResult(f"{what} has {len(series):,} series, more than {most:,}")
+        raise BadResult(f"{what} has {len(series):,} series, more than {most:,}{hint}")
     for name in series:
         if len(name) > LONGEST_SERIES_NAME or not name.isprintable():
             raise BadResult(f"{what} has a series {plain(name[:60])!r}…, whose name is longer "
                             f"than {LONGEST_SERIES_NAME} characters or can't be printed")
+
+
+_MLABS = "it is JSON of M-Lab's NDT7 archive, "
+_IRTTS = "it is irtt's own JSON; run irtt by Flent: any test of latency does"
+_IPERF3S = "it is iperf3's own JSON; run iperf3 by Flent: flent iperf3_upload -H SERVER"
+# What tells the JSON of a tool, and what to say of it.
+_OF_TOOLS = (
+    ({"start", "intervals", "end"}, _IPERF3S),
+    ({"round_trips", "stats"}, _IRTTS),
+    ({"Download", "ServerIP"}, f"{_MLABS}which flent-aqm infer reads"),
+    ({"Upload", "ServerIP"}, f"{_MLABS}of an upload, which tells nothing of the queue"),
+    ({"raw", "date"}, f"{_MLABS}which flent-aqm infer reads"),
+)
+_LINES = ("it has a JSON object on each line, as ndt7-client prints, or an archive of such tests; "
+          "run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer reads M-Lab's archive")
+
+
+def _refuse_output_of_tool(top: dict[str, Any]) -> None:
+    """Raise BadResult for JSON that a tool printed, with what reads it."""
+    if "metadata" not in top:
+        for keys, why in _OF_TOOLS:
+            if keys <= top.keys():
+                raise BadResult(why)
 
 
 def _refuse_too_much(metadata: dict[str, Any]) -> None:

@@ -5,19 +5,30 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from flent_aqm.base.errors import BadResult, ConfigError, a_defect
+from flent_aqm.base.regular_file import open_regular
 from flent_aqm.base.waiting import with_progress
-from flent_aqm.results.data_file import SUFFIX, TOOLS_LOG_SUFFIX, DataFile, read_data_file
+from flent_aqm.results.data_file import (
+    NETPERF_WRAPPER_SUFFIX,
+    SUFFIX,
+    SUFFIXES,
+    TOOLS_LOG_SUFFIX,
+    DataFile,
+    read_data_file,
+)
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.status import NAME as STATUS
 
 Result = TypeVar("Result")
 
+# What tells whether a file is one of data, and zlib's word for gzip.
+_BEGINNING_BYTES, _WITH_GZIP_HEADER = 1 << 16, 31
 # Starting processes takes longer than reading fewer files than this.
 FEWEST_FOR_PROCESSES = 16
 
@@ -32,7 +43,8 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
         if os.path.isdir(path):
             below = sorted(_below(path))
             if not below:
-                raise ConfigError(f"{path}: no data files (*{SUFFIX}) there")
+                names = ", ".join(f"*{one}" for one in SUFFIXES)
+                raise ConfigError(f"{path}: no data files ({names}) there")
             files.update(dict.fromkeys(below))
         elif why := _missing(path):
             raise ConfigError(f"{path}: {why}; expected a data file or a folder of some")
@@ -64,8 +76,21 @@ def _below(folder: Path) -> Iterator[Path]:
     """Data files in a folder and below; folders that go away or can't be read have none."""
     for place, _, names in os.walk(folder):
         for name in names:
-            if name.endswith(SUFFIX) and not name.startswith("."):
+            if not name.startswith(".") and (
+                    name.endswith(SUFFIXES) or (name.endswith(NETPERF_WRAPPER_SUFFIX)
+                                                and _is_of_netperf_wrapper(Path(place, name)))):
                 yield Path(place, name)
+
+
+def _is_of_netperf_wrapper(path: Path) -> bool:
+    """Whether it begins like a data file, as other programs' files of that ending don't."""
+    try:
+        with open_regular(path) as file:
+            text = zlib.decompressobj(_WITH_GZIP_HEADER).decompress(file.read(_BEGINNING_BYTES),
+                                                                    _BEGINNING_BYTES)
+    except (OSError, zlib.error):
+        return False
+    return any(word in text for word in (b'"metadata":', b'"x_values":', b'"raw_values":'))
 
 
 def each_run(

@@ -11,6 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -32,6 +35,18 @@ def copy_checkout(folder: Path) -> Path:
     shutil.copytree(SOURCE, folder, symlinks=True, ignore=ignored)
     copy_environment(folder)
     return folder
+
+
+@contextmanager
+def python_for_all_users() -> Iterator[Path]:
+    """Yield a Python with this package that every user can start: this process's own, or, below a
+    home that others can't look into, that of a copy."""
+    if all(path.stat().st_mode & 0o005 == 0o005 for path in (SOURCE, *SOURCE.parents)):
+        yield Path(sys.executable)
+        return
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir="/var/tmp") as name:
+        Path(name).chmod(0o755)
+        yield copy_checkout(Path(name, "flent-aqm")) / ".venv" / "bin" / "python"
 
 
 def copy_environment(folder: Path) -> None:

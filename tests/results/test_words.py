@@ -8,7 +8,6 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.csv
@@ -17,6 +16,7 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
 from flent_aqm.cli import main
+from research.bench.checkouts import python_for_all_users
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 FORMULA = "=cmd|' /C calc'!A0"
@@ -116,9 +116,10 @@ def test_unreadable_cache_folder_is_as_good_as_none(tmp_path: Path) -> None:
         "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "find_cached('bin', 'irtt'); flent_aqm.setup.tools.tool_dirs()\n"
         "sys.exit(main(['doctor']))")
-    for cache in (private / "cache", "/" + "x" * 300):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False,
-            env={**os.environ, "XDG_CACHE_HOME": str(cache)})
-        assert done.returncode in (0, 1), done.stderr
-        assert "Error" not in done.stderr
+    with python_for_all_users() as python:
+        for cache in (private / "cache", "/" + "x" * 300):
+            done = subprocess.run(
+                [python, "-c", code], capture_output=True, text=True, check=False,
+                env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+            assert done.returncode in (0, 1), done.stderr
+            assert "Error" not in done.stderr

@@ -14,12 +14,12 @@ from flent_aqm.base.words import plain
 from flent_aqm.parts.infer.classes import CANT_TELL
 from flent_aqm.parts.infer.features import FEATURES
 from flent_aqm.parts.infer.model import Verdict, judge
-from flent_aqm.parts.infer.reading import Download, read_downloads
+from flent_aqm.parts.infer.reading import Download, UploadsOnly, read_downloads
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.status import NAME as STATUS
 
 # Of a folder: data files of Flent's, and M-Lab's archive as it is downloaded.
-_ENDS = (".json", ".json.gz", ".jsonl", ".jsonl.gz")
+_ENDS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".tgz", ".tar.gz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Say which kind of queue NDT7 downloads went through: drop-tail and how deep it is, an "
         "AQM, flow queueing, a policer, or that it can't be told. Reads data files of Flent's and "
-        "JSON of M-Lab's archive, one object or a line each.")
+        "JSON of M-Lab's archive, one object or a line each, or its .tgz files as they are.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
                         help="data file, JSON of M-Lab's archive, or a folder of either")
     parser.add_argument("--format", choices=("text", "json"), default="text",
@@ -36,14 +36,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print a line for each download; 1 where a file could not be read."""
-    damaged = 0
-    for path in _files(args.files):
+    damaged = uploads = 0
+    files = _files(args.files)
+    for path in files:
         try:
             for one in read_downloads(path):
                 print((_json if args.format == "json" else _text)(path, one, judge(one)))
+        except UploadsOnly as fault:
+            uploads += fault.count
+            if path in args.files:  # in a folder of an archive, half of all files are uploads
+                damaged += 1
+                print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
         except BadResult as fault:
             damaged += 1
             print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
+    if uploads and len(files) > 1:
+        print(f"flent-aqm: {uploads} uploads left out: only a download's sender, the server, tells "
+              "of the queue", file=sys.stderr)
     return 1 if damaged else 0
 
 

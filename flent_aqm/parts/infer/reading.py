@@ -2,16 +2,20 @@
 """NDT7 downloads of a file: a data file of Flent's, or JSON as M-Lab archives it.
 
 M-Lab's is one object for each test (github.com/m-lab/ndt-server, data/result.go: NDT7Result), alone
-in a file, or a line each; BigQuery's exports have it under "raw". Times in it are in us, and those
+in a file, or a line each; its archives are tar files of such files, and BigQuery's exports have the
+object under "raw". Times in it are in us, and those
 of the kernel's TCP_INFO. Only the sender's TCP_INFO tells of the queue, so uploads are left out:
 M-Lab archives the receiver's.
 """
 
 from __future__ import annotations
 
+import io
 import itertools
+import os
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +25,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, as_data_file
 from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.parse import parse
-from flent_aqm.results.reading.unpack import unpack_file
+from flent_aqm.results.reading.unpack import unpack_file, unpack_member
 
 # M-Lab's server measures about 40 times; a program that asks each ms has no more to tell.
 MOST_SAMPLES = 20_000
@@ -29,6 +33,21 @@ MOST_TESTS = 100_000
 # Fewer than these are no test of ten seconds.
 FEWEST_SAMPLES = 8
 _LONGEST_S = 3600.0
+# The word that a tar file has at this place (POSIX ustar).
+_TAR_WORD, _TAR_WORD_AT = b"ustar", 257
+_ARCHIVED = (".json", ".json.gz")
+
+
+class UploadsOnly(BadResult):
+    """A file has tests, all of which are uploads, which nothing is wrong with. count: how many."""
+
+    def __init__(self, message: str, count: int) -> None:
+        super().__init__(message)
+        self.count = count
+
+
+class _NotUsable(BadResult):
+    """A download tells nothing of its queue, for this reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,33 +77,92 @@ class Download:
 
 
 def read_downloads(path: Path) -> list[Download]:
-    """Return the NDT7 downloads in a file. Raises BadResult, with the path."""
+    """Return the NDT7 downloads in a file or in M-Lab's archive of files. Raises BadResult, with
+    the path and, where all downloads are of no use, the reason of the first; UploadsOnly where
+    there are uploads alone."""
+    found = _Found()
     try:
         whole = unpack_file(path, limits())
-        downloads = list(itertools.islice(_downloads(whole, path), MOST_TESTS))
+        for download in itertools.islice(_downloads(whole, path, found), MOST_TESTS):
+            found.downloads.append(download)
     except OSError as error:
         raise BadResult(f"{path}: {error.strerror or error}") from None
     except (ValueError, BadResult) as error:
         raise BadResult(f"{path}: {error}") from None
-    if not downloads:
-        raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
-                        "file of a test ndt7…, or JSON of M-Lab's NDT7 archive")
-    return downloads
+    if found.downloads:
+        return found.downloads
+    if found.reasons:
+        raise BadResult(f"{path}: {found.reasons[0]}")
+    if found.uploads:
+        raise UploadsOnly(f"{path}: {found.uploads} uploads and no download; only a download's "
+                          "sender, the server, tells of the queue", found.uploads)
+    raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
+                    "file of a test ndt7…, or JSON of M-Lab's NDT7 archive")
 
 
-def _downloads(text: bytearray, path: Path) -> Iterator[Download]:
-    if b"raw_values" in text:  # no word of M-Lab's
-        yield from of_data_file(as_data_file(parse(text), path))
-        return
-    lines = [line for line in text.splitlines() if line.strip()]
-    # A line each, or one object that has line ends in it.
+@dataclass
+class _Found:
+    """What a file has: downloads, reasons why others are of no use, and how many uploads."""
+
+    downloads: list[Download] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    uploads: int = 0
+
+
+def _downloads(text: bytearray, path: Path, found: _Found) -> Iterator[Download]:
+    """Yield the downloads of a file's text. found: gets what else there is."""
+    if text[_TAR_WORD_AT:_TAR_WORD_AT + len(_TAR_WORD)] == _TAR_WORD:
+        for name, inner in _in_archive(text):
+            yield from _of_tests(_tests(inner), name, found)
+    elif b"raw_values" in text:  # no word of M-Lab's
+        try:
+            yield from of_data_file(as_data_file(parse(text), path))
+        except _NotUsable as fault:
+            found.reasons.append(str(fault))
+    else:
+        yield from _of_tests(_tests(text), "", found)
+
+
+def _in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
+    """Yield name and text of each JSON file in a tar file. Nothing of it is written to a disk.
+    Raises BadResult where all of them together go beyond the limits."""
+    allowed = limits()
+    left = allowed.unpacked_bytes
     try:
-        tests = [parse(line) for line in lines]
+        with tarfile.open(fileobj=io.BytesIO(text)) as archive:
+            for member in archive:
+                if not member.isreg() or not member.name.endswith(_ARCHIVED):
+                    continue
+                file = archive.extractfile(member)
+                assert file is not None, "it is a regular file"
+                inner = unpack_member(file, member.name, replace(allowed, unpacked_bytes=left))
+                left -= len(inner)
+                yield os.path.basename(member.name)[:80], inner
+    except (tarfile.TarError, EOFError) as error:
+        raise BadResult(f"damaged ({error})") from None
+
+
+def _tests(text: bytearray) -> list[Any]:
+    """Return the tests of a file: a line each, or one object that has line ends in it. Raises
+    BadResult."""
+    try:
+        return [parse(line) for line in text.splitlines() if line.strip()]
     except BadResult:
-        tests = [parse(text)]
+        return [parse(text)]
+
+
+def _of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Download]:
     for number, test in enumerate(tests, 1):
-        if (download := _of_mlab(test, f"test {number}" if len(tests) > 1 else "")) is not None:
+        called = name or (f"test {number}" if len(tests) > 1 else "")
+        try:
+            download = _of_mlab(test, called)
+        except _NotUsable as fault:
+            found.reasons.append(f"{called}: {fault}" if called else str(fault))
+            continue
+        if download is not None:
             yield download
+        elif isinstance(_part(test, "Upload"), dict):
+            found.uploads += 1
 
 
 def of_data_file(data: DataFile) -> Iterator[Download]:
@@ -100,13 +178,12 @@ def of_data_file(data: DataFile) -> Iterator[Download]:
         rows = [(at_s - begun_s, *values) for sample in data.raw_values.get(name, [])
                 if (at_s := a_number(sample.get("t"))) is not None
                 and (values := _numbers(sample, _OURS)) is not None]
-        download = _download("", cc == "bbr", rows, ms=1.0)
-        if download is not None:
-            yield download
+        yield _download("", cc == "bbr", rows, ms=1.0)
 
 
 _OURS = ("tcp_rtt", "tcp_min_rtt", "bytes_acked", "bytes_sent", "bytes_retrans")
 _MLABS = ("RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")
+_SINCE_4_19 = ("BytesSent", "BytesRetrans")
 
 
 def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...] | None:
@@ -115,16 +192,23 @@ def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ..
     return None if None in values else values  # type: ignore[return-value]
 
 
-def _of_mlab(test: Any, name: str) -> Download | None:
-    """Return the download of an archived test; None where it has none."""
+def _part(test: Any, name: str) -> Any:
+    """Return a part of an archived test, None where it has none."""
     if not isinstance(test, dict):
         return None
     inner = test.get("raw")
-    part = (inner if isinstance(inner, dict) else test).get("Download")
+    return (inner if isinstance(inner, dict) else test).get(name)
+
+
+def _of_mlab(test: Any, name: str) -> Download | None:
+    """Return the download of an archived test; None where it has none. Raises _NotUsable with the
+    reason, BadResult beyond the limits."""
+    part = _part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
     if not isinstance(measured, list):
         return None
     rows, bbr = [], False
+    absent: dict[str, int] = {}
     for one in measured:
         tcp = one.get("TCPInfo") if isinstance(one, dict) else None
         if not isinstance(tcp, dict):
@@ -133,14 +217,20 @@ def _of_mlab(test: Any, name: str) -> Download | None:
         values = _numbers(tcp, ("ElapsedTime", *_MLABS))
         if values is not None:
             rows.append((values[0] / 1e6, *values[1:]))
+            continue
+        for key in ("ElapsedTime", *_MLABS):
+            absent[key] = absent.get(key, 0) + (a_number(tcp.get(key)) is None)
+    if len(rows) < FEWEST_SAMPLES and sum(absent.values()) > len(rows):
+        key = max(absent, key=lambda each: absent[each])
+        raise _NotUsable(f"its TCP_INFO has no {key}"
+                         + (", which Linux has since 4.19" if key in _SINCE_4_19 else ""))
     uuid = part.get("UUID") if isinstance(part, dict) else None
     return _download(name or (uuid if isinstance(uuid, str) else ""), bbr, rows, ms=1e-3)
 
 
-def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float
-              ) -> Download | None:
-    """Return it; None for fewer samples than tell anything. ms: of one unit of round trips. Raises
-    BadResult."""
+def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float) -> Download:
+    """Return a download. ms: of one unit of round trips. Raises _NotUsable for fewer samples than
+    tell anything, BadResult for more than the limits."""
     if len(rows) > MOST_SAMPLES:
         raise BadResult(f"{len(rows):,} measurements in one download; expected {MOST_SAMPLES:,} at "
                         "most")
@@ -148,7 +238,8 @@ def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float
     usable = sorted({row[0]: row for row in rows if 0 < row[0] <= _LONGEST_S
                      and min(row[1:]) >= 0 and row[3] > 0}.values())
     if len(usable) < FEWEST_SAMPLES:
-        return None
+        raise _NotUsable(f"only {len(usable)} measurements with data; {FEWEST_SAMPLES} or more "
+                         "tell of a queue")
     table = numpy.array(usable, dtype=float).T
     counts = numpy.maximum.accumulate(table[3:], axis=1)
     if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:

@@ -23,25 +23,28 @@ BYTES_PER_CHARACTER = 2
 class Limits:
     """unpacked_bytes: of JSON. members: of a gzip or bzip2 file, which may be many one after
     the other. memory_bytes: that parsing takes, by BYTES_PER_OBJECT. unpack_s: seconds of
-    processor time. series_s: what all series last together. hint: what to do about a file that is
-    larger, or empty."""
+    processor time. series_s: what all series last together. series: how many there are. hint:
+    what to do about a file that is larger, or empty."""
 
     unpacked_bytes: int
     members: int
     memory_bytes: int
     unpack_s: float
     series_s: float
+    series: int
     hint: str = ""
 
 
 # Ten minutes of four irtt series at 10 ms are 60 MB of JSON. A text of one long string with
 # a single character beyond U+FFFF takes six times its size, 400 MB.
+# Flent's largest test, tcp_upload_1000, has 1,008 series; each takes a plot's line, and time of
+# every metric.
 # Metrics of flows take 200 bytes for each second of each: 170 MB for these ten days, which are
 # a day of ten series.
-STRANGERS = Limits(64 << 20, 10_000, 360 << 20, 1.0, 10 * 86_400.0,
+STRANGERS = Limits(64 << 20, 10_000, 360 << 20, 1.0, 10 * 86_400.0, 2_000,
                    f"; {environment.LARGE_FILES}=1 in the environment reads it, if you trust it")
 # What this machine has measured itself, or its user vouches for.
-OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0, 200 * 86_400.0)
+OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0, 200 * 86_400.0, 20_000)
 
 
 def limits() -> Limits:

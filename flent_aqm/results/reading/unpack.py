@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bz2
+import os
 import time
 import zlib
 from collections.abc import Callable
@@ -31,10 +32,13 @@ def unpack_file(path: Path, limits: Limits) -> bytearray:
     Raises BadResult where it goes beyond the limits or isn't what its name says; OSError, also
     for what is no regular file.
     """
-    kinds: dict[str, Callable[[], _Member]] = {".gz": _Gzip, ".bz2": _Bzip2, ".flnt": _Bzip2}
-    kind = kinds.get(path.suffix)
     with open_regular(path) as file:
-        return _read(file, kind, limits)
+        return unpack_member(file, path.name, limits)
+
+
+def unpack_member(file: IO[bytes], name: str, limits: Limits) -> bytearray:
+    """Return the text of an open file, by its name's ending. Raises BadResult."""
+    return _read(file, _KINDS.get(os.path.splitext(name)[1]), limits)
 
 
 def unpack_text(text: bytes, limits: Limits) -> bytearray:
@@ -74,6 +78,11 @@ class _Bzip2:
     @property
     def ended(self) -> bytes | None:
         return self._member.unused_data if self._member.eof else None
+
+
+# .tgz: M-Lab's archives
+_KINDS: dict[str, Callable[[], _Member]] = {
+    ".gz": _Gzip, ".tgz": _Gzip, ".bz2": _Bzip2, ".flnt": _Bzip2}
 
 
 def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -> bytearray:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -84,3 +87,52 @@ def test_answer_is_the_narrowest_one_that_is_likely_enough(
         probabilities: tuple[float, ...], expected: str) -> None:
     """From 70 % on."""
     assert answer(dict(zip(CLASSES, probabilities, strict=True))) == expected
+
+
+def test_archive_file_of_mlab_is_read_as_it_is(tmp_path: Path) -> None:
+    """A .tgz of one file for each test: a download, an upload, and a folder's name."""
+    upload = {key: value for key, value in archived().items() if key != "Download"}
+    upload["Upload"] = {"ServerMeasurements": []}
+    with tarfile.open(tmp_path / "ndt7.tgz", "w:gz") as archive:
+        for name, content in (("2026/a.json.gz", archived()), ("2026/b.json", upload)):
+            data = json.dumps(content).encode()
+            data = gzip.compress(data) if name.endswith(".gz") else data
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+        odd = tarfile.TarInfo("/etc/passwd.json")
+        odd.type, odd.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(odd)
+    [line] = _lines("ndt7.tgz", folder=tmp_path)
+    assert line.startswith("ndt7.tgz: a.json.gz: ")
+    assert FLOW_QUEUEING in line
+
+
+def test_download_that_tells_nothing_has_its_reason(tmp_path: Path) -> None:
+    """Too few measurements, an old kernel, uploads alone."""
+    whole = archived()
+    rows = whole["Download"]["ServerMeasurements"]
+    for name, changed, reason in (
+            ("few", rows[:2], "only 2 measurements with data"),
+            ("old", [{**row, "TCPInfo": {key: value for key, value in row["TCPInfo"].items()
+                                         if key != "BytesSent"}} for row in rows],
+             "its TCP_INFO has no BytesSent, which Linux has since 4.19")):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({**whole, "Download": {"ServerMeasurements": changed}}))
+        done = run_flent_aqm("infer", path.name, cwd=tmp_path)
+        assert done.returncode == 1
+        assert f"{name}.json: {reason}" in done.stderr
+    path = tmp_path / "up.json"
+    path.write_text(json.dumps({"Upload": {"ServerMeasurements": rows}}))
+    assert "1 uploads and no download" in run_flent_aqm("infer", "up.json", cwd=tmp_path).stderr
+
+
+def test_uploads_in_a_folder_are_counted_in_one_line(tmp_path: Path) -> None:
+    """Half of an archive is uploads: that is no fault."""
+    for number in range(3):
+        (tmp_path / f"{number}.json").write_text(json.dumps({"Upload": {}}))
+    (tmp_path / "a.json").write_text(json.dumps(archived()))
+    done = run_flent_aqm("infer", ".", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "3 uploads left out" in done.stderr

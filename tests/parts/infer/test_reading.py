@@ -80,9 +80,9 @@ def test_measurement_that_is_no_measurement_is_left_out(
 @pytest.mark.parametrize(("whole", "told"), [
     ({}, "no NDT7 download"), ([], "no NDT7 download"), ("7", "no NDT7 download"),
     ("", "no NDT7 download"), ({"raw": 5}, "no NDT7 download"),
-    ({"Upload": archived()["Download"]}, "no NDT7 download"),
-    ({"Download": {"ServerMeasurements": [measurement(at) for at in range(7)]}}, "no NDT7 down"),
-    ({"Download": {"ServerMeasurements": [[[[]]]] * 9}}, "no NDT7 download"),
+    ({"Upload": archived()["Download"]}, "1 uploads and no download"),
+    ({"Download": {"ServerMeasurements": [measurement(at) for at in range(7)]}}, "only 7 measurem"),
+    ({"Download": {"ServerMeasurements": [[[[]]]] * 9}}, "only 0 measurements with data"),
     ({"Download": {"ServerMeasurements": {"0": {}}}}, "no NDT7 download"),
     ({"Download": {"ServerMeasurements": [measurement(at) for at in range(20_001)]}},
      "20,001 measurements in one download; expected 20,000 at most"),
