@@ -39,6 +39,10 @@ from flent_aqm.tools.table import SPEED_TESTS
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
 # TCP_INFO has whole microseconds, and 1 for all that is shorter.
 KERNEL_LEAST_MS = 0.001
+# How labels begin, by how names do.
+_LABELS = {"latency_loaded_": "latency under load, ", "latency_idle_": "idle latency, ",
+           "latency_increase_": "latency added by load, ", "jitter_loaded": "jitter under load",
+           "loss_loaded": "loss under load", "total_": "total throughput, "}
 # In a table, where a percentile is a lost probe.
 LOST = "lost"
 
@@ -70,6 +74,17 @@ class Metric:
     source: str
     word: Callable[[float], str] | None = None
     least: float | None = None
+
+    @property
+    def label(self) -> str:
+        """Return the name for an axis, without the unit: "latency under load, p99"."""
+        name = self.name
+        for suffix in ("_ms", "_mbps", "_pct", "_bytes"):
+            name = name.removesuffix(suffix)
+        for start, words in _LABELS.items():
+            if name.startswith(start):
+                name = f"{words}{name.removeprefix(start)}"
+        return name.replace("p99_9", "p99.9").replace("_", " ")
 
     def of(self, run: Run) -> float | Unavailable:
         """Return the number of a run: finite, or why there is none."""

@@ -298,7 +298,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
         numbers = {key: numbers_of(members, name) for key, members in groups.items()}
         metric = METRICS[name]
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
-        lines = [([*map(escape, map(shown, key)), f"{len(values)}/{len(groups[key])}"],
+        lines = [([*map(escape, map(shown, key)), _runs(len(values), len(groups[key]))],
                   _cells(metric, values)) for key, values in numbers.items()]
         # Where there is no room, first the quartiles go, then the interval.
         for columns in (_GROUP_COLUMNS, _GROUP_COLUMNS[::2], _GROUP_COLUMNS[:1]):
@@ -324,10 +324,20 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
             continue
         for line in _comparisons(keys, numbers, _nothing(numbers, reason, repeated)):
             console.print(Text(f"  {line}"))
+    few = [len(members) for members in groups.values() if level_for(len(members)) is None]
+    if any(count > 1 for count in few):
+        console.print(Text(f"\nNo interval of {counted(max(few), 'run')}: even from the least to "
+                           "the most they hold the median less often than in 95 % of cases; six "
+                           "runs do."))
     if (tells := interval_tells(one.settings.get("testbed") for one in scored)) and any(
             level_for(len(members)) for members in groups.values()):
         console.print(Text(f"\nIntervals: {tells}."))
     _say_of_what(console, scored)
+
+
+def _runs(having: int, all_runs: int) -> str:
+    """Return how many runs a line is of: "5", or "4 of 5" where others have no value."""
+    return str(all_runs) if having == all_runs else f"{having} of {all_runs}"
 
 
 def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:

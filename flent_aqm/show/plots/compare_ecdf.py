@@ -13,7 +13,7 @@ import numpy
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.grouping import word
-from flent_aqm.show.looks import Look, line_key
+from flent_aqm.show.looks import Look, line_key, wrapped
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.compare import ComparePlotter
 from flent_aqm.show.plots.idle_loaded import ecdf
@@ -29,6 +29,9 @@ MOST_PANELS = 12
 WIDTHS, NARROW_WIDTHS = (3.0, 1.2), (2.6, 0.8)
 # In inches: of a row of panels, and of all words above and below the rows.
 ROW_HEIGHT, NARROW_ROW_HEIGHT, WORDS_HEIGHT = 2.4, 1.15, 1.0
+# Of a panel's title: letters that fit into an inch, and how much higher a row is for each line
+# of a title beyond the first, in inches.
+TITLE_LETTERS, TITLE_LINE_HEIGHT = 15.0, 0.14
 Drawn = Sequence[tuple[str, Look, Numbers]]
 
 
@@ -57,26 +60,34 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._name(axes, len(ways))
 
     def _panels(self, runs: Sequence[Run], places: Places, ways: Sequence[str]) -> None:
-        columns = len(ways) if len(ways) > 1 else self._columns(len(places.keys))
-        rows = math.ceil(len(places.keys) * len(ways) / columns)
-        if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
-            self.figure.set_figheight(
-                WORDS_HEIGHT + rows * (NARROW_ROW_HEIGHT if self._narrow else ROW_HEIGHT))
-        axes = self.grid(rows, columns, sharey=True, sharex=True)
-        lost = []
-        at = iter(axes)
+        panels = []
         for place, key in enumerate(places.keys):
-            condition = ", ".join(map(word, places.along, key))
             for way in ways:
-                axis = next(at)
                 lines = [(side.label, side.look,
                           values(self.quantity, places.runs[place, number], way))
                          for number, side in enumerate(places.sides)]
-                lost += [samples for *_, samples in lines]
-                self._lines(axis, lines)
-                axis.set_title(condition if len(ways) == 1 else f"{condition}, {way}", loc="left",
-                               fontsize="small")
-        for axis in at:  # of the last row
+                # A test of one direction has nothing to show in the other.
+                if any(samples.size for *_, samples in lines):
+                    panels.append((", ".join(map(word, places.along, key)), way, lines))
+        whole = len(panels) == len(places.keys) * len(ways)
+        columns = len(ways) if len(ways) > 1 and whole else self._columns(len(panels) or 1)
+        rows = math.ceil(len(panels) / columns) or 1
+        width = self.figure.get_figwidth()
+        titles = [wrapped(name if len(ways) == 1 else f"{name}, {way}", width / columns,
+                          TITLE_LETTERS) for name, way, _ in panels]
+        if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
+            lines_of_titles = max((title.count("\n") for title in titles), default=0)
+            self.figure.set_figheight(WORDS_HEIGHT + rows * (
+                lines_of_titles * TITLE_LINE_HEIGHT
+                + (NARROW_ROW_HEIGHT if self._narrow else ROW_HEIGHT)))
+        axes = self.grid(rows, columns, sharey=True, sharex=True)
+        lost = [numpy.empty(0)]
+        at = iter(axes)
+        for axis, title, (_, _, lines) in zip(at, titles, panels, strict=False):
+            lost += [samples for *_, samples in lines]
+            self._lines(axis, lines)
+            axis.set_title(title, loc="left", fontsize="small")
+        for axis in axes[len(panels):]:  # of the last row
             axis.set_visible(False)
         self.axes = [axis for axis in axes if axis.get_visible()]
         self.handles = [line_key(side.label, side.look) for side in places.sides]

@@ -46,7 +46,7 @@ class AqmCompareMetricPlotter(ChartPlotter):
         elif not (together < 0).any():
             from_zero([axis])
         self.heading = metric.description
-        axis.set_ylabel(f"{metric.name}\n({metric.unit})" if metric.unit else metric.name)
+        axis.set_ylabel(f"{metric.label}\n({metric.unit})" if metric.unit else metric.label)
         axis.set_xlabel(axis_label(places.along))
         for line in _legend(kind, cells.values(), runs):
             self.note(line)

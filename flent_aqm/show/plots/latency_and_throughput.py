@@ -11,10 +11,11 @@ from matplotlib.ticker import PercentFormatter
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.grouping import AQM, setting
+from flent_aqm.results.grouping import AQM, collect, setting
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import sorted_values, word
+from flent_aqm.results.metrics.throughput import shares_line
+from flent_aqm.show.grouping import factors, key_of, sorted_keys, sorted_values, word
 from flent_aqm.show.looks import Look, line_key, looks_for
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
@@ -39,8 +40,12 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         if not directions(runs):
             raise NotAvailable("none of the runs loads the link")
-        rows_are, sides_are = ["test", *(self.group_names(runs) or [AQM])][-2:]
-        rows = self.first(_values_of(runs, rows_are), MOST_ROWS)
+        requested = self.group_names(runs)
+        rows_are, sides_are = ["test", *(requested or [AQM])][-2:]
+        # Runs of a row are alike in all but what is compared, unless the user pools them.
+        names = [rows_are, *([] if requested else factors(runs, (rows_are, sides_are)))]
+        rows = self.first(sorted_keys(runs, names), MOST_ROWS)
+        drawn = [run for run in runs if key_of(run, names) in rows]
         sides = [word(sides_are, value) for value in _values_of(runs, sides_are)]
         looks = looks_for(sides)
         axes = self._panels(len(rows))
@@ -48,11 +53,11 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         # strict: of a place that Flent gave, there is one axis.
         for row, left, right in zip(rows, axes[0::2], axes[1::2], strict=False):
             members = {side: of_side for side in sides if (of_side := [
-                run for run in runs if setting(run.settings, rows_are) == row
+                run for run in runs if key_of(run, names) == row
                 and word(sides_are, setting(run.settings, sides_are)) == side])}
             latencies = {side: _latencies(of_side) for side, of_side in members.items()}
             counted += sum(samples.size for samples in latencies.values())
-            name = word(rows_are, row)
+            name = self._row_title(runs, names, row)
             for side, samples in latencies.items():
                 self.note_lost(f"{name}, {side}", samples)
             draw_latencies(left, latencies, looks)
@@ -63,13 +68,25 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         axes[-2].set_xlabel("round-trip time under load (ms)")
         axes[-1].set_xlabel("throughput (Mbit/s)")
         from_zero(axes[1::2], "x")
-        self.heading = f"Latency while a test loads {_link(runs)}"
+        self.heading = f"Latency while a test loads {_link(drawn)}"
         self.handles = [line_key(side, looks[side]) for side in sides]
-        split = any(len(_means([run])) > 1 for run in runs)
-        self.note("bars: mean over runs" + ("; above download, below upload" if split else ""))
+        split = any(len(_by_direction([run])) > 1 for run in runs)
+        several = any(len(of_side) > 1 for of_side in
+                      collect(drawn, lambda run: key_of(run, [*names, sides_are])).values())
+        self.note(("bars: mean over runs, dots: runs" if several else "bars: what the tool reports")
+                  + ("; above download, below upload" if split else ""))
+        if any(shares_line(run.settings) for run in drawn):
+            self.note("with cross traffic: what the test alone got of the line")
         self.note("p99: of all probes of a line")
-        self.note_pooled(runs, (rows_are, sides_are))
+        self.note_pooled(runs, (*names, sides_are))
         self.note(about(runs, counted, "probes"))
+
+    def _row_title(self, runs: Sequence[Run], names: Sequence[str], row: Sequence[Any]) -> str:
+        """Return in what a row differs from the others; the only row is called by its first
+        setting."""
+        differing = [word(name, value) for name, value in zip(names, row, strict=True)
+                     if len(_values_of(runs, name)) > 1]
+        return ", ".join(differing) or word(names[0], row[0])
 
     def _panels(self, rows: int) -> list[Any]:
         """Make two axes for each row, one after the other."""
@@ -105,18 +122,27 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
 
 def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                     latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
-    """One bar per queue and direction: the mean of what the tools reported; beside it, where the
-    queue's line on the left ends."""
+    """Draw a bar per queue and direction, the mean of what the tools reported, and a dot for each
+    of several runs; beside it, where the queue's line on the left ends."""
     for place, (side, runs) in enumerate(members.items()):
-        means = _means(runs)
-        for number, mean in enumerate(means):
-            at = place + BAR * ((number + 0.5) / len(means) - 0.5)
-            axis.barh(at, mean, color=looks[side].colour, height=0.95 * BAR / len(means))
+        of_runs = _by_direction(runs)
+        for number, mbps in enumerate(of_runs):
+            mean = float(mbps.mean())
+            at = place + BAR * ((number + 0.5) / len(of_runs) - 0.5)
+            height = 0.95 * BAR / len(of_runs)
+            axis.barh(at, mean, color=looks[side].colour, height=height)
+            if mbps.size > 1:
+                places = at + (numpy.arange(1, mbps.size + 1) / (mbps.size + 1) - 0.5) * height
+                axis.plot(mbps, places, "o", color="white", markersize=3, markeredgecolor="black",
+                          markeredgewidth=0.5, label="_runs")
             inside = mean > 0.25 * axis.dataLim.x1
-            axis.text(mean * 0.96 if inside else mean, at, f"{'' if inside else ' '}{mean:.1f}",
-                      ha="right" if inside else "left", va="center",
+            # On the left where dots of runs are at the right end.
+            left = not inside or mbps.size > 1
+            axis.text(mean * (1 if not inside else 0.04 if left else 0.96), at,
+                      f"{'' if inside else ' '}{mean:.1f}", ha="left" if left else "right",
+                      va="center",
                       color="white" if inside else "black", fontweight="bold",
-                      fontsize="small" if len(means) == 1 else "x-small")
+                      fontsize="small" if len(of_runs) == 1 else "x-small")
     axis.set_yticks(range(len(members)), [f"{side}\n{_tail(latencies[side])}" for side in members],
                     fontsize="small")
     axis.set_ylim(len(members) - 0.5, -0.5)
@@ -125,11 +151,13 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
     axis.set_axisbelow(True)
 
 
-def _means(runs: Sequence[Run]) -> list[float]:
-    """Return the mean over runs of each direction; one number where they are alike."""
-    means = [float(one.mean()) for way in directions(runs)
-             if (one := values(QUANTITIES["throughput"], runs, way)).size]
-    return means[:1] if means and max(means) - min(means) < ALIKE * max(means) else means
+def _by_direction(runs: Sequence[Run]) -> list[Numbers]:
+    """Return the throughput of each run by direction; of the first alone where the means of all
+    are alike."""
+    by_way = [one for way in directions(runs)
+              if (one := values(QUANTITIES["throughput"], runs, way)).size]
+    means = [float(one.mean()) for one in by_way]
+    return by_way[:1] if means and max(means) - min(means) < ALIKE * max(means) else by_way
 
 
 def _values_of(runs: Sequence[Run], name: str) -> list[Any]:

@@ -33,14 +33,16 @@ _SENTENCE = re.compile(r"(.{20,}?)(?:[.?:;](?= |$)|$)")
 
 
 def purpose(words: Sequence[str]) -> str:
-    """Return what a batch of ours is for, as its first comment says; empty for any other."""
+    """Return what a batch of ours is for, as the comment at its beginning says; empty for any
+    other, and for one that begins with no comment."""
     split = [part for word in words for part in word.split("=", 1)]
     named = next((after for word, after in pairwise(split) if word in ("-B", "--batch-file")), "")
     path = resource_dir("batches") / Path(named).name
     if not named or not path.is_file() or str(Path(named).parent) not in (
             "batches", str(path.parent)):
         return ""
-    lines = takewhile(lambda line: line.strip("# "), path.read_text().splitlines())
+    lines = takewhile(lambda line: line.startswith("#") and line.strip("# "),
+                      path.read_text(encoding="utf-8", errors="replace").splitlines())
     text = " ".join(line.lstrip("# ") for line in lines)
     match = _SENTENCE.match(text)
     return match[1] if match else ""

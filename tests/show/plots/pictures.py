@@ -73,6 +73,8 @@ def repetitions(folder: Path) -> list[Path]:
         probes = data["raw_values"][PROBE]
         data["results"] = {name: [] for name in data["results"]}
         data["x_values"] = []
+        data["metadata"]["SERIES_META"] = {
+            name: data["metadata"]["SERIES_META"][name] for name in ("TCP upload", PROBE)}
         for rate in (20, 50, 100):
             for seed in range(6):
                 stretch = 100 / rate * (1 + seed * 7 % 6 / 50)

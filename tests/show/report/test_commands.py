@@ -85,6 +85,22 @@ def test_other_batches_say_nothing_of_their_purpose(words: list[str]) -> None:
     assert purpose(words) == ""
 
 
+@pytest.mark.parametrize(("text", "said"), [
+    ("[Batch::try]\ntest_name = ndt7\nfor_aqm = sfq, codel\n", ""),
+    ("test_name = ndt7 with sfq and codel at 20 Mbit/s\n", ""),
+    ("# What our line does when two people call.\n[Batch::try]\nx = 1\n",
+     "What our line does when two people call"),
+    ("# What our line does\n# when two people call\n[Batch::try]\n",
+     "What our line does when two people call")])
+def test_purpose_is_a_comment_and_never_a_batchs_own_text(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's batch beside ours, whose first lines are settings."""
+    (tmp_path / "mine.batch").write_text(text)
+    monkeypatch.setattr("flent_aqm.show.report.commands.resource_dir", lambda _: tmp_path)
+    assert purpose(["flent", "-B", "batches/mine.batch"]) == said
+
+
 def test_each_batch_of_ours_says_its_purpose_in_one_sentence() -> None:
     purposes = {path.name: purpose(["flent", "-B", f"batches/{path.name}"])
                 for path in resource_dir("batches").glob("*.batch")}

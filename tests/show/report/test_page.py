@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,6 +145,30 @@ def test_page_is_no_wider_than_a_phone(opened: Browser) -> None:
     assert opened("return document.documentElement.scrollWidth") <= 360
     assert opened("return document.querySelector('#plot-latency svg').clientWidth") <= 360
     assert opened.complaints() == []
+
+
+def test_page_of_long_words_is_no_wider_than_a_phone(
+    browser: Browser, runs: Path, tmp_path: Path
+) -> None:
+    """Titles that are one word, in the headline, on the buttons of queues and in a choice; a path
+    as a setting; and a heading that is a batch's own text."""
+    for number, file in enumerate(sorted(runs.rglob("*.flent.gz"))[:6]):
+        data = json.loads(gzip.decompress(file.read_bytes()))
+        title = f"rtt_48ms_ecn_cake_nooffload_vs_sch_fq_900mbit_{number % 3}"
+        data["metadata"]["TITLE"] = title * 2
+        data["metadata"]["TEST_PARAMETERS"]["load"] = "4" * (40 + number % 2)
+        data["metadata"]["AQM"]["requested"].pop("aqm")
+        (tmp_path / f"{number}.flent.gz").write_bytes(gzip.compress(json.dumps(data).encode()))
+    page = tmp_path / "long.html"
+    assert main(["report", str(tmp_path), "-o", str(page), "--title", "for_aqm=sfq," * 20]) == 0
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": 360, "height": 780, "deviceScaleFactor": 1, "mobile": True})
+    browser.open(page)
+    assert "rtt_48ms" in browser("return document.getElementById('findings').textContent")
+    try:
+        assert browser("return document.documentElement.scrollWidth") == 360
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_dark_mode_follows_the_system(opened: Browser) -> None:
