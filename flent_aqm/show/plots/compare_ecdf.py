@@ -31,7 +31,7 @@ WIDTHS, NARROW_WIDTHS = (3.0, 1.2), (2.6, 0.8)
 ROW_HEIGHT, NARROW_ROW_HEIGHT, WORDS_HEIGHT = 2.4, 1.15, 1.0
 # Of a panel's title: letters that fit into an inch, and how much higher a row is for each line
 # of a title beyond the first, in inches.
-TITLE_LETTERS, TITLE_LINE_HEIGHT = 15.0, 0.14
+TITLE_LETTERS, TITLE_LINE_HEIGHT = 13.0, 0.14
 Drawn = Sequence[tuple[str, Look, Numbers]]
 
 

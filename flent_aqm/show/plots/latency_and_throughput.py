@@ -73,7 +73,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         split = any(len(_by_direction([run])) > 1 for run in runs)
         several = any(len(of_side) > 1 for of_side in
                       collect(drawn, lambda run: key_of(run, [*names, sides_are])).values())
-        self.note(("bars: mean over runs, dots: runs" if several else "bars: what the tool reports")
+        self.note("bars: mean over runs" + (", dots: runs" if several else "")
                   + ("; above download, below upload" if split else ""))
         if any(shares_line(run.settings) for run in drawn):
             self.note("with cross traffic: what the test alone got of the line")

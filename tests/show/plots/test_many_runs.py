@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from ...warm_flent import run_flent
 from .conftest import RUNS, labels, output
-from .pictures import repetitions
+from .pictures import drawn_texts, misplaced, repetitions
 
 Draw = Callable[..., Any]
 Variant = Callable[..., Path]
@@ -212,6 +214,56 @@ def test_directions_that_differ_have_a_bar_each_beside_latency(
 
 
 @pytest.fixture
+def rated(tmp_path: Path) -> list[Path]:
+    """Two queues, a test of both directions and one of uploads, at 20 and 200 Mbit/s: twice each.
+    At 20 Mbit/s the tool reports 20, else 190 and 180."""
+    paths = []
+    for test in ("ndt7", "iperf3_upload"):
+        for aqm in ("sfq", "codel"):
+            data = json.loads(gzip.decompress(
+                (RUNS.parent / "batches" / "quick" / f"{test}-{aqm}.flent.gz").read_bytes()))
+            for rate in (20, 200):
+                for seed in (1, 2):
+                    data["metadata"]["AQM"]["requested"] |= {
+                        "rate_up_mbps": rate, "rate_down_mbps": rate, "seed": seed}
+                    for about in data["metadata"]["SERIES_META"].values():
+                        if "LOAD_START" in about:
+                            about["MEAN_VALUE"] = 20 if rate == 20 else 200 - 10 * seed
+                    paths.append(tmp_path / f"{test}-{aqm}-{rate}-{seed}.flent.gz")
+                    paths[-1].write_bytes(gzip.compress(json.dumps(data).encode(), 1))
+    return paths
+
+
+def test_bars_are_of_runs_that_are_alike_with_a_dot_for_each(rated: list[Path], draw: Draw) -> None:
+    """20 and 200 Mbit/s have no mean: each test and rate is a row, by its name."""
+    plotter = draw("latency_and_throughput", rated)
+    assert [axis.get_title(loc="left") for axis in plotter.axes[0::2]] == [
+        "iperf3_upload, 20 Mbit/s", "iperf3_upload, 200 Mbit/s", "ndt7, 20 Mbit/s",
+        "ndt7, 200 Mbit/s"]
+    bars = [[round(bar.get_width(), 1) for bar in axis.patches] for axis in plotter.axes[1::2]]
+    assert bars == [[20, 20], [185, 185]] * 2
+    dots = [sorted(line.get_xdata()) for axis in plotter.axes[1::2] for line in axis.get_lines()
+            if line.get_label() == "_runs"]
+    assert dots == [*[[20, 20]] * 2, *[[180, 190]] * 2] * 2
+    pooled = draw("latency_and_throughput", rated, "--override-group-by", "aqm")
+    assert "pooled over" in output(pooled)
+
+
+def test_no_panel_of_distributions_is_empty(rated: list[Path], draw: Draw) -> None:
+    """The test of uploads has none for downloads; no title stands on its neighbour, and the
+    picture is no higher than its rows."""
+    with drawn_texts() as texts:
+        plotter = draw("compare_latency_ecdf", rated, "--width", "3.33in", "--no-title",
+                       "--caption-apart")
+    titles = [axis.get_title(loc="left") for axis in plotter.axes]
+    assert len(titles) == 6
+    assert not [title for title in titles if "iperf3_upload, download" in title]
+    assert all(axis.get_lines() for axis in plotter.axes)
+    assert misplaced(plotter.figure, texts) == []
+    assert plotter.figure.get_figheight() < 5
+
+
+@pytest.fixture
 def twelve(tmp_path: Path) -> list[Path]:
     """Four queues at three rates, six seeds each."""
     return repetitions(tmp_path)
@@ -269,7 +321,7 @@ def test_metric_of_many_runs_has_a_dot_for_each_and_the_interval_of_the_median(
     assert sure is not None
     interval = next(line for line in axis.get_lines() if line.get_label() == "_interval")
     assert list(interval.get_ydata()) == [sure.low, sure.high]
-    assert name in axis.get_ylabel()
+    assert axis.get_ylabel() == "latency under load, p90\n(ms)"
     assert "bar: its interval (97 %)" in output(plotter)
     assert "not how other hosts, routers or days would differ" in output(plotter)
     plotter = draw("compare_metric", twelve[::3], "--metric", name)
