@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps what is needed to find a defect of ours: command, versions, traceback."""
+"""Writes a crash log: command, versions and traceback of an error that nobody expected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ PACKAGES = ("flent-aqm", "flent", "numpy", "matplotlib")
 
 
 def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
-    """Write the log into the user's cache, or where that can't be, a temporary folder."""
+    """Write a crash log and return its path.
+
+    The log goes into the user's cache, or into a temporary folder if the cache can't be written.
+    If neither can, the returned path is a text that says so.
+
+    Args:
+        argv: the words after `flent-aqm` on the command line.
+        error: the exception that ended the command.
+    """
     text = "\n".join([
         f"command: flent-aqm {' '.join(argv)}",
         f"system: {platform.platform()}, Python {platform.python_version()}",

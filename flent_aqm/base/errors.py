@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every error that this package raises on purpose.
+"""The errors that this package raises for mistakes and failures it expects.
 
     AqmError                one line for the user, exit status 1
     ├── ConfigError         a batch, an argument or a setting is wrong
@@ -9,12 +9,14 @@
     │   └── LabTimeout      the guest ran past its wall-time limit
     ├── TestbedError        a router or server can't be reached, is taken, or can't do it
     ├── CommandFailed       a program ended with an error; holds argv and output
-    ├── RouterDisagrees     the router reports other settings than asked for
+    ├── RouterDisagrees     the router reports other settings than requested
     ├── ParseError          a tool printed something that is not its format
-    └── BadResult           a data file is damaged or lacks what was asked of it
-        └── NotAvailable    a run doesn't tell this number, and why
+    ├── StorageError        results can't be written, such as to a full disk
+    └── BadResult           a data file is damaged, or lacks a number that was requested
+        └── NotAvailable    a run has no such number, for the reason in the text
+            └── LostProbe   the number is the round-trip time of a lost probe
 
-Anything else that is raised is a defect of ours.
+Any other exception that leaves a command is a defect of this package.
 """
 
 from __future__ import annotations
@@ -26,17 +28,20 @@ from flent_aqm.base.words import plain
 
 
 class AqmError(Exception):
-    """An expected failure. Its text says what was seen and how to mend it. As a string it is
-    one line that no terminal obeys, whatever it quotes of files, names and tools."""
+    """Base class of expected failures.
+
+    The text says what was seen, what was expected and how to mend it. str() gives it as one line
+    without control characters, because it may quote files and tools of strangers.
+    """
 
     def __str__(self) -> str:
         return plain(super().__str__())
 
 
 class ConfigError(AqmError):
-    """The user asked for something that doesn't exist or makes no sense.
+    """A batch, an argument or a setting is wrong.
 
-    key: of a batch, that it is about; "" where it is about none, or nobody said.
+    key: the batch key that the error is about, "" if it is about none.
     """
 
     def __init__(self, text: str, key: str = "") -> None:
@@ -46,7 +51,7 @@ class ConfigError(AqmError):
 
 @contextmanager
 def about(key: str) -> Iterator[None]:
-    """Let a ConfigError say which key it is about, if it doesn't yet."""
+    """Set `key` on each ConfigError that the block raises, unless the error names a key already."""
     try:
         yield
     except ConfigError as fault:
@@ -55,36 +60,38 @@ def about(key: str) -> Iterator[None]:
 
 
 class ToolMissing(AqmError):
-    """A program, or a part that set-up builds, was not found."""
+    """A program, or a file that set-up builds, is not there."""
 
 
 class SetupError(AqmError):
-    """A download or a build did not succeed."""
+    """A download or a build failed."""
 
 
 class LabError(AqmError):
-    """The virtual lab did not do what it was asked to."""
+    """The lab could not be started, crashed, or was killed."""
 
 
 class LabTimeout(LabError):
-    """The lab was stopped because it ran past its wall-time limit."""
+    """The lab was stopped at its wall-time limit."""
 
 
 class RouterDisagrees(AqmError):
-    """What the kernel reports differs from what was requested."""
+    """The router reports other settings than requested."""
 
 
 class ParseError(AqmError):
-    """Output of a tool that is not in the expected format."""
+    """A tool printed something that is not in its format."""
 
 
 class StorageError(AqmError):
-    """Results can't be written, such as to a full disk; further runs would be in vain."""
+    """Results can't be written, such as to a full disk. Further runs would be in vain."""
 
 
 class BadResult(AqmError):
-    """A data file that can't be used. As a string it has no more than LONGEST characters: a
-    name in the file may have a million."""
+    """A data file can't be used.
+
+    str() gives LONGEST characters at most, because names in a file may be of any length.
+    """
 
     LONGEST = 600
 
@@ -96,30 +103,31 @@ class BadResult(AqmError):
 
 
 def a_defect(error: Exception) -> str:
-    """Return what to say of an error that nobody foresaw, where work goes on without what
-    caused it."""
+    """Return a message for an unexpected exception, where work goes on without the file or run
+    that caused it."""
     return f"a bug in flent-aqm: {type(error).__name__}: {error}; please report it"
 
 
 class NotAvailable(BadResult):
-    """A number that a run doesn't tell. The text completes "not available, because …"."""
+    """A run has no such number. The text completes the sentence "not available, because …"."""
 
 
 class LostProbe(NotAvailable):
-    """A percentile that is a lost probe: no number, but worse than any."""
+    """The requested percentile falls on a lost probe. It ranks as worse than any number."""
 
 
 class TestbedError(AqmError):
-    """A host of the testbed can't be reached, is in use, or can't do what is needed."""
+    """A router or server can't be reached, is in use, or can't do what is needed."""
 
-    __test__ = False  # no test, as pytest would think from its name
+    __test__ = False  # keeps pytest from collecting the class because of its name
 
 
 class CommandFailed(AqmError):
     """A program ended with an error.
 
-    argv: the command; returncode: its exit status (negative: the signal);
-    stdout, stderr: its whole output as text.
+    argv: the command's words.
+    returncode: its exit status, or the negative number of the signal that ended it.
+    stdout, stderr: its whole output.
     """
 
     def __init__(self, argv: Sequence[str], returncode: int, stdout: str, stderr: str) -> None:

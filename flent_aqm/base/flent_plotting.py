@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What our plotters use of Flent. Apart from flent_api, as it imports matplotlib."""
+"""The plotters and combiners of Flent that this package uses.
+
+They are not in flent_api.py because they import matplotlib, which runs in the lab do without.
+"""
 
 from __future__ import annotations
 

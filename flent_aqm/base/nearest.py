@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The known name that somebody may have meant."""
+"""Suggests the known name that is nearest to a misspelt one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterable
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the end of an error message about an unknown name: "; did you mean 'x'?", or ""
-    where no known one is like it."""
-    import difflib  # here, as only a mistake needs it
+    """Return "; did you mean 'x'?" for the nearest of `names`, or "" if none is near.
 
-    # A unit left out, such as `rate` for rate_mbps, is a common mistake, and far from near.
+    The text is the end of an error message about the unknown `name`.
+    """
+    import difflib  # imported here because only a mistake needs it
+
     names = sorted(names)
+    # difflib finds `rate` too unlike `rate_mbps`, though a missing unit is a common mistake.
     close = difflib.get_close_matches(name, names, 1) or [
-        one for one in names if one.startswith(f"{name}_")]
+        known for known in names if known.startswith(f"{name}_")]
     return f"; did you mean {close[0]!r}?" if close else ""

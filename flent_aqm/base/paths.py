@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where things are: the project's own folders, and what set-up has built."""
+"""Paths of the project's own folders, and of what set-up has built."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ DEBIAN_READY_MADE = Path("/usr/lib/flent-aqm-lab")
 
 
 def resource_dir(name: str) -> Path:
-    """Return the folder tests_defs, batches or router_hooks.
+    """Return the path of the folder `name`: tests_defs, batches or router_hooks.
 
-    They stand beside the package in a checkout and inside it when installed.
+    These folders are beside the package in a checkout, and inside it when installed.
     """
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
 def is_installed() -> bool:
-    """Return whether this package was installed by copying it, as opposed to run from a
-    checkout."""
+    """Return whether this package is a copy that was installed, and not a checkout."""
     return (PACKAGE / "tests_defs").is_dir()
 
 
@@ -34,22 +33,24 @@ def user_cache() -> Path:
     """Return the cache folder of this user (XDG Base Directory Specification)."""
     base = os.environ.get("XDG_CACHE_HOME")
     if not base:
-        home = os.path.expanduser("~")  # as it stands for a user whom nobody knows
+        home = os.path.expanduser("~")  # stays "~" for a user without an entry in passwd
         base = os.path.join(home if os.path.isabs(home) else "/nonexistent", ".cache")
     return Path(base) / "flent-aqm"
 
 
 def cache_to_write() -> Path:
-    """Return where set-up puts what it builds: root builds for all users of the machine."""
+    """Return the cache that set-up writes: root's is for all users of the machine."""
     return SYSTEM_CACHE if os.geteuid() == 0 else user_cache()
 
 
 def ready_made() -> Path | None:
-    """Return the folder of the wheel or Debian package flent-aqm-lab, None where neither is
+    """Return the folder of the wheel or Debian package flent-aqm-lab, or None if neither is
     installed.
 
-    It lies beside this package, or, for a checkout, among the environment's packages, or where
-    Debian's package has it: nowhere else, as programs in it are run."""
+    The folder is looked for beside this package, among the environment's packages (for a
+    checkout), and where the Debian package has it. It is looked for nowhere else because programs
+    in it are run.
+    """
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for folder in (PACKAGE.parent / READY_MADE,
                    Path(sys.prefix, "lib", version, "site-packages", READY_MADE),
@@ -60,16 +61,17 @@ def ready_made() -> Path | None:
 
 
 def caches() -> list[Path]:
-    """Return the folders in which built parts are looked for, in order: what this user has
-    built, what was installed ready-made, what root has built. They need not exist."""
+    """Return the folders in which programs and kernels are looked for, in this order: built by this
+    user, installed ready-made, built by root. They need not exist."""
     there = ready_made()
     return [user_cache(), *([there] if there else []), SYSTEM_CACHE]
 
 
 def program_dirs(cache: Path) -> list[Path]:
-    """Return the existing folders of one of caches() that have programs for PATH.
+    """Return the folders of a cache that belong on PATH.
 
-    In a wheel, which can hold no links, programs stand in their folders, CACHE/tools/NAME-VERSION.
+    A cache that set-up made has links in CACHE/bin. A wheel can't hold links: its programs are in
+    CACHE/tools/NAME-VERSION.
     """
     if os.path.isdir(cache / "bin"):
         return [cache / "bin"]
@@ -77,10 +79,12 @@ def program_dirs(cache: Path) -> list[Path]:
 
 
 def find_cached(*parts: str) -> Path | None:
-    """Return the first existing file among caches(). What this user may not look at is not there:
-    Path.exists() would raise for the cache of another."""
+    """Return the path CACHE/PARTS of the first cache that has it, or None.
+
+    A cache that this user may not read counts as absent.
+    """
     for base in caches():
         path = base.joinpath(*parts)
-        if os.path.exists(path):
+        if os.path.exists(path):  # Path.exists() would raise PermissionError
             return path
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that were written by this package or by Flent once, and may be anything by now."""
+"""Opens files that this package or Flent has written, but which others may have replaced."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import stat
 from pathlib import Path
 from typing import IO, Any
 
-# Of notes of ours: more than the causes of ten thousand failed runs.
+# Size limit of the package's own JSON files. The causes of ten thousand failed runs take less.
 MAX_NOTE_BYTES = 8 << 20
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a file that has an end. Raises OSError, also for a pipe, a terminal, a device or a
-    socket: opening one may wait for ever, or do something."""
+    """Open a regular file for reading.
+
+    Raises OSError if it can't be opened, or is a folder, pipe, terminal, device or socket: opening
+    some of these waits for ever, or has an effect.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         kind = os.fstat(descriptor).st_mode
@@ -31,8 +34,11 @@ def open_regular(path: Path) -> IO[bytes]:
 
 
 def read_note(path: Path) -> Any:
-    """Return what a file of JSON says that this package keeps beside its work. Raises OSError, and
-    ValueError where it is damaged."""
+    """Read one of the package's own JSON files and return its value.
+
+    Raises OSError if it can't be opened, ValueError if it is damaged or larger than
+    MAX_NOTE_BYTES.
+    """
     with open_regular(path) as file:
         text = file.read(MAX_NOTE_BYTES + 1)
     if len(text) > MAX_NOTE_BYTES:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one place where this package starts short-lived programs.
+"""Starts short-lived programs, from lists of words and never through a shell.
 
-Commands are lists, never strings for a shell. Flent's own runners and the lab
-(which lives long and is supervised) start theirs themselves.
+The lab and the runners of tests start their programs themselves, because those run for long and are
+watched meanwhile.
 """
 
 from __future__ import annotations
@@ -19,20 +19,26 @@ from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, ToolMissing
 
-# The longest that is asked for, the list of a Git repository's files, has ten.
+# Limit of a program's output: an ssh peer or a tool could print without end, and fill the memory.
+# The longest legitimate output, the list of a Git repository's files, has 10 MiB.
 MOST_BYTES = 100 << 20
 _PIPE_BYTES = 1 << 16
 
 
 def find_program(name: str) -> Path | None:
-    """Return the path of a program, or None. Looks in sbin too, which PATH often lacks."""
+    """Return the path of a program on PATH or in the sbin folders, or None."""
     path = shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
     return Path(path) if path else None
 
 
 def find_on_path(name: str, *more: str) -> Path | None:
-    """Return a file that is no program, such as a script for a browser, where the lab puts what
-    runs need: in a folder of PATH. more: folders after these. None where none has it."""
+    """Return the path of a file that is not executable, such as a script for a browser, or None.
+
+    Args:
+        name: the file's name. It is looked for in the folders of PATH, where the lab puts the
+            files that a run needs.
+        more: folders that are searched after those of PATH.
+    """
     for folder in (*os.get_exec_path(), *more):
         if os.path.isfile(path := Path(folder) / name):
             return path.resolve()
@@ -47,10 +53,18 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> str:
-    """Run a program and return its standard output as text.
+    """Run a program and return its standard output.
 
-    Raises ToolMissing when it isn't there or may not be run, CommandFailed when it ends with an
-    error, runs past timeout_s, or prints more than MOST_BYTES.
+    Args:
+        argv: the program and its arguments.
+        timeout_s: after so many seconds the program is killed.
+        cwd, env: its working folder and environment (default: those of this process).
+        stdin: text that it reads from its standard input.
+
+    Raises:
+        ToolMissing: if the program isn't there or may not be run.
+        CommandFailed: if it ends with an error, runs longer than timeout_s, or prints more than
+            MOST_BYTES.
     """
     words = [str(word) for word in argv]
     until_s = time.monotonic() + timeout_s
@@ -71,7 +85,7 @@ def run(
         try:
             out, err = _exchange(process, stdin.encode(), timeout_s, until_s)
             status = process.wait(max(0.0, until_s - time.monotonic()))
-        except _Unended as error:
+        except _LimitExceeded as error:
             process.kill()
             raise CommandFailed(words, -9, "", str(error)) from None
         except subprocess.TimeoutExpired:
@@ -85,14 +99,14 @@ def run(
     return out
 
 
-class _Unended(Exception):
-    """A program says too much, or for too long; text: why, behind its complaints so far."""
+class _LimitExceeded(Exception):
+    """A program ran too long or printed too much. The text is its standard error and the reason."""
 
 
 def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
               until_s: float) -> tuple[str, str]:
-    """Tell a process `left` and return what it prints to its standard output and error, until
-    it closes them. Raises _Unended."""
+    """Write `left` to a process's standard input; return its standard output and error once it has
+    closed both. Raises _LimitExceeded."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -117,10 +131,10 @@ def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
                     continue
                 waiting.unregister(key.fd)
             if not ready or time.monotonic() > until_s:
-                raise _Unended(f"{_text(output[process.stderr.fileno()])}still running after "
+                raise _LimitExceeded(f"{_text(output[process.stderr.fileno()])}still running after "
                                f"{timeout_s:g} s")
             if sum(map(len, output.values())) > MOST_BYTES:
-                raise _Unended(f"prints more than {MOST_BYTES >> 20} MiB")
+                raise _LimitExceeded(f"prints more than {MOST_BYTES >> 20} MiB")
     out, err = map(_text, output.values())
     return out, err
 

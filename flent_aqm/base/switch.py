@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A switch, as people write one in a batch, a test parameter or a queue's parameter."""
+"""Reads yes/no values of batch keys, test parameters and parameters of queues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ OFF = ("no", "false", "off", "0")
 
 
 def switch(value: object) -> bool | None:
-    """Return whether it is on; None for what is no switch. Flent's own words, in any case."""
+    """Return True or False for one of the words that Flent takes for a switch, in upper or lower
+    case; None for any other value."""
     text = str(value).lower()
     if text in ON:
         return True

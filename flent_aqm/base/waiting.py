@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A line on a terminal while one waits: it stands on standard error, goes when the work is done,
-and never gets into a file or a log."""
+"""Shows a line on the terminal while work goes on.
+
+The line is on standard error, is removed when the work is done, and is not written if standard
+error is a file.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Show what is being done meanwhile, such as "drawing"."""
+    """Show `text`, such as "drawing", while the block runs."""
     stream = stream or sys.stderr
     if not stream.isatty():
         yield
@@ -33,10 +36,15 @@ def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
 def with_progress(
     items: Iterable[Item], of: int, text: str, stream: TextIO | None = None
 ) -> Iterator[Item]:
-    """Give the items one by one, and tell how many there have been while the next is made.
+    """Yield the items, and show "TEXT: 3 of 8" while the next item is made.
 
-    of: how many there will be; text: what is done, such as "reading data files". While the
-    last one is used there is no line, as its user may write some.
+    There is no line while the caller uses an item, because the caller may print.
+
+    Args:
+        items: an iterator that does the work.
+        of: the number of items.
+        text: the work, such as "reading data files".
+        stream: where the line is shown (default: standard error).
     """
     waiting = iter(items)
     done = 0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that appear whole or not at all, whatever happens to the process that writes them.
+"""Writes files that appear whole or not at all, even if the process is killed.
 
-They are written under another name, which a lock (flock) shows to be in use, as with
-lab/folder.py: the kernel drops it with the process, however that ends.
+A file is written under a temporary name and renamed when it is complete. A lock (flock) on the
+temporary file shows that its writer is alive, because the kernel drops the lock when the process
+ends. lab/folder.py does the same with folders.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _TRIES, _AGAIN_S = 50, 0.01
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write into that becomes path when the block ends without an error; what
-    was there is replaced. Raises OSError."""
+    """Open a file for writing that replaces `path` when the block ends without an error. Raises
+    OSError."""
     part = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         with _locked(part) as file:
@@ -36,13 +37,13 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, in UTF-8, which appears whole or not at all. Raises OSError."""
+    """Write a text file in UTF-8, which appears whole or not at all. Raises OSError."""
     with written_whole(path) as file:
         file.write(text.encode())
 
 
 def remove_abandoned(folders: Iterable[Path]) -> None:
-    """Remove what processes have left that were killed while they wrote."""
+    """Remove the temporary files of processes that were killed while they wrote."""
     for folder in folders:
         for path in folder.glob(f".*{_SUFFIX}"):
             with contextlib.suppress(OSError), path.open("rb") as file:
@@ -51,24 +52,25 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
 
 
 def _locked(path: Path) -> IO[bytes]:
-    """Return a new file with its lock held, if the file system has locks."""
+    """Create a file and return it, open for writing and locked if the file system has locks."""
     while True:
         file = path.open("wb")
         if not _taken(file):
-            # A stranger who may read the folder holds it: another takes its place.
+            # Another user who may read the folder holds the lock, so a new file takes its place.
             path.unlink(missing_ok=True)
             file.close()
             continue
         with contextlib.suppress(OSError):
-            # Another may have removed it before it was locked.
+            # Another process may have removed the file before it was locked.
             if os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
                 return file
         file.close()
 
 
 def _taken(file: IO[bytes]) -> bool:
-    """Take a file's lock, if the file system has locks; False where another keeps it.
-    remove_abandoned() may, for a moment."""
+    """Lock a file and return True; return False if another process keeps the lock for half a
+    second. remove_abandoned() holds it for a moment. A file system without locks counts as
+    locked."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

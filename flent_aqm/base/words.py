@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Words of strangers, such as titles and names of files, for terminals and spreadsheets."""
+"""Makes texts of strangers, such as titles and file names, safe for terminals, plots and
+spreadsheets."""
 
 from __future__ import annotations
 
@@ -12,8 +13,11 @@ _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
 def plain(words: object) -> str:
-    """Return the text in one line, with ? for what a terminal would obey, what changes the order
-    of letters, and what no encoder takes, such as bytes of a file's name that are no UTF-8."""
+    """Return a text as one line of printable characters.
+
+    White space becomes a blank. Each other character that is not printable becomes "?": control
+    characters, marks that change the order of letters, bytes of a file name that are not UTF-8.
+    """
     text = str(words)
     if text.isprintable():
         return text
@@ -21,23 +25,23 @@ def plain(words: object) -> str:
 
 
 def plain_lines(words: str) -> str:
-    """Return the same, with the ends of lines and tabs that were in it."""
+    """Return plain() of a text, but keep its line ends and tabs."""
     return "".join(one if one in "\n\t" else plain(one) for one in words)
 
 
 def for_plot(words: str) -> str:
-    """Return the text of a label in which matplotlib sees no formula."""
+    """Return a label in which each $ is escaped, so that matplotlib draws it and no formula."""
     return _DOLLAR.sub(r"\\$", words)
 
 
 def counted(number: int, noun: str) -> str:
-    """Return "1 run", "3 runs" and the like."""
+    """Return a number with its noun: "1 run", "3 runs"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def for_spreadsheet(words: str) -> str:
-    """Return the text of a cell that no spreadsheet takes for a formula: with an apostrophe before
-    what begins like one and is no number."""
+    """Return the text of a cell, with an apostrophe before it if a spreadsheet would take it for a
+    formula. Numbers stay as they are."""
     if not words.lstrip(" ").startswith(_FORMULA):
         return words
     try:
