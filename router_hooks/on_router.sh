@@ -36,10 +36,12 @@ fi
 commands='apply, read-back, undo'
 # Longest accepted answer of a router in bytes. A read-back of all queues has 20,000.
 answer_limit_bytes=1000000
+end='flent-aqm: end of answer'
 
+# die TEXT [STATUS]
 die() {
     printf 'router hook: %s\n' "$1" >&2
-    exit 2
+    exit "${2:-2}"
 }
 
 # quoted TEXT: prints it quoted, as one word for a shell.
@@ -61,7 +63,8 @@ quoted() {
 # script ARGUMENT…: prints ${files} as one script with these arguments. It is in braces,
 # because a shell reads a whole group before it runs any of it: a connection that breaks
 # meanwhile leaves nothing half-done. The arguments are part of the script, as dropbear
-# refuses command lines above 9,000 bytes.
+# refuses command lines above 9,000 bytes. Its last line of output is ${end} and a sum of
+# ${summand}, which neither a host that repeats its input nor an answer that is cut off has.
 script() {
     printf '{\nset --'
     for argument in "$@"; do
@@ -71,7 +74,19 @@ script() {
     for file in ${files}; do
         cat "${hooks}/${file}"
     done
+    # shellcheck disable=SC2016 # expanded by the host's shell
+    [ -z "${summand:-}" ] ||
+        printf '\nset -- "$?"\nprintf "%%s %%s\\n" "%s" "$((%s + 7919))"\nexit "$1"' "${end}" "${summand}"
     printf '\n}\n'
+}
+
+# without_end: copies its input without the last line, which has to be the end of an answer. Status
+# 1 if it is another.
+without_end() {
+    LC_ALL=C awk -v wanted="${end} $((summand + 7919))" '
+        NR > 1 { print last }
+        { last = $0 }
+        END { if (last == wanted) exit 0; if (NR) print last; exit 1 }'
 }
 
 # run_ssh COMMAND: runs it on the router, over the open connection if there is one.
@@ -102,6 +117,7 @@ run_ssh() {
 # over_ssh ARGUMENT…: runs ${files} on the router and exits with their status. Cuts the
 # answer to answer_limit_bytes, and removes control characters, which a terminal would obey.
 over_ssh() {
+    summand=$$
     exec 4>&1
     status=$(
         {
@@ -112,12 +128,24 @@ over_ssh() {
                         printf '%s\n' "$?" >&3
                     }
                 } 2>&1 >&5 | LC_ALL=C tr -cd '\n -~' | head -c "${answer_limit_bytes}" >&2
-            } 5>&1 | LC_ALL=C tr -cd '\n\t -~' | head -c "${answer_limit_bytes}" >&4
+            } 5>&1 | LC_ALL=C tr -cd '\n\t -~' | head -c "$((answer_limit_bytes - 1))" | {
+                without_end >&4 && printf 'whole\n' >&3
+            }
         } 3>&1
     )
     case ${status} in
+        *whole*) ended=yes ;;
+        *) ended=no ;;
+    esac
+    status=$(printf '%s' "${status}" | tr -cd '0-9')
+    case ${status} in
         255) exit 1 ;; # ssh has printed the reason
         141 | '') die "testbed=${testbed}: the router's answer is longer than ${answer_limit_bytes} bytes" ;;
+        0)
+            [ "${ended}" = yes ] ||
+                die "testbed=${testbed}: ssh ended without the whole answer of the host's shell, so what was done there is not known" 1
+            exit 0
+            ;;
         *) exit "${status}" ;;
     esac
 }

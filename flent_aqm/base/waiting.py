@@ -8,6 +8,7 @@ error is a file.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
@@ -31,6 +32,20 @@ def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
     finally:
         stream.write(_CLEAR)
         stream.flush()
+
+
+@contextmanager
+def told_if_slow(text: str, after_s: float, stream: TextIO | None = None) -> Iterator[None]:
+    """Print a line to standard error, also to a file or a log, if the work takes longer than
+    after_s."""
+    stream = stream or sys.stderr
+    timer = threading.Timer(after_s, lambda: print(f"flent-aqm: {text}", file=stream, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def with_progress(

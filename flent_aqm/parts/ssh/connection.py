@@ -22,6 +22,7 @@ from typing import Self
 
 from flent_aqm.base import environment, paths, shell
 from flent_aqm.base.errors import CommandFailed, TestbedError, ToolMissing
+from flent_aqm.base.waiting import told_if_slow
 
 # A sign of life every so many seconds; router_hooks/defaults.sh has the watchdog's patience.
 BEAT_S = 10.0
@@ -30,6 +31,9 @@ CONNECT_S = 40.0
 # A restart of sqm-scripts takes the longest.
 COMMAND_S = 120.0
 
+# A host that hasn't answered by then is told of: to a command, which may wait 45 s for a sign of
+# another sweep, and to the connection.
+SLOW_S, SLOW_CONNECT_S = 55.0, 15.0
 # Unix sockets have short names (108 bytes), of which ssh takes 17 for itself.
 _LONGEST_SOCKET = 80
 
@@ -75,8 +79,10 @@ class Connection:
                     # ^C is for us: the connection is needed to restore the router.
                     start_new_session=True, env={**os.environ, **self.environment})
             assert self._process.stdout is not None
-            readable, _, _ = select.select([self._process.stdout], [], [], CONNECT_S)
-            if not readable or not self._process.stdout.readline(100).endswith(b"ready\n"):
+            with told_if_slow(f"{self.testbed}: no answer yet; waiting up to {CONNECT_S:g} s for "
+                              "the connection", SLOW_CONNECT_S):
+                readable, _, _ = select.select([self._process.stdout], [], [], CONNECT_S)
+            if not readable or self._process.stdout.readline(100).rstrip() != b"ready":
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(1)  # what it has to say is complete then
                 raise TestbedError(f"{self.testbed}: {_cause(output)}")
@@ -90,11 +96,14 @@ class Connection:
         Raises TestbedError with the last line that it said.
         """
         try:
-            return shell.run(hook_command(command, self.testbed, *settings), timeout_s=timeout_s,
-                             env={**os.environ, **self.environment})
+            with told_if_slow(f"{self.testbed}: no answer to `{command}` yet; waiting up to "
+                              f"{timeout_s:g} s", SLOW_S):
+                return shell.run(hook_command(command, self.testbed, *settings),
+                                 timeout_s=timeout_s, env={**os.environ, **self.environment})
         except CommandFailed as failed:
             output = failed.stderr.strip() or f"{command} ended with status {failed.returncode}"
-            raise TestbedError(f"{self.testbed}: {output.splitlines()[-1]}") from None
+            last = output.splitlines()[-1].removeprefix(f"router hook: testbed={self.testbed}: ")
+            raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
         """From now on tell the host's watchdog, every BEAT_S, that the sweep lives."""

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An ssh that ends early, repeats its input, or says nothing: no success without the whole answer
+of the host's shell."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import TestbedError
+from flent_aqm.base.waiting import told_if_slow
+from flent_aqm.cli import main
+from flent_aqm.parts.ssh import connection
+from flent_aqm.parts.ssh.connection import Connection, hook_command
+
+ADDRESS = "ssh://root@127.0.0.9"
+CONNECT = 'case "$*" in *ready*) echo ready; exec cat >/dev/null ;; esac\n'
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program in place of ssh, whose commands a test writes."""
+    program = tmp_path / "ssh"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    return program
+
+
+def write(program: Path, commands: str) -> None:
+    program.write_text(f"#!/bin/sh\n{commands}\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(("commands", "why"), [
+    ("yes READY", "no answer to the ssh connection"),
+    ("echo ready; exit 0", "ssh ended without the whole answer"),
+    ("echo ready; cat", "ssh ended without the whole answer"),
+    ("echo not ready; cat", "no answer to the ssh connection"),
+    (CONNECT + "cat >/dev/null", "ssh ended without the whole answer"),
+    (CONNECT + "cat", "ssh ended without the whole answer"),
+    # The shell's answer, but for its last line; and without its last bytes.
+    (CONNECT + "sh -s | sed '$d'", "ssh ended without the whole answer"),
+    (CONNECT + "sh -s | head -c -2", "ssh ended without the whole answer"),
+    (CONNECT + "sh -s; exit 3", "restore ended with status 3"),
+    (CONNECT + "exec yes x", "the router's answer is longer than"),
+    ("exit 255", "no answer to the ssh connection"),
+    ("kill -9 $$", "no answer to the ssh connection"),
+])
+def test_restore_fails_without_the_whole_answer(
+        ssh: Path, capsys: pytest.CaptureFixture[str], commands: str, why: str) -> None:
+    """One line with the cause, and status 1."""
+    write(ssh, commands)
+    assert main(["restore", "--testbed", ADDRESS]) == 1
+    told = capsys.readouterr()
+    assert why in told.err
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+
+
+def test_restore_succeeds_with_the_whole_answer(
+        ssh: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A shell of this host in the router's place; the end of its answer isn't shown."""
+    write(ssh, CONNECT + "sh -s")
+    assert main(["restore", "--testbed", ADDRESS]) == 0
+    assert capsys.readouterr() == ("nothing to restore: no sweep holds this router\n", "")
+
+
+@pytest.mark.parametrize("command", ["begin", "plan", "clear", "end", "status", "probe"])
+def test_no_command_succeeds_with_an_empty_answer(ssh: Path, command: str) -> None:
+    """All that a sweep does on a host, not restore alone."""
+    write(ssh, CONNECT + "cat >/dev/null")
+    with Connection(ADDRESS) as host, pytest.raises(TestbedError, match="without the whole answer"):
+        host.run(command, "token=1")
+
+
+def test_host_that_says_nothing_is_told_of_early(
+        ssh: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Long before the patience with it is over."""
+    monkeypatch.setattr(connection, "SLOW_S", 0.0)
+    write(ssh, CONNECT + "exec sleep 2")
+    with Connection(ADDRESS) as host, pytest.raises(TestbedError, match="still running after 1 s"):
+        host.run("restore", timeout_s=1)
+    assert f"{ADDRESS}: no answer to `restore` yet; waiting up to 1 s" in capsys.readouterr().err
+    assert connection.SLOW_S + 20 < connection.COMMAND_S
+
+
+def test_quick_work_is_not_told_of() -> None:
+    stream = io.StringIO()
+    with told_if_slow("late", 60, stream):
+        pass
+    assert stream.getvalue() == ""
+
+
+def test_hook_is_called_with_the_command() -> None:
+    assert hook_command("restore", ADDRESS)[-2:] == ["restore", f"testbed={ADDRESS}"]
