@@ -89,8 +89,9 @@ def show(
                    if cell.data_file.exists())]
     groups = grouped(zip(settings, cells, strict=True), keys)
 
-    def table(own: bool) -> Table:
-        """own: with the round trips of flows' own packets."""
+    def table(own: bool, totals: bool) -> Table:
+        """Return the table; own: with the round trips of flows' own packets; totals: with what
+        all flows carried where the test shares the line."""
         made = Table(box=None, pad_edge=False, header_style="bold",
                      collapse_padding=console.width < NARROW)
         for key in keys:
@@ -108,7 +109,7 @@ def show(
             made.add_row(
                 *map(shown, values), str(len(done)),
                 *([f"[red]{lost}[/]" if lost else "0"] if failed else []),
-                *(_mbps(done, COLUMNS[way][1]) for way in ways),
+                *(_mbps(done, COLUMNS[way][1], totals) for way in ways),
                 _middle([one.latency_median_ms for one in done]),
                 _middle([one.latency_p99_ms for one in done]),
                 *([_middle([one.flow_rtt_ms for one in done])] if own else []))
@@ -116,13 +117,17 @@ def show(
 
     own = any(_is_available(_scores(cell, scored).flow_rtt_ms) for cell in cells
               if cell.data_file.exists())
-    whole = table(own)
-    # Its last column goes first where there is no room for all.
-    fits = console.measure(whole, options=console.options.update(width=10_000)).maximum
-    console.print(whole if fits <= console.width else table(own=False))
+    # Where there is no room for all, its last column goes first.
+    shown_table, totals = table(own, True), True
+    for parts in ((False, True), (False, False)):
+        if console.measure(shown_table, options=console.options.update(width=10_000)
+                           ).maximum <= console.width:
+            break
+        shown_table, totals = table(*parts), parts[1]
+    console.print(shown_table)
     _say_what_lines_are(console, settings, keys, groups)
     _say_of_throughput(console, [_scores(cell, scored) for cell in cells
-                                 if cell.data_file.exists()], groups, scored)
+                                 if cell.data_file.exists()], groups, scored, totals)
     _advise(console, groups)
     _say_failures(console, failures)
     _say_how_to_open(console, cells)
@@ -152,12 +157,14 @@ def _say_what_lines_are(
 
 def _say_of_throughput(console: Console, done: Sequence[Scores],
                        groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
-                       scored: Mapping[Path, Scores]) -> None:
-    """Print what "430 of 860" means, and which lines' runs fall into two groups."""
+                       scored: Mapping[Path, Scores], totals: bool) -> None:
+    """Print what "430 of 860" means, or that no total is there, and which lines' runs fall into two
+    groups."""
     if any(_is_available(one.total_download_mbps) or _is_available(one.total_upload_mbps)
            for one in done):
-        console.print("With cross traffic: what the test got, of what all flows together carried.",
-                      highlight=False)
+        of = (", of what all flows together carried" if totals
+              else " of the line: a share, and no cost of the queue")
+        console.print(f"With cross traffic: what the test got{of}.", highlight=False)
     for values, members in groups.items():
         runs = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
         for way, (heading, name) in COLUMNS.items():
@@ -171,11 +178,12 @@ def _say_of_throughput(console: Console, done: Sequence[Scores],
                               markup=False, highlight=False, soft_wrap=True)
 
 
-def _mbps(done: Sequence[Scores], name: str) -> str:
-    """Return a throughput over runs; with cross traffic, of what all flows together carried."""
+def _mbps(done: Sequence[Scores], name: str, totals: bool) -> str:
+    """Return a throughput over runs; with totals and cross traffic, of what all flows together
+    carried."""
     own = _middle([getattr(one, name) for one in done])
     total = middle([getattr(one, f"total_{name}") for one in done])
-    return own if isinstance(total, Unavailable) else f"{own} of {digits(total)}"
+    return own if isinstance(total, Unavailable) or not totals else f"{own} of {digits(total)}"
 
 
 def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:

@@ -138,3 +138,33 @@ def test_summary_by_unknown_key_is_refused() -> None:
         summary.parse_group_by("moon")
     assert summary.parse_group_by("test_name, rate_mbps,aqm_target") == (
         "test", "rate_mbps", "aqm_target")
+
+
+def test_throughput_beside_cross_traffic_is_a_share_of_what_all_carried(tmp_path: Path) -> None:
+    """A fair queue's half of the line is told with the whole; on a narrow terminal, that it is a
+    share."""
+    cells = [cell(tmp_path, 1, aqm="sfq", cross_traffic=1),
+             cell(tmp_path, 2, aqm="no_aqm", cross_traffic=1)]
+    by_file = scores(cells, Scores(NONE, 430.2, 5.0, 6.0, total_upload_mbps=860.9),
+                     Scores(NONE, 838.1, 5.0, 6.0, total_upload_mbps=860.5))
+    text = table(cells, by_file)
+    assert row(text, "sfq")[2:5] == ["430.2", "of", "860.9"]
+    assert row(text, "no_aqm")[2:5] == ["838.1", "of", "860.5"]
+    assert "With cross traffic: what the test got, of what all flows together carried." in text
+    narrow = table(cells, by_file, width=40)
+    assert row(narrow, "sfq")[2] == "430.2"
+    assert "a share, and no cost" in narrow
+    alone = table(cells, scores(cells, Scores(NONE, 430.2, 5.0, 6.0)))
+    assert "With cross traffic" not in alone
+
+
+def test_runs_that_fall_into_two_groups_are_told_of(tmp_path: Path) -> None:
+    """Their median is one of the two."""
+    cells = [cell(tmp_path, n, aqm="cake", seed=n) for n in range(5)]
+    def said(*mbps: float) -> str:
+        return table(cells, scores(cells, *(Scores(NONE, one, 5.0, 6.0) for one in mbps)),
+                     width=120)
+
+    assert ("Runs of cake fall into two groups in upload: 129.0 in 3 runs, 172.0 in 2 runs"
+            in said(172, 129, 129, 172, 129))
+    assert "two groups" not in said(172, 129, 140, 150, 160)

@@ -171,3 +171,58 @@ def test_what_an_interval_over_seeds_tells_stands_below_the_groups(
     out = StringIO()
     show_groups(Console(file=out, width=200), files, ["aqm"], [], ["throughput_upload_mbps"])
     assert ("Intervals: the lab's runs differ in their seeds alone" in out.getvalue()) == is_shown
+
+
+def groups_text(files: list[ScoredFile], metric: str) -> str:
+    """What --by aqm prints of a metric."""
+    out = StringIO()
+    show_groups(Console(file=out, width=200), files, ["aqm"], [], [metric])
+    return out.getvalue()
+
+
+def repeated(metric: str, *values: float, **settings: Any) -> list[ScoredFile]:
+    """Runs of one queue that repeat each other."""
+    return [ScoredFile(Path(f"{at}.flent.gz"), {"aqm": "cake", **settings},
+                       {**dict.fromkeys(METRICS, 1.0), metric: value})
+            for at, value in enumerate(values)]
+
+
+def test_two_groups_of_runs_and_the_lack_of_an_interval_have_words() -> None:
+    """Five runs have none, and the count of runs needs no explanation."""
+    name = "throughput_upload_mbps"
+    text = groups_text(repeated(name, 172, 129, 129, 172, 129), name)
+    assert "cake: its runs fall into two groups, 129.0 in 3 and 172.0 in 2 runs" in text
+    assert "No interval of 5 runs:" in text
+    assert "5/5" not in text
+    text = groups_text(repeated(name, 129, 135, 141, 150, 155, 160), name)
+    assert "two groups" not in text
+    assert "No interval" not in text
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_throughput_of_a_shared_line_is_not_compared(shared: bool) -> None:
+    """What all flows carried is."""
+    def files(metric: str) -> list[ScoredFile]:
+        return [replace(one, settings={**one.settings, "aqm": aqm}) for aqm in ("sfq", "codel")
+                for one in repeated(metric, 430, 431, cross_traffic=shared)]
+
+    share = "no comparison, because test and cross traffic share the line: compare total_upload"
+    assert (share in groups_text(files("throughput_upload_mbps"), "throughput_upload_mbps")) \
+        == shared
+    assert "Kruskal-Wallis" in groups_text(files("total_upload_mbps"), "total_upload_mbps")
+
+
+def test_files_of_different_probes_are_told_of() -> None:
+    """And a file with a note is named; files alike in both have no word more."""
+    files = scored(1)
+    out = StringIO()
+    show_table(Console(file=out, width=200), files, ["latency_loaded_p99_ms"])
+    assert "probe" not in out.getvalue()
+    assert "note" not in out.getvalue()
+    files = [replace(one, settings={**one.settings, "probe": probe}, notes=notes)
+             for one, probe, notes in zip(files, ("irtt", "ping"), ((), ("it stopped",)),
+                                          strict=True)]
+    show_table(Console(file=out, width=200), files, ["latency_loaded_p99_ms"])
+    assert "different probes, so that it can't be compared between them: irtt in 1 file; ping" \
+        in out.getvalue()
+    assert "1 file with a note, such as batch-0-" in out.getvalue()
