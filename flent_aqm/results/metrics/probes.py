@@ -40,6 +40,7 @@ STALL_PROBES = 5
 # round trips are as long. Flent leaves such intervals out of its steps.
 UNUSUAL = 10
 _EXPLAINED_BY_TRIPS = 3
+LEAST_TRANSACTION, LONGEST_TRIP_MS = 0.9, 20_000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +164,9 @@ def _request_response(name: str, tool: Tool, answered: Sequence[Mapping[str, Any
     # One interval is as usual as itself: its round trips alone tell.
     still = still | (lasted_s > STALL_S) if lasted_s.size < STALL_PROBES else still
     still &= ~explained
+    # Less than a transaction, or one that took longer than any queue holds a packet.
+    still |= (lasted_s > STALL_S) & (lasted_s * 1000 < LEAST_TRANSACTION * rtt_ms)
+    still |= rtt_ms > LONGEST_TRIP_MS
     if lasted_s.size > 1:
         # What came last may be one packet that came back, or the end of waiting for it.
         still[-1] |= bool(lasted_s[-1] > max(UNUSUAL * usual_s, STALL_S))

@@ -292,11 +292,13 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
     delay_s = a_number(metadata.get("DELAY"))
     if delay_s is None:  # stock Flent doesn't record it, and waits as long before as after
         delay_s = max(0.0, ((total_s or length_s) - length_s) / 2)
-    # Probes begin with the run.
-    start_s = min(probe.start_s for probe in probes) + delay_s
+    # Probes begin with the run, and a file may claim any length: nothing is known beyond what was
+    # measured.
+    last_s = max([float(probe.sent_s[-1]) for probe in probes] + [flow.end_s for flow in flows])
+    start_s = min(min(probe.start_s for probe in probes) + delay_s, last_s)
+    expected = Window(start_s, min(start_s + length_s, last_s))
     step_s = a_number(metadata.get("STEP_SIZE")) or 0.2
-    return [with_expected_window(flow, Window(start_s, start_s + length_s), step_s)
-            for flow in flows]
+    return [with_expected_window(flow, expected, step_s) for flow in flows]
 
 
 def _names(names: Iterable[str]) -> str:

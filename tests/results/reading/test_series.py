@@ -127,6 +127,27 @@ def test_a_pause_of_a_request_response_is_left_out() -> None:
     assert advice_on(run) == ""
 
 
+@pytest.mark.parametrize("samples", [
+    [{"t": T0_S + 70, "val": 0.0145, "dur": 69.0}],  # no transaction
+    [{"t": T0_S + 70, "val": 1.1, "dur": 69.0}],  # 70 that took 0.9 s each, or one that was lost
+    [{"t": T0_S + 70, "val": 0.02, "dur": 69.0}]])  # one of 50 s
+def test_an_interval_that_is_a_stall_tells_no_round_trip(samples: list[dict[str, Any]]) -> None:
+    """A series of nothing else has none."""
+    run = run_of(whole({UDP: samples, **FLOWS}, {UDP: MS, DOWN: MBPS, UP: MBPS}))
+    assert run.probes == ()
+    assert reason(run, "latency_loaded_median_ms") == f"none of the probes of '{UDP}' came back"
+
+
+def test_a_claimed_length_makes_no_load_longer_than_what_was_measured() -> None:
+    """Metrics cut time into steps: a file that claims years must not make years of them."""
+    content = whole({ICMP: ping(), UP: [{"t": T0_S + 16.9, "val": 0.25, "dur": 4.2}]},
+                    {ICMP: MS, UP: MBPS})
+    content["metadata"] |= {"LENGTH": 1e8, "TOTAL_LENGTH": 1e8}
+    run = run_of(content)
+    assert run.load_window is not None
+    assert run.load_window.length_s < 71
+
+
 def test_of_several_request_responses_the_longest_counts() -> None:
     """One of three stalled at once."""
     run = run_of(whole({UDP: request_response(4.0, 6.0), "Ping (ms) UDP BE2":

@@ -25,6 +25,9 @@ AGREED = Proof("codel", 100.0, "codel; down 100 Mbit/s", ("down: htb",), "")
 APART = replace(AGREED, fault="up: pfifo_fast in place of codel")
 ONE, TWO, MORE = [row("codel", FAST)], [row("codel", FAST)] * 2, [
     row("codel", FAST, rate_mbps=10.0 * (at + 1)) for at in range(10)]
+SHARED = [row("codel", FAST, 430, cross_traffic=True, more={
+    "total_upload_mbps": 860, "fairness_upload": 1.0})]
+NOTED = [*ONE, *[replace(row("codel", FAST), notes=("the probe stopped",))] * 2]
 BOTH_WAYS = [row("codel", FAST, {"download": 9.0, "upload": 8.0})]
 
 
@@ -46,8 +49,13 @@ def words(rows: Sequence[ReportRow], damaged: int = 0, folders: Sequence[Folder]
 @pytest.mark.parametrize(("output", "true", "false"), [
     ("1 run: test iperf3_upload", ONE, TWO), ("2 runs: test iperf3_upload", TWO, ONE),
     ("60 s measured in 6 s of computing", proven(AGREED), ONE),
-    ("half to 99 % of the probes", ONE, [row("codel", FAST[:100])]),
-    ("half of the probes", [row("codel", FAST[:30])], ONE),
+    ("latency under load: median and 99th percentile", ONE, [row("codel", FAST[:100])]),
+    ("latency under load: median codel", [row("codel", FAST[:30])], ONE),
+    ("with cross traffic what the test got, of what all flows together carried", SHARED, ONE),
+    ("430 of 860", SHARED, [row("codel", FAST, 430)]),
+    ("129 (3 runs) or 172 (2)", [row("codel", FAST, one) for one in (172, 129, 129, 172, 129)],
+     [row("codel", FAST, one) for one in (172, 129, 140, 150, 160)]),
+    ("2 runs: the probe stopped.", NOTED, ONE),
     ("2 more conditions", MORE, MORE[:9]), ("1 more condition ", MORE[:9], MORE[:8]),
     ("reports, download / upload.", BOTH_WAYS, ONE),
     ("Mann and Whitney's p below 0.05", TWO, ONE),
