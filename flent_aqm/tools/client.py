@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A client of a tool in a process of its own, which prints a report.
+"""Runs the client of a tool in a process of its own, which prints a report.
 
     python -m MODULE host=HOST port=PORT [program=PATH …] [OPTION=VALUE …]
 
-MODULE is what a Tool names; it gives its measure(call, report) to main(). Programs of others are
-run by lines_of(), which notes when each of their lines comes.
+MODULE is the Tool's `module`. It passes its function measure(call, report) to main(). lines_of()
+runs other programs and records when each line of their output arrives.
 """
 
 from __future__ import annotations
@@ -22,41 +22,44 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.tools.report import Report
 
-# Starts a server that is a Python module of others, which may need numpy: what keeps this package
-# from loading it isn't for them.
+# Starts a server that is another project's Python module. It may need numpy, so the variable that
+# keeps numpy out of runs is removed.
 MODULE_OF_OTHERS = f'env -u {environment.WITHOUT_PLOTS} "$PYTHON" -P -m'
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a client is to do: the server's address and port, TLS with whatever certificate, IP
-    version (0: any), the programs that its Tool needs, and options by their test parameters' names.
-    """
+    """The arguments of a client."""
 
+    # Address and port of the server.
     host: str
     port: int
+    # Use TLS, and accept any certificate.
     tls: bool = False
+    # 4, 6, or 0 for either.
     ip_version: int = 0
+    # Paths of the programs that the Tool needs, the client's first.
     programs: tuple[str, ...] = ()
+    # The client's options, by the names of the test parameters.
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def program(self) -> str:
-        """The client's, which comes first."""
+        """Path of the client program, the first of `programs`."""
         return self.programs[0]
 
     @property
     def host_and_port(self) -> str:
-        """As URLs have it."""
+        """HOST:PORT, with brackets around an IPv6 address, as in a URL."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """Of the server."""
+        """URL of the server, without a path."""
         return f"http{'s' if self.tls else ''}://{self.host_and_port}"
 
     def words(self) -> list[str]:
-        """Return it as words for a command line."""
+        """Return the arguments as words of a command line, which call_of() reads."""
         return [f"host={self.host}", f"port={self.port}", *(["tls=yes"] if self.tls else []),
                 *([f"ip_version={self.ip_version}"] if self.ip_version else []),
                 *(f"program={one}" for one in self.programs),
@@ -64,7 +67,7 @@ class Call:
 
 
 def call_of(words: Iterable[str]) -> Call:
-    """Return what words() gave these words for."""
+    """Return the Call whose words() are these words."""
     pairs = [word.partition("=")[::2] for word in words]
     values = dict(pairs)
     own = ("host", "port", "tls", "ip_version", "program")
@@ -76,16 +79,21 @@ def call_of(words: Iterable[str]) -> Call:
 
 @dataclass(frozen=True)
 class Line:
-    """One of a program's output; at_s: when it came, monotonic."""
+    """A line of a program's output. at_s: when it arrived, in monotonic seconds."""
 
     at_s: float
     text: str
 
 
 def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[Line]:
-    """Run a program in a folder; give each line of its output when it comes.
+    """Run a program and yield each line of its output and errors when it arrives.
 
-    Raises BadResult where it ends with another status than 0, with its last line.
+    Args:
+        name: the program's name, for messages.
+        words: its command line.
+        folder: its working folder (default: the current one).
+
+    Raises BadResult with the last line if the program ends with a status other than 0.
     """
     last = ""
     process: subprocess.Popen[str] | None = None
@@ -111,17 +119,17 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
 
 
 def _environment() -> dict[str, str]:
-    """Return a program's, as MODULE_OF_OTHERS has it."""
+    """Return the environment of another project's program: see MODULE_OF_OTHERS."""
     return {**{name: value for name, value in os.environ.items()
                if name != environment.WITHOUT_PLOTS}, "TZ": "UTC"}
 
 
 @contextmanager
 def delayed(number: signal.Signals) -> Iterator[None]:
-    """Handle a signal that comes meanwhile at the end.
+    """Hold back a signal that arrives during the block, and handle it at the block's end.
 
-    Popen() returns only once the program runs. An exception from a signal's handler before that
-    leaves a program that nobody knows.
+    Popen() returns only once the program runs. An exception from a signal handler before that
+    would leave a running program that this process doesn't know.
     """
     came: list[int] = []
     handler = signal.signal(number, lambda *_: came.append(number))
@@ -134,8 +142,10 @@ def delayed(number: signal.Signals) -> Iterator[None]:
 
 
 def main(name: str, measure: Callable[[Call, Report], None]) -> int:
-    """Run a client; gives its exit status: 1, with a line on standard error, when it came to no
-    result."""
+    """Run `measure` with the arguments on the command line and print its report.
+
+    Return the exit status: 1, with a line on standard error, if there is no result.
+    """
     # Whoever ends this process ends the program with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     report = Report(name)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NDT7, by the Rust crate's client, M-Lab's, or M-Lab's script in Chromium; two servers."""
+"""NDT7.
+
+Clients: the Rust crate ndt7-client, M-Lab's client, M-Lab's script in Chromium. Servers: this
+package's and M-Lab's.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from flent_aqm.tools.tool import FLAG, GO, NPM, Form, Program, Server, Shown, To
 
 _PORTS = {"NDT7_PORT": (NDT7_PORT,)}
 _BOTH = {**_PORTS, "NDT7_TLS_PORT": (NDT7_TLS_PORT,)}
-# Where the lab or namespaces start it: NDT7_CC by the key ndt7_cc.
+# NDT7_CC is set by the key ndt7_cc, in the lab and between namespaces.
 _CC = "--congestion-control ${NDT7_CC:-bbr}"
 CLEARTEXT = Server("ndt7-cleartext", _PORTS,
                    f"serve ndt7 --no-tls --ndt7-port {NDT7_PORT} {_CC}",
@@ -30,7 +34,7 @@ MLAB_TLS = Server(
     (f'{_BEFORE}\n"$PYTHON" -P -m flent_aqm.measure.serve.certificate pem "${{TLS_KEY:-p256}}" '
      "|| exit"), _AFTER, "/run/ndt7.log", program="ndt-server", parameter="ndt7_port", tls=True,
     behind_ssh=False, in_lab=False)
-# By whose server it is, and whether clients use TLS.
+# (value of the key ndt7_server, whether clients use TLS) -> server.
 SERVERS = {("own", False): CLEARTEXT, ("own", True): TLS, ("mlab", False): MLAB_CLEARTEXT,
            ("mlab", True): MLAB_TLS}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""netperf's streams."""
+"""netperf, whose TCP streams are the load of Flent's own tests."""
 
 from __future__ import annotations
 

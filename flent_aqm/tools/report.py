@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a client found: written by it as JSON, read by the runner."""
+"""The report of a client: measured rates and latencies, written as JSON and read by the runner."""
 
 from __future__ import annotations
 
@@ -13,65 +13,76 @@ from typing import Any
 from flent_aqm.base.errors import ParseError
 from flent_aqm.tools.tool import Tool
 
-# Of the metadata, until the runner takes it out: fields of its Load.
+# Key of the metadata under which read_report() hands fields of Load to the runner. The runner
+# removes it.
 CLOCK = "CLOCK"
-# What Flent keeps of a direction: series, raw samples, metadata.
+# What Flent stores of a direction: series as [time, value], raw samples, metadata.
 Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 
 
 @dataclass
 class Way:
-    """One direction. Times are monotonic. rates: end, length in s, and bytes of each step;
-    probes: time, what was timed, and ms. mbps: the throughput that the client tells; own_clock: it
-    counts times from a moment of its own, which the capture may tell better; warms_up: its
-    connection has data before the load begins, so that no capture tells when that is."""
+    """The load in one direction, download or upload. Times are in monotonic seconds."""
 
+    # Begin and end of the load; None before it begins.
     start_s: float | None = None
     end_s: float = 0.0
+    # Throughput that the client shows, in Mbit/s.
     mbps: float | None = None
     total_bytes: int = 0
+    # The client counts its times from a moment that this process can't see. A capture may show the
+    # load's begin better.
     own_clock: bool = False
+    # The connection carries data before the load begins, so a capture can't show its begin.
     warms_up: bool = False
+    # Of each step: its end, its length in s, and the bytes in it.
     rates: list[tuple[float, float, int]] = field(default_factory=list)
+    # Of each measured time: when it began, what was measured, and the time in ms.
     probes: list[tuple[float, str, float]] = field(default_factory=list)
 
     def begin(self, at_s: float) -> None:
-        """Its load starts, unless it has before."""
+        """Record that the load begins at `at_s`, unless it has begun before."""
         if self.start_s is None:
             self.start_s = self.end_s = at_s
 
     def show(self, at_s: float, mbps: float) -> None:
-        """A rate that the client showed then, kept for the time since the one before."""
+        """Record a rate that the client displayed at `at_s`. It is taken as constant since the
+        previous rate."""
         length_s = at_s - self.end_s
         if length_s > 0:
             self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))
         self.end_s = at_s
 
     def count(self, size: int) -> None:
-        """Bytes that were transferred."""
+        """Add `size` to the bytes that were transferred."""
         self.total_bytes += size
 
     def probe(self, what: str, sent_s: float, ms: float) -> None:
-        """A time that was measured."""
+        """Record a measured time `ms` of the kind `what`, which began at `sent_s`."""
         self.probes.append((sent_s, what, ms))
 
 
 @dataclass
 class Report:
-    """numbers: by the names of the tool's; notes: what a reader has to know of this run."""
+    """All that a client measured."""
 
+    # Name of the client.
     client: str
+    # The loads by direction, "download" and "upload".
     ways: dict[str, Way] = field(default_factory=dict)
+    # Latencies that were measured on the idle line.
     idle: Way = field(default_factory=Way)
+    # Values of the tool's numbers, by name.
     numbers: dict[str, float] = field(default_factory=dict)
+    # Sentences that a reader of this run has to know.
     notes: list[str] = field(default_factory=list)
 
     def way(self, direction: str) -> Way:
-        """Return that of "download" or "upload", made when it is first asked for."""
+        """Return the load of a direction, "download" or "upload". The first call creates it."""
         return self.ways.setdefault(direction, Way())
 
     def at(self, at_s: float) -> Way:
-        """Return the direction whose load ran then, or that of the idle line."""
+        """Return the load that ran at `at_s`, or `idle` if none did."""
         return next((way for way in self.ways.values()
                      if way.start_s is not None and way.start_s <= at_s <= way.end_s), self.idle)
 
@@ -98,7 +109,8 @@ def _probe(probe: tuple[float, str, float], epoch_s: float) -> Mapping[str, Any]
 
 
 def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
-    """Return what Flent keeps of a tool's report, by direction. Raises ParseError."""
+    """Return what Flent stores of a report, by direction. Raises ParseError if the report is not of
+    this form, or has a throughput below 0."""
     try:
         report = json.loads(text)
         names = {number.name for number in tool.numbers}
@@ -113,7 +125,7 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                                  "expected 0 or more")
             samples = [{name: float(value) for name, value in one.items()}
                        for one in (*way["rates"], *way["probes"])]
-            # Those of the idle line go with the first direction.
+            # Latencies of the idle line are stored with the first direction.
             samples += [] if by_direction else idle
             by_direction[direction] = (
                 [[one["t"], one["val"]] for one in samples if "val" in one],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs and servers of several tools."""
+"""Programs and servers that several tools use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AIOQUIC = Program(
          "aioquic"))
 
 _PORTS = {"SPEEDTEST_PORT": (defaults.SPEEDTEST_PORT,)}
-# Starts faster than the one below, as it makes no certificate.
+# Starts faster than HTTPS because it makes no certificate.
 HTTP = Server("speedtest-cleartext", _PORTS,
               f"serve http --no-tls --http-port {defaults.SPEEDTEST_PORT}",
               parameter="speedtest_port", in_lab=False)
@@ -31,10 +31,10 @@ HTTPS = Server(
            "ookla_style", "speedtest", str(defaults.SPEEDTEST_PORT),
            str(defaults.SPEEDTEST_TLS_PORT)))
 HTTP_PARAMETERS: Mapping[str, Form] = {"speedtest_tls": FLAG}
-# What senders leave in their kernels: see measure/http/unsent.py.
+# How many unsent bytes a sender leaves in its kernel: see measure/http/unsent.py.
 UNSENT = Form("draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or more")
 
 
 def http_server(parameters: Mapping[str, object]) -> Server:
-    """Return the server of a run over HTTP."""
+    """Return HTTPS or HTTP, as the test parameter speedtest_tls says."""
     return HTTPS if switch(parameters.get("speedtest_tls", "no")) else HTTP

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every tool, and what follows from all of them: servers, optional programs, test parameters.
+"""The table of tools, and tables that follow from it: servers, programs, speed tests.
 
-A tool is added by a line here, or in its part."""
+A core tool is added by a line in TOOLS, a part's tool in the PART of its __init__.py.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (
     own.tool(),
 )}
 
-# Those that tell numbers of their own.
+# Tools that show numbers of their own.
 SPEED_TESTS: Mapping[str, Tool] = {name: tool for name, tool in TOOLS.items() if tool.numbers}
 SERVERS: Mapping[str, Server] = {
     server.name: server for tool in TOOLS.values() for server in (tool.server, *tool.servers)}
@@ -40,26 +41,28 @@ OPTIONAL: Mapping[str, Program] = {
 
 
 def tool_of(test_name: str) -> Tool | None:
-    """Return the tool of a test, None where the test is none's."""
+    """Return the tool whose test this is, or None."""
     tools = [tool for name, tool in TOOLS.items() if tool.has_test and test_name.startswith(name)]
     return max(tools, key=lambda tool: len(tool.name), default=None)
 
 
 def port_variables(names: Collection[str]) -> dict[str, str]:
-    """Return the variables of the servers of these names, blanks between several ports."""
+    """Return the port variables of these servers for the lab's scripts. Ports are separated by
+    blanks."""
     return {variable: " ".join(map(str, ports))
             for name, server in SERVERS.items() if name in names
             for variable, ports in server.ports.items()}
 
 
 def listening(names: Iterable[str]) -> str:
-    """Return what has to listen when they all run, as a script reads it: NAME:PROTOCOL:PORT …"""
+    """Return the ports on which these servers have to listen, as NAME:PROTOCOL:PORT, separated by
+    blanks."""
     return " ".join(f"{name}:{SERVERS[name].protocol}:{port}"
                     for name in names for port in SERVERS[name].every_port)
 
 
 def start_script(names: Iterable[str]) -> str:
-    """Return the lines of shell that start these servers in the lab."""
+    """Return the shell script that starts these servers in the lab."""
     lines: list[str] = []
     for server in (SERVERS[name] for name in names):
         log = server.log or f"/run/{server.name}.log"
