@@ -27,9 +27,12 @@ from pathlib import Path
 from flent_aqm.base import paths
 from flent_aqm.base.errors import LabError
 
-PARTS = ("flent_aqm", "tests_defs", "router_hooks", "batches")
+# Not batches: a guest gets its run's own, and people keep theirs beside the package's.
+PARTS = ("flent_aqm", "tests_defs", "router_hooks")
+# Folders that a wheel has inside the package and a checkout beside it.
+_BESIDE = ("tests_defs", "router_hooks", "batches")
 # Those of files that are read inside.
-SUFFIXES = frozenset({".py", ".sh", ".pl", ".conf", ".inc", ".batch", ".config", ".patch", ".txt"})
+SUFFIXES = frozenset({".py", ".sh", ".pl", ".conf", ".inc", ".config", ".patch", ".txt"})
 FOLDER = "package"
 # Copies that nothing has used for so long are removed when a new one is made.
 KEPT_S = 7 * 86400.0
@@ -54,7 +57,9 @@ def package_folder(guest_place: str, spare: Path) -> Path:
 
 @cache
 def package_hash() -> str:
-    """Return a hash of this package's sources: names and content, without paths of the machine."""
+    """Return a hash of this package's sources: names and content, without paths of the machine.
+    It is the same of a checkout and of a wheel made of it, and of a checkout with batches of one's
+    own."""
     digest = hashlib.sha256()
     for path, name in _sources():
         content = path.read_bytes()
@@ -69,8 +74,10 @@ def _sources() -> Iterator[tuple[Path, str]]:
             for part in PARTS}
     for part, top in tops.items():
         for path in sorted(top.rglob("*")):
-            if path.suffix in SUFFIXES and path.is_file():
-                yield path, f"{part}/{path.relative_to(top)}"
+            below = path.relative_to(top)
+            if path.suffix in SUFFIXES and path.is_file() and not (
+                    part == "flent_aqm" and below.parts[0] in _BESIDE):
+                yield path, f"{part}/{below}"
 
 
 def _made(guest_place: str, name: str, spare: Path) -> Path:

@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
     run_scores = scores(as_run(file))
     metadata["AQM"]["warnings"] = [*inside.get("warnings", []), *run_scores.warnings]
     write_whole(cell.data_file, data)
-    return run_scores
+    return replace(run_scores, router_warnings=tuple(map(str, inside.get("warnings", []))))
 
 
 def _measure_length(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:

@@ -44,6 +44,7 @@ class SweepProgress:
         self._total = len(cells)
         self._of_run = differing_words(cells)
         self._virtual_s = 0.0
+        self._told: set[str] = set()  # warnings of the router
         self._began_at = time.monotonic()
         self._time_left = TimeLeft(cells, self._began_at)
         # Of its own, held while nothing is drawn: who draws asks for the time left.
@@ -124,7 +125,11 @@ class SweepProgress:
                 self._virtual_s += result.virtual_s or 0
                 self._say(f"[green]ok[/]     {self._place(count)} {self._line_of(cell, result)}"
                           f"{self._left_at_end_of_line()}")
-                for warning in result.scores.warnings:
+                # The router's stay the same from run to run.
+                router_warnings = [one for one in result.scores.router_warnings
+                                   if one not in self._told]
+                self._told.update(router_warnings)
+                for warning in (*router_warnings, *result.scores.warnings):
                     self._say(f"[yellow]warning:[/] {escape(warning)}")
             else:
                 self.failed += 1

@@ -108,8 +108,13 @@ class Sweep:
             self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
-            raise ConfigError(f"two different runs would be written to {cell.data_file.name}; "
-                              "add what differs to filename_extra, such as ${base_delay_ms}")
+            raise ConfigError(f"two different runs would be written to {cell.data_file.name}; add "
+                              f"what differs to filename_extra: {_what_differs(cell, other)}")
+
+    def testbeds_elsewhere(self) -> list[str]:
+        """Return the addresses of the planned runs' testbeds that are other machines."""
+        return sorted({cell.scenario.lab.testbed for cell in self.planned.values()
+                       if cell.scenario.behind_ssh})
 
     def start(self, *, resume: bool = False) -> None:
         """Check what all runs need and get ready. Raises an AqmError before anything runs."""
@@ -273,3 +278,22 @@ class Sweep:
         """Return what makes the runs that are left."""
         return "the same command" if self._resumes else (
             f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")
+
+
+def _what_differs(cell: Cell, other: Cell) -> str:
+    """Return the batch keys in which two runs differ, as a name of files takes them."""
+    if cell.test_name != other.test_name:
+        return "${test_name}"
+    settings, others = cell.scenario.as_dict(), other.scenario.as_dict()
+    keys = []
+    for key, value in settings.items():
+        if value == others[key] or key == "seed":  # which follows from the others
+            continue
+        old = others[key]
+        if isinstance(value, dict) and isinstance(old, dict):  # parameters, each a key
+            prefix = key.removesuffix("parameters")
+            keys += [f"{prefix}{name}" for name in sorted(value.keys() | old.keys())
+                     if value.get(name) != old.get(name)]
+        else:
+            keys.append(key)
+    return ", ".join(f"${{{key}}}" for key in keys or ["seed"])

@@ -13,6 +13,7 @@ import pytest
 
 from flent_aqm.base import paths
 from flent_aqm.lab import package_copy
+from research.bench.checkouts import copy_checkout
 
 MAKE_ANOTHER = """
 from pathlib import Path
@@ -83,3 +84,26 @@ def test_copies_long_unused_go_when_one_is_made(cache: Path, tmp_path: Path) -> 
     package_copy.package_folder("/run/package", tmp_path / "spare")
     assert not (cache / "old").exists()
     assert (cache / "recent").exists()
+
+
+HASH = "from flent_aqm.lab.package_copy import package_hash as h; print(h())"
+
+
+def test_hash_is_that_of_the_code_and_not_of_a_users_batches(tmp_path: Path) -> None:
+    """A batch of one's own in batches/ makes no other version; the same files inside the package,
+    as a wheel has them, neither; a changed module does."""
+    folder = copy_checkout(tmp_path / "checkout")
+
+    def hashed() -> str:
+        return subprocess.run([folder / ".venv" / "bin" / "python", "-c", HASH], check=True,
+                              capture_output=True, text=True, cwd=tmp_path).stdout
+
+    first = hashed()
+    (folder / "batches" / "mine.batch").write_text("[Batch::mine]\ninherits = base\n")
+    assert hashed() == first
+    for name in ("tests_defs", "router_hooks", "batches"):
+        (folder / name).rename(folder / "flent_aqm" / name)
+    assert hashed() == first
+    with (folder / "flent_aqm" / "cli.py").open("a") as file:
+        file.write("# more\n")
+    assert hashed() != first

@@ -56,3 +56,18 @@ def test_line_of_a_run_fits_the_terminal(tmp_path: Path, width: int) -> None:
     assert max(map(len, lines)) <= width
     assert all(line.endswith("p99 lost") for line in lines)
     assert len(lines) == len(cells)
+
+
+def test_what_hides_the_queue_on_the_router_is_told_once(tmp_path: Path) -> None:
+    """Not only in the log and the data file; another one is told, too."""
+    cells = [cell(tmp_path, aqm, aqm=aqm) for aqm in ("sfq", "codel", "pie")]
+    line = "up: gso on wan: up to 64 KB count as one packet in the queue"
+    out = io.StringIO()
+    progress = SweepProgress(cells, Console(file=out, width=120, color_system=None))
+    for one, warnings in zip(cells, ([line], [line], [line, "down: no byte queue limits"]),
+                             strict=True):
+        progress.ended(one, FinishedRun(one, Scores(NONE, 95.6, 0.1, 0.13,
+                                                    router_warnings=warnings), 10.0, 1.0))
+    told = [text.removeprefix("warning: ") for text in out.getvalue().splitlines()
+            if text.startswith("warning: ")]
+    assert told == [line, "down: no byte queue limits"]

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import CommandFailed
-from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.shell import run
+from flent_aqm.setup.tools import find_tool
 from flent_aqm.tools.irtt import SERVER as IRTT
 from flent_aqm.tools.own import UNSET
 from flent_aqm.tools.table import TOOLS
@@ -52,7 +53,7 @@ def answers(address: str) -> list[Answer]:
 
 def _why(server: Server, address: str) -> str:
     if server is IRTT:
-        return _irtt(server, address)
+        return irtt_answer(address)
     for port in server.every_port:
         try:
             socket.create_connection((address, port), LIMIT_S).close()
@@ -65,15 +66,17 @@ def _why(server: Server, address: str) -> str:
     return ""
 
 
-def _irtt(server: Server, address: str) -> str:
-    if not find_program("irtt"):
-        return "irtt is not installed here"
+def irtt_answer(address: str) -> str:
+    """Return why irtt's server at an address doesn't answer, "" if it does."""
+    program = find_tool("irtt")  # where a sweep finds it, too
+    if program is None:
+        return "irtt is not installed here; run: flent-aqm setup"
     host = f"[{address}]" if ":" in address else address
     try:
-        run(["irtt", "client", "-n", f"--timeouts={LIMIT_S / 2:g}s,{LIMIT_S / 2:g}s",
-             f"{host}:{server.port}"])
+        run([program, "client", "-n", f"--timeouts={LIMIT_S / 2:g}s,{LIMIT_S / 2:g}s",
+             f"{host}:{IRTT.port}"])
     except CommandFailed:
-        return f"UDP {server.port} silent"
+        return f"UDP {IRTT.port} silent"
     return ""
 
 

@@ -26,7 +26,8 @@ class Scores:
     """By the names and rules of METRICS: throughput by direction, the sum of the test's flows,
     the probes' round-trip times under load, and those of the load's own packets, of the direction
     where they take longer; total_…: what all flows of a direction carried together where the test
-    shares the line with cross traffic; warnings: why the run may not be what it was meant to be."""
+    shares the line with cross traffic; warnings: why the run may not be what it was meant to be;
+    router_warnings: what on its router would hide the queue."""
 
     download_mbps: Value
     upload_mbps: Value
@@ -36,6 +37,7 @@ class Scores:
     warnings: Sequence[str] = ()
     total_download_mbps: Value = NOT_SHARED
     total_upload_mbps: Value = NOT_SHARED
+    router_warnings: Sequence[str] = ()
 
 
 def scores(run: Run) -> Scores:
@@ -45,4 +47,4 @@ def scores(run: Run) -> Scores:
     totals = {f"total_{way}_mbps": METRICS[f"total_{way}_mbps"].of(run) for way in DIRECTIONS
               } if shares_line(run.settings) else {}
     return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()}, **totals,
-                  flow_rtt_ms=longest, warnings=tuple(not_in_l(run)))
+                  flow_rtt_ms=longest, warnings=tuple(not_in_l(run)), router_warnings=())

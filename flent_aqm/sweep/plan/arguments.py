@@ -15,6 +15,8 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.spec.keys import SCENARIO_KEYS
+from flent_aqm.spec.scenario import KEYS
 
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
@@ -22,6 +24,9 @@ _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "
 # Keys whose value is a number. Flent makes False of an override with 0.
 _NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "seed", "jobs")
 
+
+# What the list for_rate varies.
+_OF_RATE = "rate_mbps"
 
 # What is behind it is its value, with = and ; in it.
 _TEST_PARAMETERS = re.compile(r"(?:^|;)\s*(test_parameters)\s*=", re.IGNORECASE)
@@ -63,9 +68,11 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
     repetitions.
 
     runner: Flent's; its args get an entry where an override has a value that no argument of a list
-    has, and for each of several kernels or queues. Raises ConfigError.
+    has, for each of several kernels or queues, and for each value in a `for_KEY` list. Raises
+    ConfigError.
     """
     args = runner.args
+    batch = {**batch, **_values_as_arguments(batch, args)}
     _refuse_unknown(batch, args)
     *lists, repetitions = runner.get_argsets(batch)
     overrides = dict(runner.settings.BATCH_OVERRIDE)
@@ -83,14 +90,51 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
     return [*lists, repetitions]
 
 
+def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, Any]
+                         ) -> dict[str, str]:
+    """Return the `for_KEY` lists of a batch with names of arguments in the place of values: of
+    `for_rate_mbps = 20, 100`, or `for_shaper = htb, tbf`. A rate may have its unit, and be called
+    `for_rate`. args: gets the arguments. Words that name a section stay as they are."""
+    changed = {}
+    for key, value in batch.items():
+        setting = key.removeprefix("for_")
+        setting = _OF_RATE if setting == "rate" else setting
+        if not key.startswith("for_") or setting not in SCENARIO_KEYS:
+            continue
+        is_rate = KEYS[setting].unit == "Mbit/s" if setting in KEYS else setting == _OF_RATE
+        names: dict[str, None] = {}
+        for word in _words(value):
+            name, number = word.lower(), _rate_mbps(word) if is_rate else ""
+            if not fnmatch.filter(args, name) and (number or setting != _OF_RATE):
+                name = f"{number}mbit" if setting == _OF_RATE else f"{setting}_{number or name}"
+                args.setdefault(name, {setting: number or word})
+            names[name] = None
+        changed[key] = ", ".join(names)
+    return changed
+
+
+def _rate_mbps(text: str) -> str:
+    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s, "" for any
+    other text."""
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:([kmg])bit)?", text.lower())
+    factor = {None: 1, "k": 0.001, "m": 1, "g": 1000}
+    return f"{float(match[1]) * factor[match[2]]:g}" if match else ""
+
+
+def _words(value: object) -> list[str]:
+    """Return the words of a list as Flent splits it."""
+    return [word for part in re.split("[,;]", str(value)) if (word := part.strip("\t\n \"'"))]
+
+
 def _refuse_unknown(batch: Mapping[str, object], args: Collection[str]) -> None:
     """Refuse a word of a `for_…` list that no [Arg::…] section has for its name."""
     for key, value in batch.items():
         if not key.startswith("for_"):
             continue
-        for word in (part.strip("\t\n \"'") for part in re.split("[,;]", str(value))):
-            if word and not fnmatch.filter(args, word.lower()):
+        for word in _words(value):
+            if not fnmatch.filter(args, word.lower()):
                 setting = key.removeprefix("for_")
+                setting = _OF_RATE if setting == "rate" else setting
                 raise ConfigError(
                     f"{key}: no section [Arg::{word}]{did_you_mean(word, args)}; expected names "
                     f"of sections, such as one [Arg::{word}] with the line {setting} = {word}", key)

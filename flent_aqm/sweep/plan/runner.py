@@ -107,6 +107,11 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             self._sweep.report()
             _logger.info("%s %d tests.", "Would have run" if self.settings.BATCH_DRY else "Ran",
                          self.tests_run)
+            if self.settings.BATCH_DRY:
+                for testbed in self._sweep.testbeds_elsewhere():
+                    _logger.info("A dry run asks no other machine: whether %s and its server can "
+                                 "do this, flent-aqm doctor --testbed %s --server SERVER tells.",
+                                 testbed, testbed)
             return True
 
     def _named(self) -> Sequence[str]:

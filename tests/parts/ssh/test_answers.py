@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from flent_aqm.base import paths
 from flent_aqm.base.errors import TestbedError
+from flent_aqm.parts.ssh import answers
 from flent_aqm.parts.ssh.probe import check_devices, parse_probe
 from flent_aqm.parts.ssh.restore.bursts import bursts
 from flent_aqm.router.expected import burst_bytes, old_ticks
 from flent_aqm.router.printed import size_text
+from flent_aqm.setup import tools
 from flent_aqm.spec.queues.units import parse_psched
 
 CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
@@ -50,3 +55,19 @@ def test_burst_that_old_tc_shows_rounded_is_told_so_that_it_comes_back(kbit: int
 def test_burst_of_another_form_stays_as_it_is(burst_words: tuple[str, str, str]) -> None:
     """Whatever the router says, at once and without a fault."""
     assert bursts("whatever", CLOCK)(*burst_words) == burst_words[0].partition("/")[0]
+
+
+def test_irtt_is_found_where_a_sweep_finds_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the cache, not on PATH; without any the way to get it is told."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(paths, "caches", lambda: [tmp_path])
+    monkeypatch.setattr(tools, "caches", lambda: [tmp_path])
+    assert answers.irtt_answer("127.0.0.1") == (
+        "irtt is not installed here; run: flent-aqm setup")
+    program = tmp_path / "bin" / "irtt"
+    program.parent.mkdir()
+    for status, answer in ((0, ""), (1, "UDP 2112 silent")):
+        program.write_text(f"#!/bin/sh\nexit {status}\n")
+        program.chmod(0o755)
+        assert answers.irtt_answer("127.0.0.1") == answer

@@ -164,12 +164,52 @@ def test_rates_that_change_need_a_router_that_can(tmp_path: Path, keys: str, lin
     assert line in ended.stderr
 
 
-def test_value_where_the_name_of_a_section_belongs_is_refused_with_its_place(
-    tmp_path: Path
-) -> None:
-    """A list takes names of sections; the message shows the one to write."""
-    ended = dry_run(tmp_path, batch="for_rate_mbps = 20, 100")
+def plain_dry_run(folder: Path, keys: str) -> subprocess.CompletedProcess[str]:
+    """Plan a batch with these keys alone."""
+    (folder / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    (folder / "mine.batch").write_text(
+        f"[Batch::mine]\ninherits = base\ntest_name = ping\n{keys}\n")
+    return run_flent("-B", "mine.batch", "--batch-dry-run", cwd=folder)
+
+
+def test_word_that_is_no_section_and_no_value_is_refused_with_its_place(tmp_path: Path) -> None:
+    """The message shows the section to write, with the key that a rate really has."""
+    ended = plain_dry_run(tmp_path, "for_rate = quick, 100")
     assert ended.returncode != 0
-    assert re.search(r"mine\.batch:\d+:17: for_rate_mbps: no section \[Arg::20\]; expected names "
-                     r"of sections, such as one \[Arg::20\] with the line rate_mbps = 20",
+    assert re.search(r"mine\.batch:\d+:12: for_rate: no section \[Arg::quick\]; expected names "
+                     r"of sections, such as one \[Arg::quick\] with the line rate_mbps = quick",
                      ended.stderr), ended.stderr
+
+
+@pytest.mark.parametrize(("keys", "names"), [
+    ("for_rate = 20mbit, 200", ["20", "200"]),
+    ("for_rate = 20", ["20"]),
+    ("for_rate = 20, 20mbit, 1gbit, 2.5", ["20", "1000", "2_5"]),
+    ("for_rate = 100mbit, 5*", ["100", "500"]),
+    ("for_rate_mbps = 20, 100", ["20", "100"]),
+    ("for_rate_mbps = 20\nfor_base_delay_ms = 20, 50", ["20 20", "20 50"]),
+])
+def test_list_of_values_runs_each(tmp_path: Path, keys: str, names: list[str]) -> None:
+    """Rates with their unit or without, and values of other keys."""
+    extra = "${rate_mbps}" + ("-${base_delay_ms}" if "delay" in keys else "")
+    ended = plain_dry_run(tmp_path, f"{keys}\nfilename_extra = of-{extra}")
+    assert ended.returncode == 0, ended.stderr
+    found = re.findall(r"-of-(\S+) \(dry run\)", ended.stdout + ended.stderr)
+    assert [one.replace("-", " ") for one in found] == names
+
+
+def test_runs_of_one_name_are_told_what_differs(tmp_path: Path) -> None:
+    """The key that varies, in the form that a name takes."""
+    ended = plain_dry_run(tmp_path, "for_shaper = htb, tbf")
+    assert "add what differs to filename_extra: ${shaper}\n" in ended.stderr
+
+
+def test_dry_run_says_that_it_asks_no_router(tmp_path: Path) -> None:
+    """And what does; of the lab there is nothing to ask."""
+    ended = plain_dry_run(tmp_path, "testbed = ssh://root@192.0.2.99\nhosts = 192.0.2.98")
+    assert ended.returncode == 0, ended.stderr
+    text = ended.stdout + ended.stderr
+    assert "A dry run asks no other machine" in text
+    assert "flent-aqm doctor --testbed ssh://root@192.0.2.99 --server SERVER" in text
+    ended = plain_dry_run(tmp_path, "rate_mbps = 20")
+    assert "asks no other machine" not in ended.stdout + ended.stderr
