@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import json
+import random
+import re
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.base.errors import ParseError
+from flent_aqm.router.metadata import as_metadata
+from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import bit_per_s, parse_classes, parse_read_back
 from flent_aqm.router.tc.text import parse_text
 from flent_aqm.spec.queues.units import parse_psched
+from flent_aqm.spec.scenario import Scenario
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
 TEXT = (GOLDEN / "read_back_fq_codel_after_load.txt").read_text()
@@ -98,3 +104,47 @@ def test_options_that_tc_does_not_know_are_no_parameters() -> None:
         "up")
     assert (own.kind, own.handle, own.parent) == ("headdrop", "10:", "1:1")
     assert own.parameters == {}
+
+
+NINES = "9" * 400
+# In the place of any number or word of a router's answer.
+ODD = (NINES, f"{NINES}.5", "-5", "1e999", "-1e999", "NaN", "Infinity", "1.2.3", "1..2", "0",
+       "18446744073709551616", "1e300", "null", "true", "[]", "{}", '""', "", "0bit", "[ffffffff]")
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ('"bytes":', f'"bytes":{NINES}.5,"b":'), ('"drops":', '"drops":1e999,"d":'),
+    ('"drops":', '"drops":NaN,"d":'), ('"flows":', '"flows":-Infinity,"f":'),
+    ("rate 20Mbit", f"rate {NINES}Mbit"), ("prio 0", f"prio {NINES}"),
+    ("Sent ", f"Sent {NINES}"),
+])
+def test_read_back_with_a_number_that_no_kernel_has_is_refused(before: str, after: str) -> None:
+    """They ended in OverflowError or ValueError, some of them when the data file was written."""
+    text = TEXT.replace(before, after, 1)
+    assert text != TEXT
+    with pytest.raises(ParseError) as raised:
+        parse_read_back(text)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 300
+
+
+def test_any_answer_is_refused_or_fits_into_a_data_file() -> None:
+    """Words and numbers of real answers, JSON and text, replaced by odd ones."""
+    texts = [text for path in sorted(GOLDEN.rglob("*.txt"))
+             if (text := path.read_text()).startswith("@format")]
+    chance = random.Random(55)
+    refused = read = 0
+    for _ in range(3000):
+        text = chance.choice(texts)
+        for _ in range(chance.choice((1, 1, 2))):
+            match = chance.choice(list(re.finditer(r"\d+\w*|\[[0-9a-f]{8}\]|\b\w+\b", text)))
+            text = text[:match.start()] + chance.choice(ODD) + text[match.end():]
+        try:
+            report = parse_read_back(text)
+            json.dumps(as_metadata(report), allow_nan=False)
+            differences(Scenario(), report)
+            read += 1
+        except ParseError:
+            refused += 1
+    assert refused > 1000
+    assert read > 200

@@ -16,6 +16,7 @@ _COUNTERS_AMONG_OPTIONS = {"direct_packets_stat", "prob_mark", "prob_mark_head",
                            "forced_mark", "forced_mark_head", "forced_drop"}
 # What iproute2 writes between braces as the options of HFSC.
 _HFSC_OPTIONS = re.compile(r"\{default ([0-9a-f]+) \}")
+_TOO_LARGE = float(1 << 64)
 _NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}
 
 
@@ -85,9 +86,14 @@ def _counter(value: object, place: str) -> object:
     if isinstance(value, list):
         return [{key: _counter(item, f"{place}: {key}")
                  for key, item in _object(tin, place).items()} for tin in value]
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, (int, float)) or not _is_sane(value):
         raise ParseError(f"{place}: expected a number, got {value!r:.80}")
     return value
+
+
+def _is_sane(value: float | str) -> bool:
+    """Return whether a number is one that 64 bits hold: JSON has 1e999 for infinity, too."""
+    return isinstance(value, str) or abs(value) < _TOO_LARGE
 
 
 def _scalar(value: object, place: str) -> Scalar:
@@ -95,6 +101,6 @@ def _scalar(value: object, place: str) -> Scalar:
         return True
     if isinstance(value, list):  # fq's bands
         return " ".join(str(_scalar(item, place)) for item in value)
-    if not isinstance(value, (int, float, str)):
+    if not isinstance(value, (int, float, str)) or not _is_sane(value):
         raise ParseError(f"{place}: expected a number, a text or a flag, got {value!r:.80}")
     return value

@@ -28,6 +28,8 @@ _NAMES = {"kernel", "psched", "tc", "txqueuelen", "queues", "mtu", "bql", "hardw
           "gso", "gro", "qdiscs", "classes"}
 _OFFLOADS = ("tso", "gso", "gro")
 _SWITCH = {"on": True, "off": False, "unknown": None}
+# The kernel counts in 64 bits, which are 20 digits; no rate, size or time has more.
+_TOO_LONG = re.compile(r"[\d.]{31,}|\d{21,}")
 _UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -65,6 +67,9 @@ class ReadBack:
 
 def parse_read_back(text: str) -> ReadBack:
     """Return the read-back as a record. Raises ParseError that names the place."""
+    if match := _TOO_LONG.search(text):
+        raise ParseError(f"read-back: a number of {len(match[0])} digits, {match[0][:20]}…; the "
+                         "kernel's have at most 20")
     sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
     facts = sections[""]  # what comes before the first device is of the router
     for name, value, body in _lines(text):

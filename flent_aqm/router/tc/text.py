@@ -26,7 +26,7 @@ _UNKNOWN = re.compile(r"\[Unknown qdisc[^]]*\]")
 _SENT = re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
                    r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
                    r"requeues (?P<requeues>\d+)\)")
-_BACKLOG = re.compile(r"backlog (?P<size>[\d.]+)(?P<unit>[KM]?)b (?P<packets>\d+)p")
+_BACKLOG = re.compile(r"backlog (?P<size>\d+(?:\.\d+)?)(?P<unit>[KM]?)b (?P<packets>\d+)p")
 # CAKE's, with the names that JSON has.
 _MEMORY = re.compile(r"^ memory used: (?P<memory_used>\d+[KM]?)b of (?P<memory_limit>\d+[KM]?)b$",
                      re.MULTILINE)
