@@ -11,6 +11,9 @@ from typing import Any, Protocol
 
 import pytest
 
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.reading.series import Tool
+
 pytestmark = pytest.mark.netns
 
 
@@ -159,3 +162,32 @@ def test_missing_tool_is_refused_in_one_line(
                                                              "XDG_CACHE_HOME": str(tmp_path)})
     assert "neither M-Lab's NDT7 client nor the Rust crate's" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_latency_without_irtt_is_pings_and_flent_says_what_that_costs(
+    namespaces: Namespaces, tools: str, tmp_path: Path
+) -> None:
+    """Flent takes netperf's UDP_RR, which can't count losses; with irtt no word is said."""
+    without = tmp_path / "bin"
+    without.mkdir()
+    for program in Path(tools.partition(":")[0]).iterdir():
+        if program.name != "irtt":
+            (without / program.name).symlink_to(program.resolve())
+    said = {}
+    for name, path in (("with", tools), ("without", f"{without}:/usr/sbin:/sbin:/bin")):
+        folder = tmp_path / name
+        folder.mkdir()
+        ended = namespaces.flent("rrul_be", "-l", "3", "-d", "1", folder=folder,
+                                 env={"PATH": path})
+        assert ended.returncode == 0, ended.stderr
+        said[name] = ended.stdout + ended.stderr
+    words = "UDP_RR stands still after a lost packet and can't count losses"
+    assert words in said["without"]
+    assert words not in said["with"]
+    tools_used = {}
+    for name in said:
+        file, = (tmp_path / name).glob("*.flent.gz")
+        run = load_run(file)
+        tools_used[name] = (run.probe.tool, {one.tool for one in run.probes})
+    assert tools_used == {"with": (Tool.IRTT, {Tool.IRTT, Tool.PING}),
+                          "without": (Tool.PING, {Tool.PING, Tool.UDP_RR})}
