@@ -72,6 +72,8 @@ class Outcome:
     # By the model's name; see path_model.py.
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     host_moderation_us: Mapping[str, int] = field(default_factory=dict)
+    # Of an instrumented kernel: address of each basic block that ran -> how often.
+    coverage: Mapping[int, int] = field(default_factory=dict)
 
 
 class RunEnvironment:

@@ -80,7 +80,9 @@ class Lab(RunEnvironment):
         return replace(outcome, models={
             model.name: model.report(self._scenario, read_text(out / model.name))
             for model in path_models(self._scenario) if model.script},
-            host_moderation_us=self._proved_cards(out))
+            host_moderation_us=self._proved_cards(out),
+            coverage={int(address, 16): int(count) for address, count in re.findall(
+                r"^([0-9a-f]{1,16}) (\d{1,20})$", read_text(out / "coverage"), re.MULTILINE)})
 
     def _proved_cards(self, out: Path) -> dict[str, int]:
         """Return host -> interrupt moderation of its card in us, as ethtool printed it inside.

@@ -67,6 +67,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
         "hosts": {**facts.testbed.hosts,
                   "moderation_us": dict(outcome.host_moderation_us) or None},
         **{name: dict(reported) for name, reported in outcome.models.items()},
+        **({"coverage": sorted(outcome.coverage.items())} if outcome.coverage else {}),
         "virtual_s": outcome.virtual_s,
         "wall_s": round(outcome.wall_s, 3),
         "samples_sha256": samples_sha256(data),

@@ -27,7 +27,10 @@ read -r psched </proc/net/psched
 
 # Schedules start together with the command.
 path_models begin
+# Of an instrumented kernel: which code the run itself has used, not the start of the network.
+[ ! -w /proc/lab_coverage ] || echo 0 >/proc/lab_coverage
 run_command
+[ ! -r /proc/lab_coverage ] || cat /proc/lab_coverage >/run/lab/out/coverage
 path_models end
 read -r uptime _ </proc/uptime
 echo "$uptime" >/run/lab/out/uptime

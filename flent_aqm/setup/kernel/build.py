@@ -16,9 +16,15 @@ from flent_aqm.base.shell import run
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup import install
 from flent_aqm.setup.apt import DebianArchive
-from flent_aqm.setup.kernel import locate, patching, published, recipe
+from flent_aqm.setup.kernel import coverage, locate, patching, published, recipe
 from flent_aqm.setup.kernel.additions import own_flags
-from flent_aqm.setup.kernel.compile import compile_tree, configure, make
+from flent_aqm.setup.kernel.compile import (
+    compile_tree,
+    configure,
+    make,
+    refuse_not_compiled,
+    warnings_in,
+)
 from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import Backport, Recipe, Source
@@ -124,7 +130,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
     log = cache / f"kernel-build{f'-{name}' if name else ''}.log"
     with install.staging(cache) as work:
         tree = _kept_tree(cache, origin, wanted, work, progress)
-        applied = _make_changes(cache, tree, origin, wanted, work, progress)
+        applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress)
         try:
             compile_tree(tree, log, progress)
         except SetupError as fault:
@@ -132,8 +138,15 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
                 raise
             # One may fit by its text alone; what it would save is not worth a failed set-up.
             progress.step(f"{fault}; compiling without the patches that only save time")
-            applied = _make_changes(cache, tree, origin, wanted, work, progress, optional=False)
+            applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress,
+                                                 optional=False)
             compile_tree(tree, log, progress)
+        if wanted.is_users and wanted.coverage is None:
+            names = [path for path in tree.changed if (tree.path / path).is_file()]
+            if unused := refuse_not_compiled(tree.path, names, left_packed):
+                progress.step(f"not compiled with the lab's options: {', '.join(unused)}")
+            for warning in warnings_in(log.read_text(errors="replace"), names):
+                progress.step(warning)
         without = patching.left_out(wanted.patches, applied)
         result = work / "result"
         result.mkdir()
@@ -141,11 +154,16 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
         (result / "config").write_bytes((tree.path / ".config").read_bytes())
         # Names and lines of what an oops has addresses of
         run(["objcopy", "--only-keep-debug", tree.path / "linux", result / "linux.debug"])
+        if wanted.coverage is not None:
+            coverage.write_note(result, tree.path / "linux")
+        elif wanted.is_users:
+            coverage.keep_own(result, tree.changed, tree)
         version = make(tree.path, "-s", "kernelversion").strip()
         (result / "kernel.json").write_text(json.dumps({
             **asdict(origin.source), "kernel_version": version, "hash": wanted.hash,
             "gcc": run(["gcc", "--version"]).splitlines()[0],
             "patches": [name for name, _content in applied], "left_out": without,
+            "own_options": wanted.own_options, "switches": wanted.switches,
         }, indent=1) + "\n", encoding="utf-8")
         install.publish(result, cache / "kernels" / wanted.hash,
                         lambda folder: is_whole(folder / "linux"))
@@ -213,18 +231,23 @@ def _as_own(tree: Tree, patch: bytes) -> None:
 
 
 def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work: Path,
-                  progress: Progress, *, optional: bool = True) -> list[patching.Patch]:
-    """Give the tree all that the recipe has; return the lab's patches that fit."""
+                  progress: Progress, *, optional: bool = True
+                  ) -> tuple[list[patching.Patch], list[str]]:
+    """Give the tree all that the recipe has. Return the lab's patches that fit, and the files of
+    the user's patches that set-up doesn't unpack."""
     tree.take_back()
     origin.fill(tree.path, work, progress)
     progress.step("applying patches")
     if wanted.backport is not None:
         _add_backport(cache, tree, wanted.backport, work, progress)
     applied = patching.apply_all(tree.path, wanted.patches, optional=optional, keep=tree.keep)
+    tree.watch()
+    left_packed: list[str] = []
     for name, content in wanted.own_patches:
         if absent := published.apply(tree.path, name, content, keep=tree.keep):
             progress.step(f"{name}: without its changes to {', '.join(absent)}, which set-up "
                           "doesn't unpack")
+            left_packed += absent
         _as_own(tree, content)
     for one in wanted.additions:
         folder = one.place.folder
@@ -235,8 +258,13 @@ def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work:
         tree.write(one.path, one.content)
         for name, content in one.headers:
             tree.write(f"{folder}/{name}", content)
+    if wanted.coverage is not None:
+        for name, content in wanted.coverage.files:
+            (tree.path / name).parent.mkdir(parents=True, exist_ok=True)
+            tree.write(name, content)
+        coverage.instrument(tree, wanted.coverage.instrumented)
     tree.settle()
     progress.step("choosing its options")
     configure(tree.path, wanted.whole_fragment)
     progress.step("compiling (about 2 minutes on 2 cores; less where objects are there)")
-    return applied
+    return applied, left_packed

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -38,6 +39,7 @@ LATER_NAMES = {"NET_SCH_DUALPI2": "net/sched/Kconfig",
 _MADE_OF = re.compile(r"^(?:source_\S+ := |  )([^\s$(]+)", re.MULTILINE)
 # kbuild's notes on the common headers, which patch 0015 compiles.
 COMMON_HEADERS = tuple(f"include/{folder}/.common_headers.h.gch.cmd" for folder in ("linux", "net"))
+_WARNING = re.compile(r"^(\S+\.[chS]):\d+(?::\d+)?: warning: .*")
 # Errors that a message tells; the log has the others.
 MOST_FAULTS = 5
 # The compiler's, kconfig's, make's and the linker's words, the most telling first.
@@ -129,6 +131,45 @@ def all_faults(output: str) -> str:
         return first_fault(output)
     more = f"; and {len(lines) - MOST_FAULTS} more" if len(lines) > MOST_FAULTS else ""
     return "; ".join(lines[:MOST_FAULTS]) + more
+
+
+def warnings_in(output: str, names: Sequence[str]) -> list[str]:
+    """Return the compiler's warnings about these files, each once, in the order of make's output.
+    names: paths in the kernel's source."""
+    found = (_WARNING.match(line) for line in output.splitlines())
+    return list(dict.fromkeys(match[0] for match in found if match and match[1] in names))
+
+
+def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[str]) -> list[str]:
+    """Return the files that the kernel has no object of, and the headers that no object is made
+    of. names: files that a user has changed; left_packed: those that set-up doesn't unpack.
+
+    Raise SetupError where no changed file has any part in the kernel: it would be the kernel
+    without the change.
+    """
+    code = [name for name in names if name.endswith((".c", ".h"))]
+    used = {os.path.normpath(file) for file in _files_in_objects(tree)}
+    unused = [*(name for name in code if name not in used), *left_packed]
+    # Of a Makefile nobody can tell; a line is added to that of each changed C file.
+    others = [name for name in names if name not in code
+              and not name.endswith((".rst", ".txt", "Makefile", "MAINTAINERS"))]
+    if unused and len(unused) == len(code) + len(left_packed) and not others:
+        raise SetupError(f"nothing of the change is in the kernel: {', '.join(unused)} "
+                         f"{'is' if len(unused) == 1 else 'are'} not compiled with the lab's "
+                         "options; switch the code on by --config")
+    return unused
+
+
+def _files_in_objects(tree: Path) -> Iterator[str]:
+    """Yield the files that the objects linked into the kernel, and the compiled headers, are made
+    of."""
+    notes = [tree / name for name in COMMON_HEADERS if (tree / name).is_file()]
+    for folder, _, names in os.walk(tree):
+        notes += [Path(folder, name) for name in names
+                  if name.startswith(".") and name.endswith(".o.cmd")
+                  and os.path.exists(Path(folder, name[1:].removesuffix(".cmd")))]
+    for note in notes:
+        yield from _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace"))
 
 
 def first_fault(output: str) -> str:

@@ -46,6 +46,8 @@ class NamedKernel:
     tree: str = ""
     tc: str = ""
     made_of: list[str] = field(default_factory=list)
+    # Of an instrumented kernel: the name of the kernel whose changes it records.
+    records: str = ""
 
     @property
     def program(self) -> Path | None:
@@ -124,6 +126,9 @@ def remove(cache: Path, name: str) -> None:
         raise ConfigError(f"kernel remove: there is no kernel {name!r} in {cache}"
                           f"{did_you_mean(name, [each.name for each in all_named()])}")
     path.unlink()
+    for each in all_named():
+        if each.records == name and (cache / FOLDER / f"{each.name}.json").is_file():
+            remove(cache, each.name)
     source = recipe.stock_source()
     stock = recipe.current_recipe(source).hash if source else ""
     others = all_named()

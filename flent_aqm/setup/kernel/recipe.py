@@ -18,6 +18,8 @@ from flent_aqm.setup.kernel.config_check import parse_config
 HERE = Path(__file__).resolve().parent
 FRAGMENT = HERE / "lab.config"
 PATCHES = HERE / "patches"
+# The recorder of kernels with coverage.
+COVERAGE = HERE / "coverage.c"
 # SERIES.patch, of kernels from before User-Mode Linux had the seccomp mode, on which the lab is
 # built: by it the architecture um of set-up's kernel fits them.
 BACKPORTS = HERE / "backports"
@@ -54,12 +56,27 @@ class Backport:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """What a kernel with coverage of a user's changes has in place of their patches and files.
+
+    kernel: hash of the user's kernel; files: (path, content) of all that the user changed;
+    switches: options, without CONFIG_, that compile the user's files; instrumented: C files that
+    note what runs of them.
+    """
+
+    kernel: str
+    files: tuple[tuple[str, bytes], ...]
+    switches: tuple[str, ...]
+    instrumented: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Recipe:
     """All inputs of a build, read at one moment: files may change during the minutes it takes.
 
     patches: (file name, content), in the order of application. Of a user's own kernel besides:
     own_options, a fragment whose lines hold in place of the lab's; own_patches; additions;
-    backport, where the source is too old.
+    backport, where the source is too old; coverage, of an instrumented kernel.
     """
 
     source: Source
@@ -69,11 +86,12 @@ class Recipe:
     own_patches: tuple[tuple[str, bytes], ...] = ()
     additions: tuple[Addition, ...] = ()
     backport: Backport | None = None
+    coverage: Coverage | None = None
 
     @property
     def is_users(self) -> bool:
         """Whether there is anything of the user's in it."""
-        return bool(self.own_options or self.own_patches or self.additions)
+        return bool(self.own_options or self.own_patches or self.additions or self.coverage)
 
     @property
     def hash(self) -> str:
@@ -87,6 +105,9 @@ class Recipe:
                         for part in (f"file {each.path}".encode(), each.content,
                                      *(text for header in each.headers
                                        for text in (f"header {header[0]}".encode(), header[1]))))]
+        if self.coverage is not None:
+            parts += [b"coverage", self.coverage.kernel.encode(), COVERAGE.read_bytes(),
+                      *(path.encode() for path in self.coverage.instrumented)]
         if self.backport is not None:
             donor = self.backport.donor
             parts += [b"backport", donor.package.encode(), donor.version.encode(),
@@ -100,6 +121,12 @@ class Recipe:
         return _digest([self.fragment.encode(), *_changes(self.patches), *_changes(changes)])
 
     @property
+    def switches(self) -> tuple[str, ...]:
+        """Options, without CONFIG_, that compile the user's files."""
+        return self.coverage.switches if self.coverage is not None else tuple(
+            each.option for each in self.additions)
+
+    @property
     def options_hash(self) -> str:
         """8 hex digits that stand for the user's options."""
         return _digest([self.own_options.encode()])[:8]
@@ -110,7 +137,7 @@ class Recipe:
         if not self.is_users:
             return self.fragment
         options = {**parse_config(self.fragment), **parse_config(self.own_options),
-                   **{each.option: "y" for each in self.additions}}
+                   **dict.fromkeys(self.switches, "y")}
         return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
 
 

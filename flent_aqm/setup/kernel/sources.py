@@ -111,7 +111,51 @@ class InstalledOrigin:
         (tree / NOTES).mkdir()
 
 
-class GitOrigin:
+class GitTree:
+    """The files of a commit or working tree that a kernel was built from before, in the
+    repository that set-up keeps beside its kept tree."""
+
+    def __init__(self, trees: Path, folder: str, tree_id: str, series: str = "") -> None:
+        """folder: name of the kept tree; tree_id: git's name of the files."""
+        self.folder, self.tree_id, self.series = folder, tree_id, series
+        self.source = Source("git", tree_id)
+        self._own = trees / f"{folder}.git"
+        self._top = self._own
+
+    def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
+        """Make the tree's files those of the commit; files that are the same stay as they are."""
+        fresh = not (tree / NOTES).is_dir()
+        progress.step(f"{'copying' if fresh else 'updating'} the source")
+        (tree / NOTES).mkdir(exist_ok=True)
+        env = {"GIT_INDEX_FILE": str(tree / NOTES / "index"), "GIT_WORK_TREE": str(tree)}
+        if not fresh:
+            self._git("update-index", "-q", "--refresh", env=env, status_matters=False)
+        self._git("read-tree", "--reset", "-u", self.tree_id, env=env)
+
+    def changed_since(self, older: str) -> dict[str, tuple[bytes, bytes]]:
+        """Return path -> (content then, content now) of each C file and header that differs from
+        another tree of this repository. Raises SetupError where that tree is gone."""
+        names = self._git("diff", "--name-only", "--no-renames", "--diff-filter=AM", older,
+                          self.tree_id, "--", "*.c", "*.h").splitlines()
+        return {name: (self._content(older, name), self._content(self.tree_id, name))
+                for name in names}
+
+    def _content(self, tree_id: str, name: str) -> bytes:
+        return self._git("show", f"{tree_id}:{name}", status_matters=False).encode()
+
+    def _git(self, *words: str, env: dict[str, str] | None = None,
+             status_matters: bool = True) -> str:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        try:
+            return run(["git", *words], env={**clean, "GIT_DIR": str(self._own), **(env or {})},
+                       timeout_s=900, cwd=Path(env["GIT_WORK_TREE"]) if env else None)
+        except CommandFailed as error:
+            if not status_matters:
+                return ""
+            raise SetupError(f"git can't read {self._top}: {error}") from None
+
+
+class GitOrigin(GitTree):
     """A commit, or a working tree as it is now, of a repository on this machine; or a folder
     with a kernel's source that is in no repository.
 
@@ -143,16 +187,6 @@ class GitOrigin:
         self.tree_id = self._tree_of(repository)
         self.source = Source("git", self.tree_id)
         self.series = self._series()
-
-    def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Make the tree's files those of the commit; files that are the same stay as they are."""
-        fresh = not (tree / NOTES).is_dir()
-        progress.step(f"{'copying' if fresh else 'updating'} the source")
-        (tree / NOTES).mkdir(exist_ok=True)
-        env = {"GIT_INDEX_FILE": str(tree / NOTES / "index"), "GIT_WORK_TREE": str(tree)}
-        if not fresh:
-            self._git("update-index", "-q", "--refresh", env=env, status_matters=False)
-        self._git("read-tree", "--reset", "-u", self.tree_id, env=env)
 
     def _repository(self) -> Path | None:
         try:
@@ -187,17 +221,6 @@ class GitOrigin:
             return ""
         match = re.match(r"(?s).*?^VERSION = (\d+)$.*?^PATCHLEVEL = (\d+)$", makefile, re.MULTILINE)
         return f"{match[1]}.{match[2]}" if match else ""
-
-    def _git(self, *words: str, env: dict[str, str] | None = None,
-             status_matters: bool = True) -> str:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        try:
-            return run(["git", *words], env={**clean, "GIT_DIR": str(self._own), **(env or {})},
-                       timeout_s=900, cwd=Path(env["GIT_WORK_TREE"]) if env else None)
-        except CommandFailed as error:
-            if not status_matters:
-                return ""
-            raise SetupError(f"git can't read {self._top}: {error}") from None
 
 
 def commit_of(option: str, repository: Path, ref: str) -> str:

@@ -57,6 +57,13 @@ class Tree:
         self._absent = path / NOTES / "absent"
         self._times = path / NOTES / "times.json"
         self._compiling = path / NOTES / "compiling"
+        # Path -> content of each file that changed since watch(), None for a new file.
+        self.changed: dict[str, bytes | None] = {}
+        self._watches = False
+
+    def watch(self) -> None:
+        """From now on note in `changed` what each file had before its first change."""
+        self.changed, self._watches = {}, True
 
     def keep(self, names: Iterable[str]) -> None:
         """Save files that are going to be changed, or made. Raise SetupError for a name that
@@ -64,6 +71,9 @@ class Tree:
         for name in names:
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
                 raise SetupError(f"a patch names {name!r}, which is not in the kernel's source")
+            if self._watches:
+                now = self.path / name
+                self.changed.setdefault(name, now.read_bytes() if now.is_file() else None)
             saved, absent = self._before / name, self._absent / name
             if saved.exists() or absent.exists():
                 continue

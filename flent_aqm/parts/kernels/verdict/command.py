@@ -19,7 +19,15 @@ from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.kernels.verdict import page
-from flent_aqm.parts.kernels.verdict.decide import USUAL, JudgedMetric, can_tell, is_worse, judge
+from flent_aqm.parts.kernels.verdict.decide import (
+    USUAL,
+    JudgedMetric,
+    can_tell,
+    is_better,
+    is_worse,
+    judge,
+)
+from flent_aqm.parts.kernels.verdict.exercised import exercise
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
 from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, pair
 from flent_aqm.results import status
@@ -29,7 +37,8 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile, score
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
-NOT_WORSE, WORSE, NO_VERDICT, CAN_NOT_TELL = 0, 1, 2, 3
+AS_EXPECTED, WORSE, NO_VERDICT, CAN_NOT_TELL, NOT_EXERCISED, OTHER = 0, 1, 2, 3, 4, 5
+EXPECTATIONS = ("same", "better", "worse")
 # Causes of failed runs that are the doing of a user's kernel begin so: lab/virtual.py.
 OF_A_KERNEL = "the kernel "
 PAGES = {".md": lambda text: text, ".html": page.html}
@@ -46,13 +55,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until-decided", type=float, metavar="MINUTES", dest="minutes",
                         help="where the runs can't tell, make more, of folders that the lab has "
                              "made, with further seeds, for so long at most")
+    parser.add_argument("--expect", choices=EXPECTATIONS, default="same",
+                        help="what the change is meant to do: exit status 0 if it does that and "
+                             "nothing worse (default: same, as a refactoring is)")
+    parser.add_argument("--no-coverage", action="store_false", dest="coverage",
+                        help="don't make a run of each cell with an instrumented kernel, which "
+                             "tells the lines of the change that ran")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
                         help="write the page to NAME.md or NAME.html (default: print it)")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print or write the page. Exit status 0 if all is the same or better, 1 if a metric got worse
-    or the kernel under test failed, 3 if these runs can't tell, 2 without a verdict."""
+    """Print or write the page. The exit status is 0 if the change does what --expect says, 1 if a
+    metric got worse or the kernel under test failed, 3 if these runs can't tell, 4 if the change
+    never ran, 5 if it is better or the same where --expect says otherwise, 2 without a verdict."""
     try:
         return _judge(args)
     except AqmError as error:
@@ -88,7 +104,11 @@ def _judge(args: argparse.Namespace) -> int:
                  for runs, side in zip(sides, (args.base, args.test), strict=True)]
         comparison, judged = _compared(sides, failed, names)
         print(page.sentence(comparison, judged), file=sys.stderr)
-    text = page.markdown(comparison, judged)
+    exercised = None
+    if args.coverage:
+        folder = args.test[0]
+        exercised = exercise(comparison.cells, folder if len(args.test) == 1 else Path())
+    text = page.markdown(comparison, judged, exercised)
     for (side, cell), count in sorted(comparison.alone.items()):
         print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side without a partner of "
               "the same seed: what they would say isn't known", file=sys.stderr)
@@ -97,13 +117,29 @@ def _judge(args: argparse.Namespace) -> int:
             write_text(args.output, form(text))
         except OSError as error:
             raise ConfigError(f"--output: can't write {args.output}: {error.strerror}") from None
-        print(page.sentence(comparison, judged))
+        print(page.first_words(comparison, judged, exercised))
     else:
         print(text, end="")
-    if broken or comparison.fails_more or is_worse(judged):
-        return WORSE
-    is_decided = not failed and not comparison.alone and can_tell(judged)
-    return NOT_WORSE if is_decided else CAN_NOT_TELL
+    worse = broken or comparison.fails_more or is_worse(judged)
+    if exercised is not None and not worse and (exercised.is_none or (
+            exercised.lines and not exercised.is_whole and not is_better(judged))):
+        return NOT_EXERCISED
+    # All samples are alike: either the best news, or the sign that nothing of the change ran.
+    is_told = exercised is None or not exercised.why_unknown or \
+        comparison.identical < comparison.pairs
+    is_decided = is_told and not failed and not comparison.alone and can_tell(judged)
+    return _status(args.expect, worse=worse, better=is_better(judged), is_decided=is_decided)
+
+
+def _status(expected: str, *, worse: bool, better: bool, is_decided: bool) -> int:
+    """Return the exit status. is_decided: nothing is left that these runs can't tell."""
+    if worse:
+        return AS_EXPECTED if expected == "worse" else WORSE
+    if better and expected == "same":
+        return OTHER
+    if not is_decided:
+        return CAN_NOT_TELL
+    return AS_EXPECTED if expected == ("better" if better else "same") else OTHER
 
 
 def _compared(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],

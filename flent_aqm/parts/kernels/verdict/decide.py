@@ -151,6 +151,11 @@ def is_worse(judged: Sequence[JudgedMetric]) -> bool:
     return any(one.verdict in (WORSE, MIXED) for one in judged)
 
 
+def is_better(judged: Sequence[JudgedMetric]) -> bool:
+    """True if a metric got better in any cell, and none got worse."""
+    return any(one.verdict == BETTER for one in judged) and not is_worse(judged)
+
+
 def can_tell(judged: Sequence[JudgedMetric]) -> bool:
     """True if all that isn't known to be different is known to be the same."""
     return not any(effect.verdict == UNTOLD for one in judged for effect in one.effects)

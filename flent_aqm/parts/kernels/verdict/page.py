@@ -17,12 +17,17 @@ from flent_aqm.parts.kernels.verdict.decide import (
     WORSE,
     Effect,
     JudgedMetric,
+    is_better,
+    is_worse,
 )
+from flent_aqm.parts.kernels.verdict.exercised import Exercised, lines_by_file
+from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
 from flent_aqm.parts.kernels.verdict.pairs import Comparison
 from flent_aqm.results.metrics.table import digits
 
 # Of a metric, more cells than this stand in one line at the end.
 MOST_CELLS = 3
+KERNEL = "kernel"
 HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
        f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
        "A difference counts if it is larger than people care about, and if chance explains it "
@@ -52,16 +57,38 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     return _capital(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
 
 
+def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
+                exercised: Exercised | None) -> str:
+    """Return which lines of the change ran, in what the sides differ beside the kernel, and the
+    verdict."""
+    parts = [] if exercised is None else [exercised_sentence(exercised)]
+    if exercised is not None and exercised.is_none and not is_worse(judged) \
+            and not comparison.fails_more:
+        parts.append("Not exercised: these runs say nothing about the change.")
+    elif exercised is not None and exercised.lines and not exercised.is_whole \
+            and not is_worse(judged) and not comparison.fails_more and not is_better(judged):
+        parts.append(f"Exercised in part; of what ran: {sentence(comparison, judged)}")
+    else:
+        parts.append(sentence(comparison, judged))
+    beside = [name for name in comparison.compared if name != KERNEL]
+    if beside and KERNEL in comparison.compared:
+        parts.insert(0, "The sides differ in more than the kernel: "
+                        f"{', '.join(beside)}; build and run both with the same options.")
+    return " ".join(parts)
+
+
 def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def markdown(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
-    """Return the page."""
+def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
+             exercised: Exercised | None = None) -> str:
+    """Return the page. exercised: None where the sides have one kernel, or nobody wants to know.
+    """
     alone = sum(comparison.alone.values())
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
                          in comparison.compared.items()) or "no setting; the sides are alike"
-    lines = [f"# {_safe(sentence(comparison, judged))}", "",
+    lines = [f"# {_safe(first_words(comparison, judged, exercised))}", "",
              f"Compared: {_safe(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
              f"same seed, in {counted(len(comparison.cells), 'cell')}; {comparison.identical} of "
              f"{comparison.pairs} pairs have identical samples."
@@ -78,6 +105,8 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
         if len(deciding) > MOST_CELLS:
             lines.append(f"| `{one.metric.name}` | {one.verdict} | "
                          f"{len(deciding) - MOST_CELLS} more | | | | |")
+    if exercised is not None and (never := lines_by_file(exercised)):
+        lines += ["", "Changed lines that never ran:", "", *(f"- {_safe(one)}" for one in never)]
     lines += ["", HOW]
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which lines of a change ran in each cell: a verdict on code that never ran would be false.
+
+The kernel of the test side is built a second time, with its changed files instrumented. Each cell
+is run once more with that kernel, with the settings and the seed of a recorded run. The judged runs
+never have the instrumented kernel.
+
+    TEST/coverage.json     kernel -> data file -> pairs: address of a basic block, how often it ran
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.paths import cache_to_write
+from flent_aqm.base.regular_file import read_note
+from flent_aqm.base.whole_file import write_text
+from flent_aqm.base.words import counted
+from flent_aqm.parts.kernels.own import build_recording, changes_of
+from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.setup.install import locked
+from flent_aqm.setup.kernel.coverage import (
+    Change,
+    Instrumented,
+    counts_of_blocks,
+    read_instrumented,
+)
+from flent_aqm.setup.kernel.locate import kernel_called
+from flent_aqm.setup.kernel.named import NamedKernel, find_named
+from flent_aqm.spec.kernel import STOCK
+from flent_aqm.sweep.replay import recorded
+from flent_aqm.sweep.sweep import Sweep
+
+NOTE = "coverage.json"
+# Address of a basic block, and how often it ran.
+Blocks = list[tuple[int, int]]
+# A line that ran less often than this took part in no load: thousands of packets pass in each cell.
+RARELY = 20
+# Ranges of lines, and cells, that a sentence names.
+MOST_NAMED = 4
+# Ends of a line after which a new statement begins.
+_ENDS = re.compile(r"[;{}:]\s*(?:/\*.*\*/\s*|//.*)?$")
+_DEFINES = re.compile(r"^\s*#\s*define\s+(\w+)|^(?:static\s+)?(?:const\s+)?[\w\s\*]*?(\w+)\s*"
+                      r"(?:\[[^\]]*\]\s*)?(?:__\w+\s*)?=[^=]")
+_FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\(", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Exercised:
+    """Which lines of a change ran.
+
+    ran: (path, line) -> name of a cell in which the line ran -> how often; never: changed lines
+    that have code and ran in no cell; without_code: number of changed lines that have none
+    (declarations, comments, data that no instrumented line names); changes: the changed files;
+    why_unknown: why nothing is known, "" where it is.
+    """
+
+    ran: Mapping[tuple[str, int], Mapping[str, int]]
+    never: Sequence[tuple[str, int]] = ()
+    without_code: int = 0
+    changes: Sequence[Change] = ()
+    why_unknown: str = ""
+
+    @property
+    def lines(self) -> int:
+        """Return the number of changed lines that have code."""
+        return len(self.ran) + len(self.never)
+
+    @property
+    def is_none(self) -> bool:
+        """Return whether the change has code and none of it ran in any cell."""
+        return bool(self.never) and not self.ran
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether all of the change that has code ran, and not just a few times."""
+        return bool(self.ran) and not self.never and not self.rarely
+
+    @property
+    def rarely(self) -> list[tuple[str, int]]:
+        """Return the lines that ran less often than RARELY in every cell."""
+        return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
+
+    @property
+    def cells(self) -> list[str]:
+        """Return the names of the cells in which changed lines ran."""
+        return sorted({cell for cells in self.ran.values() for cell in cells})
+
+
+def unknown(why: str) -> Exercised:
+    """Return that nothing is known, with the reason."""
+    return Exercised({}, why_unknown=why)
+
+
+def exercise(cells: Sequence[Pairs], folder: Path) -> Exercised | None:
+    """Return which lines of the change between the two sides' kernels ran in each cell, None where
+    the sides have one kernel. Builds an instrumented kernel and makes a run of each cell, unless
+    the folder of the test side has a note of both already."""
+    base_run, test_run = cells[0].pairs[0]
+    base_file, test_file = (read_data_file(run.path) for run in (base_run, test_run))
+    then = [_kernel_of(file.metadata) for file in (base_file, test_file)]
+    if then[0] == then[1]:
+        return None
+    if then[1][0] == STOCK:
+        return unknown("the test side has set-up's own kernel, whose changes are not known")
+    try:
+        for name, made_with in then:
+            if kernel_called(name).hash != made_with:
+                return unknown(f"the kernel {name} was built again since these runs were made")
+        kernel, cache = find_named(then[1][0]), cache_to_write()
+        changes = changes_of(cache, kernel_called(then[0][0]).path.parent, kernel)
+        if not changes:
+            return unknown("the kernels have the same C files and headers")
+        with locked(cache):
+            recording = build_recording(cache, kernel, [change.path for change in changes])
+        code = read_instrumented(recording.path.parent)
+        blocks = _blocks_that_ran(cells, folder, recording)
+    except (AqmError, OSError, ValueError) as fault:
+        return unknown(str(fault))
+    return judge_lines(changes, code, blocks)
+
+
+def _kernel_of(metadata: Mapping[str, object]) -> tuple[str, str]:
+    """Return name and hash of a run's kernel."""
+    aqm = metadata.get("AQM")
+    kernel = aqm.get("kernel") if isinstance(aqm, dict) else None
+    if not isinstance(kernel, dict):
+        raise ConfigError("a data file does not name its kernel")
+    return str(kernel.get("name", STOCK)), str(kernel.get("hash", ""))
+
+
+def _blocks_that_ran(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel
+                     ) -> dict[str, dict[int, int]]:
+    """Return name of a cell -> address of each block that ran in it -> how often."""
+    note = _read_note(folder / NOTE).get(kernel.hash, {})
+    todo = [cell for cell in cells if cell.pairs[0][1].path.name not in note]
+    if todo:
+        with tempfile.TemporaryDirectory() as place:
+            note |= _run(todo, Path(place), kernel)
+        if folder.is_dir():
+            # Of other kernels nothing is kept: each name stands for one at a time.
+            write_text(folder / NOTE, json.dumps({kernel.hash: note}) + "\n")
+    return {cell.name: dict(blocks) for cell in cells
+            if (blocks := note.get(cell.pairs[0][1].path.name))}
+
+
+def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
+    try:
+        note: dict[str, dict[str, Blocks]] = read_note(path)
+    except (OSError, ValueError):
+        return {}
+    return note if isinstance(note, dict) else {}
+
+
+def _run(cells: Sequence[Pairs], place: Path, kernel: NamedKernel) -> dict[str, Blocks]:
+    """Make a run of each cell with this kernel. Return name of the recorded run's data file ->
+    the blocks that ran. Raises AqmError if no run succeeds."""
+    sweep = Sweep(resumes=True)
+    made: dict[Path, str] = {}
+    for cell in cells:
+        path = cell.pairs[0][1].path
+        model = recorded.read(path, place).cell
+        planned = replace(model, scenario=model.scenario.but(kernel=kernel.name))
+        sweep.plan(planned, {})
+        made[planned.data_file] = path.name
+    with sweep:
+        sweep.start()
+        for planned in sweep.planned.values():
+            sweep.submit(planned)
+        sweep.drain()
+    blocks = {name: list(read_data_file(path).metadata["AQM"].get("coverage", ()))
+              for path, name in made.items() if path.exists()}
+    if not blocks:
+        raise ConfigError(f"no run with the instrumented kernel succeeded: {sweep.failed[0][1]}")
+    return blocks
+
+
+def judge_lines(changes: Sequence[Change], code: Instrumented,
+                blocks: Mapping[str, Mapping[int, int]]) -> Exercised:
+    """Return which lines ran. blocks: name of a cell -> address of a block -> how often it ran."""
+    counts = {cell: counts_of_blocks(code, there) for cell, there in sorted(blocks.items())}
+    ran: dict[tuple[str, int], dict[str, int]] = {}
+    never: list[tuple[str, int]] = []
+    without = 0
+    for change in changes:
+        for line in change.lines:
+            own = _blocks_of(change, line, code, changes)
+            if not own:
+                without += 1
+                continue
+            cells = {cell: most for cell, of_cell in counts.items()
+                     if (most := max(of_cell[block] for block in own))}
+            if cells:
+                ran[change.path, line] = cells
+            else:
+                never.append((change.path, line))
+    return Exercised(ran, never, without, changes)
+
+
+def _blocks_of(change: Change, line: int, code: Instrumented, changes: Sequence[Change]
+               ) -> set[int]:
+    """Return the blocks that have code of a line. A line without code of its own may be part of a
+    statement that has, or define what other lines name."""
+    of_file = code.lines.get(change.path, {})
+    if line in of_file:
+        return set(of_file[line])
+    text = change.text.splitlines()
+    if not text[line - 1].strip(" \t{}") or text[line - 1].lstrip().startswith(("/*", "*", "//")):
+        return set()
+    if name := defined_name(text, line):
+        return {block for each in changes for number, words in enumerate(each.text.splitlines(), 1)
+                if re.search(rf"\b{name}\b", words)
+                for block in code.lines.get(each.path, {}).get(number, ())}
+    return {block for number in _statement(text, line) for block in of_file.get(number, ())}
+
+
+def defined_name(text: Sequence[str], line: int) -> str:
+    """Return the name that a line defines outside of functions, a macro or data; "" for none."""
+    first = line
+    while first > 1 and text[first - 2].endswith("\\"):
+        first -= 1
+    match = _DEFINES.match(text[first - 1])
+    return (match[1] or match[2]) if match else ""
+
+
+def _statement(text: Sequence[str], line: int) -> range:
+    """Return the numbers of the lines of the statement that a line is part of."""
+    first = last = line
+    while first > 1 and text[first - 2].strip() and not _ENDS.search(text[first - 2]):
+        first -= 1
+    while last < len(text) and text[last - 1].strip() and not _ENDS.search(text[last - 1]):
+        last += 1
+    return range(first, last + 1)
+
+
+def sentence(exercised: Exercised) -> str:
+    """Return which lines of the change ran, and which never."""
+    if exercised.why_unknown:
+        return f"Whether the change ran is not known: {exercised.why_unknown}."
+    if not exercised.lines:
+        return (f"None of the {counted(exercised.without_code, 'changed line')} has code of its "
+                "own, so whether the change ran is not known.")
+    cells = exercised.cells
+    named = ", ".join(cells[:MOST_NAMED]) + (
+        f", and {len(cells) - MOST_NAMED} more" if len(cells) > MOST_NAMED else "")
+    text = f"Of {counted(exercised.lines, 'changed line')} with code "
+    text += f"{len(exercised.ran) or 'none'} ran{f' ({named})' if named else ''}"
+    if exercised.never:
+        ranges = list(_ranges(exercised, exercised.never))
+        more = len(ranges) - MOST_NAMED
+        text += "; never: " + "; ".join(ranges[:MOST_NAMED]) + (
+            f"; and {counted(more, 'range')} more" if more > 0 else "")
+    if exercised.rarely:
+        often = max(max(exercised.ran[place].values()) for place in exercised.rarely)
+        text += (f"; {often} times at most: "
+                 + "; ".join(list(_ranges(exercised, exercised.rarely))[:MOST_NAMED]))
+    return text + "."
+
+
+def lines_by_file(exercised: Exercised) -> list[str]:
+    """Return the rows of a table: a range of lines that never ran in each."""
+    return list(_ranges(exercised, exercised.never))
+
+
+def _ranges(exercised: Exercised, places: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """Yield lines as ranges with file and function. A range goes on over a line that is no changed
+    code."""
+    others = {*exercised.ran, *exercised.never} - set(places)
+    for change in exercised.changes:
+        lines = [line for path, line in places if path == change.path]
+        while lines:
+            first = last = lines.pop(0)
+            while lines and not any((change.path, between) in others
+                                    for between in range(last, lines[0])) \
+                    and lines[0] - last <= 2:
+                last = lines.pop(0)
+            where = f"line {first}" if first == last else f"lines {first}-{last}"
+            function = _function_at(change.text, first)
+            yield f"{change.path} {where}" + (f", in {function}()" if function else "")
+
+
+def _function_at(text: str, line: int) -> str:
+    """Return the name of the function that a line is in, "" for none."""
+    before = "\n".join(text.splitlines()[:line])
+    names = _FUNCTION.findall(before)
+    return str(names[-1]) if names else ""
