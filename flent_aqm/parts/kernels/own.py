@@ -143,7 +143,8 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
         own_options=str(facts["own_options"]),
         coverage=recipe.Coverage(
             kernel.hash, tuple(coverage.own_files(folder, coverage.AFTER).items()),
-            tuple(map(str, facts["switches"])), tuple(instrumented)))
+            tuple(map(str, facts["switches"])), tuple(instrumented),
+            coverage.FLAGS))
     if wanted.lab_hash != kernel.lab_hash:
         raise SetupError(f"the kernel {kernel.name} was built with other patches or options of the "
                          f"lab; build it again: {kernel.command}")

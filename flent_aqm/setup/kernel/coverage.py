@@ -198,7 +198,8 @@ def write_note(folder: Path, program: Path) -> None:
     """Write the blocks of instrumented code, and which of them have code of which line, into a
     finished kernel's folder. program: the kernel with its line numbers and code. Raises SetupError
     where it has no instrumented code."""
-    rows = _rows(run(["objdump", "--wide", "--dwarf=decodedline", program], timeout_s=300))
+    rows = _rows(run(["objdump", "--wide", "--dwarf=decodedline", program], timeout_s=300),
+                 program.parent)
     if not rows:
         raise SetupError("the instrumented kernel has no line numbers")
     starts = sorted(int(start, 16) for start in _FUNCTION.findall(run(["nm", program])))
@@ -277,13 +278,13 @@ class _Graph:
                                       sorted(set(follows)), at == first, leaves))
 
 
-def _rows(listing: str) -> list[tuple[str, int, int, bool]]:
-    """Return path, line, address, and whether a statement begins there, of each row of the line table
-    that objdump has decoded."""
+def _rows(listing: str, top: Path) -> list[tuple[str, int, int, bool]]:
+    """Return path, line, address, and whether a statement begins there, of each row of the line
+    table that objdump has decoded. top: folder of the source, to which paths are relative."""
     rows, path = [], ""
     for text in listing.splitlines():
         if unit := _UNIT.match(text.strip()):
-            path = os.path.normpath(unit[1])
+            path = os.path.normpath(unit[1]).removeprefix(f"{top}/")
         elif (row := _ROW.match(text)) and path:
             rows.append((path, int(row[1]), int(row[2], 16), bool(row[3])))
     return rows

@@ -61,13 +61,14 @@ class Coverage:
 
     kernel: hash of the user's kernel; files: (path, content) of all that the user changed;
     switches: options, without CONFIG_, that compile the user's files; instrumented: C files that
-    note what runs of them.
+    note what runs of them; flags: of the compiler, for these files.
     """
 
     kernel: str
     files: tuple[tuple[str, bytes], ...]
     switches: tuple[str, ...]
     instrumented: tuple[str, ...]
+    flags: str
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ class Recipe:
                                        for text in (f"header {header[0]}".encode(), header[1]))))]
         if self.coverage is not None:
             parts += [b"coverage", self.coverage.kernel.encode(), COVERAGE.read_bytes(),
+                      self.coverage.flags.encode(),
                       *(path.encode() for path in self.coverage.instrumented)]
         if self.backport is not None:
             donor = self.backport.donor

@@ -125,7 +125,7 @@ def _judge(args: argparse.Namespace) -> int:
             exercised.lines and not exercised.is_whole and not is_better(judged))):
         return NOT_EXERCISED
     # All samples are alike: either the best news, or the sign that nothing of the change ran.
-    is_told = exercised is None or not exercised.why_unknown or \
+    is_told = exercised is None or bool(exercised.lines) or \
         comparison.identical < comparison.pairs
     is_decided = is_told and not failed and not comparison.alone and can_tell(judged)
     return _status(args.expect, worse=worse, better=is_better(judged), is_decided=is_decided)

@@ -27,11 +27,13 @@ from flent_aqm.parts.kernels.verdict.decide import (
     is_worse,
     judge,
 )
-from flent_aqm.parts.kernels.verdict.page import html, markdown, sentence
+from flent_aqm.parts.kernels.verdict.exercised import Exercised, unknown
+from flent_aqm.parts.kernels.verdict.page import first_words, html, markdown, sentence
 from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results import status
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.setup.kernel.coverage import Change as ChangedFile
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs" / "iperf3_upload.flent.gz"
 CELLS, SEEDS = ("one", "fair", "many", "ecn", "overload", "burst", "rtt", "rate"), range(1, 6)
@@ -354,6 +356,55 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     (slow / "1.flent.gz").write_bytes(b"no data")
     assert main([*words, str(slow)]) == 2
     assert "1.flent.gz: damaged" in capsys.readouterr().err
+
+
+def test_better_is_a_difference_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A refactoring has none. What a change is meant to do is said by --expect."""
+    fast, slow = write(tmp_path / "fast", "5ms", 0), write(tmp_path / "slow", "6ms", 20)
+    same = write(tmp_path / "same", "7ms", 0)
+    better = ["verdict", "--base", str(slow), "--test", str(fast)]
+    assert main(better) == 5
+    assert capsys.readouterr().out.startswith("# Better: latency\\_loaded\\_median\\_ms")
+    assert main([*better, "--expect", "same"]) == 5
+    assert main([*better, "--expect", "better"]) == 0
+    assert main([*better, "--expect", "worse"]) == 5
+    worse = ["verdict", "--base", str(fast), "--test", str(slow), "--expect"]
+    assert [main([*worse, word]) for word in ("same", "better", "worse")] == [1, 1, 0]
+    alike = ["verdict", "--base", str(fast), "--test", str(same), "--expect"]
+    assert [main([*alike, word]) for word in ("same", "better", "worse")] == [0, 5, 5]
+
+
+@pytest.mark.parametrize(("exercised", "words", "wanted"), [
+    (Exercised({("a.c", 1): {"one": 5000}}), "Of 1 changed line with code 1 ran (one). The", 0),
+    (Exercised({}, [("a.c", 1)]), "# Of 1 changed line with code none ran; never: ", 4),
+    (Exercised({("a.c", 1): {"one": 5000}}, [("a.c", 9)]), "Exercised in part; of what ran", 4),
+    (Exercised({("a.c", 1): {"one": 3}}), "3 times at most: a.c line 1. Exercised in part", 4),
+    (Exercised({}, without_code=2), "None of the 2 changed lines has code", 3),
+    (unknown("its source is gone"), "the change ran is not known: its source is gone. The same", 3),
+])
+def test_the_same_is_said_of_code_that_ran(
+    exercised: Exercised, words: str, wanted: int, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples that are all alike prove nothing about lines that never ran. Worse stays worse."""
+    told = replace(exercised, changes=[ChangedFile("a.c", (1, 9), "x\n" * 9)])
+    monkeypatch.setattr("flent_aqm.parts.kernels.verdict.command.exercise", lambda *_: told)
+    base, same = write(tmp_path / "base", "5ms", 0), write(tmp_path / "same", "6ms", 0)
+    assert main(["verdict", "--base", str(base), "--test", str(same)]) == wanted
+    assert words.replace("(", "\\(").replace(")", "\\)") in capsys.readouterr().out
+    assert main(["verdict", "--no-coverage", "--base", str(base), "--test", str(same)]) == 0
+    slow = write(tmp_path / "slow", "6ms", 20)
+    assert main(["verdict", "--base", str(base), "--test", str(slow)]) == 1
+
+
+def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
+    comparison = pair(side(1, kernel="stock", tc="old"), side(2, kernel="mine", tc="new"))
+    assert first_words(comparison, judge(comparison), None).startswith(
+        "The sides differ in more than the kernel: tc; build and run both with the same options.")
+    comparison = pair(side(1, kernel="stock"), side(2, kernel="mine"))
+    assert "differ" not in first_words(comparison, judge(comparison), None)
 
 
 def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
