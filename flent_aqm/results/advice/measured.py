@@ -117,13 +117,19 @@ def of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, 
     """Return the same of probes that have been chosen; loaded: by what kept the line busy."""
     enough = min(one.rtt_ms.size for one in (idle, *loaded.values())) >= FEWEST_PROBES
     idle_ms = of_any(idle.rtt_ms, 50) if enough else math.inf
-    stood_still = any(one.still_s > MOST_STILL * one.length_s for one in (idle, *loaded.values()))
-    if not loaded or not math.isfinite(idle_ms) or stood_still:
+    if not loaded or not math.isfinite(idle_ms) or any(map(
+            stood_still, (idle, *loaded.values()))):
         return None
     return Measured(idle_ms, {busy: of_any(one.rtt_ms, 50) for busy, one in loaded.items()}, mbps,
                     {} if idle.loss_unknown else {
                         busy: _lost_pct(one) - _lost_pct(idle) for busy, one in loaded.items()},
                     idle.loss_unknown)
+
+
+def stood_still(samples: Samples) -> bool:
+    """Return whether the probe stood still for so much of a phase that its round trips say
+    nothing of it."""
+    return samples.still_s > MOST_STILL * samples.length_s
 
 
 def _lost_pct(samples: Samples) -> float:

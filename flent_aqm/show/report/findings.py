@@ -96,7 +96,8 @@ def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> li
     rates_in_order = rates(rows)
     several = len(rates_in_order) > 1
     places = {one.name: {value: at for at, value in enumerate(one.values)} for one in dimensions}
-    groups = collect([row for row in rows if LATENCIES[MIDDLE_PCT] in row.metrics],
+    groups = collect([row for row in rows
+                      if LATENCIES[MIDDLE_PCT] in row.metrics and not row.no_latency],
                      lambda row: (key_of(row, dimensions), rate_of(row)))
     ordered = sorted(groups.items(), key=lambda pair: (
         [places[one.name][value] for one, value in zip(dimensions, pair[0][0], strict=True)],

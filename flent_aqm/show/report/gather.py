@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.results.advice.measured import Measured, measured
+from flent_aqm.results.advice.measured import Measured, measured, stood_still
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import Unavailable, ranked, values
 from flent_aqm.show.plots.observed import captured
 from flent_aqm.show.report.facts import Facts, facts_of
@@ -39,8 +39,8 @@ class ReportRow(Row):
     since the transfer's start; rtt_ms: median of probes per STEP_S. errors: what the run's
     tools said of their failures. side: what it is compared as, where that isn't its queue.
     measured: what advice rests on, None where the run can't carry any. notes: what a reader has to
-    know of how the numbers came about. no_latency: why the latency under load is not known, ""
-    where it is."""
+    know of how the numbers came about. no_latency: why nothing can be said of the latency under
+    load, "" where something can."""
 
     metrics: Mapping[str, float]
     mbps: Mapping[str, Floats]
@@ -61,7 +61,6 @@ def row_of(data: DataFile) -> ReportRow:
               if (curve := captured_curve(run, way, seen)) is not None}
     probes = loaded(run)
     metrics = values(run)
-    middle = metrics["latency_loaded_median_ms"]
     return ReportRow(
         path=data.path,
         settings={name[:LONGEST]: short(value)
@@ -76,7 +75,14 @@ def row_of(data: DataFile) -> ReportRow:
                 for way, one in probes.items()},
         facts=facts_of(data, run),
         errors=_errors(data), measured=measured(run), notes=tuple(run.notes),
-        no_latency=middle.because if isinstance(middle, Unavailable) and not middle.lost else "")
+        no_latency=_why_no_latency(run, metrics["latency_loaded_median_ms"]))
+
+
+def _why_no_latency(run: Run, median_ms: float | Unavailable) -> str:
+    """Return why nothing can be said of a run's latency under load; "" where something can."""
+    if isinstance(median_ms, Unavailable) and not median_ms.lost:
+        return median_ms.because
+    return run.notes[0] if stood_still(run.loaded()) else ""
 
 
 def short(value: Any) -> Any:

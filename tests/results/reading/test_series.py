@@ -21,6 +21,8 @@ from flent_aqm.results.export.samples import sample_batch
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.reading.series import Kind, Tool, series_of, unit_of
+from flent_aqm.show.report.gather import row_of
+from flent_aqm.show.report.model import build
 from tests.results.old_files import (
     MBPS,
     MS,
@@ -113,6 +115,20 @@ def test_long_round_trips_of_a_request_response_are_no_stall() -> None:
                         **FLOWS}, ABOUT))
     assert number(run, "latency_loaded_max_ms") == pytest.approx(4000)
     assert run.loaded().rtt_ms.size == 15
+
+
+def test_report_says_nothing_of_a_load_that_its_probe_did_not_see() -> None:
+    """UDP_RR that saw 20 of 60 s has a median, and the headline has none."""
+    def said(until_s: float) -> str:
+        content = whole({UDP: request_response(4.0, until_s), **FLOWS},
+                        {UDP: MS, DOWN: MBPS, UP: MBPS})
+        row = row_of(as_data_file(content, Path("made.flent.gz")))
+        assert row.metrics["latency_loaded_median_ms"] == pytest.approx(4)
+        return " ".join(build([row], [], [], "made").headline)
+
+    assert said(25.0).startswith("None of these runs tells its latency under load: netperf UDP_RR "
+                                 f"({UDP}) stopped 25 s after its start")
+    assert "latency under load was 4 ms" in said(TOTAL_S)
 
 
 def test_a_pause_of_a_request_response_is_left_out() -> None:
