@@ -13,12 +13,14 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.parts.infer.classes import CANT_TELL
 from flent_aqm.parts.infer.features import FEATURES
-from flent_aqm.parts.infer.model import Verdict, judge
+from flent_aqm.parts.infer.model import Verdict, judge_all
 from flent_aqm.parts.infer.reading import Download, UploadsOnly, read_downloads
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.status import NAME as STATUS
 
 # Of a folder: data files of Flent's, and M-Lab's archive as it is downloaded.
+# Downloads that go through the model at a time.
+_TOGETHER = 256
 _ENDS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".tgz", ".tar.gz")
 
 
@@ -40,8 +42,11 @@ def main(args: argparse.Namespace) -> int:
     files = _files(args.files)
     for path in files:
         try:
-            for one in read_downloads(path):
-                print((_json if args.format == "json" else _text)(path, one, judge(one)))
+            downloads = read_downloads(path)
+            for begin in range(0, len(downloads), _TOGETHER):
+                some = downloads[begin:begin + _TOGETHER]
+                for one, verdict in zip(some, judge_all(some), strict=True):
+                    print((_json if args.format == "json" else _text)(path, one, verdict))
         except UploadsOnly as fault:
             uploads += fault.count
             if path in args.files:  # in a folder of an archive, half of all files are uploads
@@ -97,4 +102,5 @@ def _json(path: Path, one: Download, verdict: Verdict) -> str:
         "depth_ms": verdict.depth_ms and round(verdict.depth_ms, 1),
         "depth_at_least": verdict.at_least, "deciding": verdict.deciding,
         "throughput_mbps": round(one.throughput_mbps, 3),
-        "features": {name: round(value, 6) for name, value in verdict.features.items()}})
+        "features": {name: round(value, 6) for name, value in verdict.features.items()}},
+        allow_nan=False)

@@ -9,7 +9,7 @@ on the logarithms of the forest's shares, fitted on runs that the trees had not 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -92,12 +92,27 @@ def from_json(whole: Mapping[str, Any]) -> Model:
 
 def judge(one: Download) -> Verdict:
     """Return what is behind a download."""
+    return judge_all([one])[0]
+
+
+def judge_all(downloads: Sequence[Download]) -> list[Verdict]:
+    """Return what is behind each download: the same as judge(), but all go through the trees
+    together, which takes a tenth of the time."""
+    if not downloads:
+        return []
     model = the_model()
-    values = features(one)
-    shares, spoke = votes(model, numpy.array([[values[name] for name in model.names]]))
-    probabilities = calibrated(model, shares)[0]
+    values = [features(one) for one in downloads]
+    shares, spoke = votes(model, numpy.array(
+        [[one[name] for name in model.names] for one in values]))
+    # Row by row: numpy rounds a product of matrices otherwise than one of a row.
+    return [_verdict(model, one, seen, calibrated(model, row[numpy.newaxis])[0], said)
+            for one, seen, row, said in zip(downloads, values, shares, spoke, strict=True)]
+
+
+def _verdict(model: Model, one: Download, values: Mapping[str, float], probabilities: Numbers,
+             spoke: Numbers) -> Verdict:
     by_class = dict(zip(CLASSES, map(float, probabilities), strict=True))
-    deciding = model.names[int(spoke[0, :, probabilities.argmax()].argmax())]
+    deciding = model.names[int(spoke[:, probabilities.argmax()].argmax())]
     answer = answer_of(by_class)
     deep = answer == DROP_TAIL
     return Verdict(answer, by_class, values, deciding, values["rise_max_ms"] if deep else None,

@@ -153,7 +153,7 @@ def _tests(text: bytearray) -> list[Any]:
 
 def _of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Download]:
     for number, test in enumerate(tests, 1):
-        called = name or (f"test {number}" if len(tests) > 1 else "")
+        called = name or _uuid(test) or (f"test {number}" if len(tests) > 1 else "")
         try:
             download = _of_mlab(test, called)
         except _NotUsable as fault:
@@ -224,8 +224,14 @@ def _of_mlab(test: Any, name: str) -> Download | None:
         key = max(absent, key=lambda each: absent[each])
         raise _NotUsable(f"its TCP_INFO has no {key}"
                          + (", which Linux has since 4.19" if key in _SINCE_4_19 else ""))
+    return _download(name, bbr, rows, ms=1e-3)
+
+
+def _uuid(test: Any) -> str:
+    """Return the name that M-Lab's server gave to a test's download, "" if there is none."""
+    part = _part(test, "Download")
     uuid = part.get("UUID") if isinstance(part, dict) else None
-    return _download(name or (uuid if isinstance(uuid, str) else ""), bbr, rows, ms=1e-3)
+    return uuid if isinstance(uuid, str) else ""
 
 
 def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float) -> Download:

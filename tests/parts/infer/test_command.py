@@ -14,6 +14,8 @@ import pytest
 
 from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, FLOW_QUEUEING, POLICER
 from flent_aqm.parts.infer.classes import answer_of as answer
+from flent_aqm.parts.infer.model import judge, judge_all
+from flent_aqm.parts.infer.reading import read_downloads
 
 from ...warm_flent import run_flent_aqm
 from .archive import archived
@@ -136,3 +138,13 @@ def test_uploads_in_a_folder_are_counted_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1
     assert "3 uploads left out" in done.stderr
+
+
+def test_downloads_judged_together_are_judged_as_alone() -> None:
+    """Bit by bit, whatever else goes through the trees with them."""
+    downloads = [one for path in sorted(GOLDEN.glob("*.flent.gz")) for one in read_downloads(path)]
+    assert len(downloads) > 5
+    together = judge_all(downloads)
+    assert together == [judge(one) for one in downloads]
+    assert len({verdict.answer for verdict in together}) > 2
+    assert judge_all([]) == []

@@ -50,7 +50,38 @@ def test_archive_of_mlab_is_the_same_alone_by_line_and_from_bigquery(tmp_path: P
         assert features(one) == features(alone)
     assert alone.bbr
     assert alone.throughput_mbps == pytest.approx(95, abs=2)
-    assert (alone.name, lines[1].name) == ("client_1767225600_0000000000000001", "test 2")
+    name = "client_1767225600_0000000000000001"
+    assert (alone.name, lines[1].name, exported.name) == (name, name, name)
+
+
+def test_tests_without_a_uuid_are_numbered(tmp_path: Path) -> None:
+    """By their lines."""
+    test = archived()
+    del test["Download"]["UUID"]
+    lines = read_downloads(_written(tmp_path, f"{json.dumps(test)}\n{json.dumps(test)}\n"))
+    assert [one.name for one in lines] == ["test 1", "test 2"]
+
+
+def test_round_trips_are_in_milliseconds_from_both_sources(tmp_path: Path) -> None:
+    """A data file of ours has ms, M-Lab's archive the kernel's microseconds. At 50 Mbit/s behind
+    FQ-CoDel a round trip is some milliseconds."""
+    one, = read_downloads(GOLDEN / "runs" / "ndt7.flent.gz")
+    meta = json.loads(gzip.decompress((GOLDEN / "runs" / "ndt7.flent.gz").read_bytes()))
+    samples = [sample["tcp_rtt"] for sample in meta["raw_values"]["TCP download"]
+               if "tcp_rtt" in sample]
+    assert float(one.rtt_ms.max()) == max(samples)
+    assert 0.05 < features(one)["rise_max_ms"] < 500
+    rows = [measurement(number) for number in range(40)]
+    test = {"Download": {"UUID": "x", "ServerMeasurements": rows}}
+    mlabs, = read_downloads(_written(tmp_path, test))
+    assert float(mlabs.min_rtt_ms[0]) == 20.0
+    assert (float(mlabs.rtt_ms.min()), float(mlabs.rtt_ms.max())) == (20.0, 26.0)
+    assert features(mlabs)["base_rtt_ms"] == 20.0
+    assert features(mlabs)["rise_max_ms"] == 6.0
+    # Other units, which nothing in the file tells: seconds, and bytes.
+    assert float(mlabs.at_s[0]) == 0.25
+    assert mlabs.throughput_mbps == 8.0
+    assert float(mlabs.retransmitted_bytes[-1]) == 1448 * (39 // 5)
 
 
 def _without(name: str) -> Callable[[dict[str, Any]], object]:

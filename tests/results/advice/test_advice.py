@@ -126,6 +126,15 @@ def test_no_rate_where_runs_differ_in_throughput() -> None:
     assert "Set SQM in your router to 90 % of the line's rates" in text
 
 
+@pytest.mark.parametrize(("least_mbps", "steady"), [(34.3, True), (34.1, False), (31.0, False)])
+def test_runs_of_a_line_of_one_rate_differ_by_a_tenth_at_most(
+        least_mbps: float, steady: bool) -> None:
+    """34.2 is nine tenths of 38."""
+    text = output(line(run(up_ms=300, mbps=(38, 9.5)), run(up_ms=300, mbps=(least_mbps, 9.5))))
+    assert ("90 % of the line's rates" in text) is not steady
+    assert ("to 33/8.6 Mbit/s (90 % of the 36/9.5 that were measured)" in text) is steady
+
+
 def test_runs_that_disagree_are_to_be_repeated() -> None:
     text = output(line(run(up_ms=12), run(up_ms=80)))
     assert text == ("The runs with the line disagree: busy uploads added 12 ms to 80 ms. Repeat "

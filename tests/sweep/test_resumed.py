@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a run counts as done, without a lab: complete, with all samples, as planned."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep import missing, sweep
+from flent_aqm.sweep.finish import refuse_incomplete, samples_sha256
+from flent_aqm.sweep.resumed import refuse_another_run, set_aside_unfinished
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "iperf3_upload.flent.gz"
+SETTINGS: Mapping[str, object] = {"HOSTS": ["server"], "LENGTH": 3, "DELAY": 1}
+
+
+def content() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    return data
+
+
+def planned(folder: Path) -> Cell:
+    """The cell of the data file that written() makes."""
+    return Cell(name="run", folder=folder, test_name="iperf3_upload",
+                scenario=Scenario.from_settings({"aqm": "codel", "rate_mbps": 20, "seed": 7}),
+                settings=SETTINGS, commands=ROUTER_COMMAND, metadata={}, length_s=5)
+
+
+def written(cell: Cell, change: Callable[[Any], object] = lambda data: None) -> Path:
+    """A data file as a sweep writes it for a cell, but for a change."""
+    data = content()
+    aqm = data["metadata"]["AQM"]
+    aqm |= {"requested": json.loads(json.dumps(cell.scenario.as_dict())),
+            "run": json.loads(json.dumps(cell.as_metadata)), "schema": 1,
+            "samples_sha256": samples_sha256(data)}
+    data["metadata"]["DATA_FILENAME"] = cell.data_file.name
+    change(data)
+    cell.data_file.write_bytes(gzip.compress(json.dumps(data).encode()))
+    return cell.data_file
+
+
+def test_whole_file_of_the_planned_run_is_done(tmp_path: Path) -> None:
+    cell = planned(tmp_path)
+    file = written(cell)
+    before = file.read_bytes()
+    assert list(set_aside_unfinished({file: cell})) == []
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    (lambda data: data["metadata"].update(FAILED_RUNNERS=1), "1 of the test's tools gave no data"),
+    (lambda data: data["metadata"]["AQM"].pop("before"), "no read-back of the router"),
+    (lambda data: data["metadata"]["AQM"].pop("after"), "no read-back of the router"),
+    (lambda data: data["metadata"]["SERIES_META"]["TCP upload"].update(ERROR=["it broke"]),
+     "TCP upload: it broke"),
+    (lambda data: data.update(raw_values={}), "the file has no samples"),
+    (lambda data: data.update(raw_values={"TCP upload": []}), "the file has no samples"),
+    (lambda data: data["raw_values"]["TCP upload"].pop(), "its samples are not those of its run"),
+    (lambda data: data["x_values"].pop(), "."),
+    (lambda data: data["raw_values"]["TCP upload"][0].update(val=1.5),
+     "its samples are not those of its run"),
+    (lambda data: data["metadata"]["AQM"].pop("samples_sha256"), "is not known"),
+    (lambda data: data["metadata"].pop("AQM"), "no object AQM"),
+])
+def test_file_that_is_not_complete_is_set_aside(
+        tmp_path: Path, change: Callable[[Any], object], why: str) -> None:
+    cell = planned(tmp_path)
+    file = written(cell, change)
+    line, = set_aside_unfinished({file: cell})
+    assert why in line
+    assert "its run is repeated" in line
+    assert not file.exists()
+    assert file.with_name(f"{file.name}.damaged").is_file()
+
+
+def test_incomplete_runs_are_refused_when_they_end() -> None:
+    """The same rules hold for a run that has just been made."""
+    data = content()
+    refuse_incomplete(data)
+    for change, why in (
+            ({"FAILED_RUNNERS": 2}, "2 of the test's tools"),
+            ({"AQM": {"before": {}}}, "no read-back"), ({"AQM": {"after": {}}}, "no read-back")):
+        with pytest.raises(BadResult, match=why):
+            refuse_incomplete({**data, "metadata": {**data["metadata"], **change}})
+
+
+@pytest.mark.parametrize(("other", "why"), [
+    ({"test_name": "ndt7"}, "test is iperf3_upload in the file, ndt7 in this plan"),
+    ({"settings": {**SETTINGS, "LENGTH": 4}}, "LENGTH is 3 in the file, 4 in this plan"),
+    ({"settings": {"HOSTS": ["server"], "LENGTH": 3}}, "DELAY is 1 in the file, not set in this"),
+    ({"commands": {}}, "commands is router in the file, others in this plan"),
+    ({"name": "other"}, "DATA_FILENAME is run.flent.gz in the file, other.flent.gz in this plan"),
+    ({"scenario": {"base_delay_ms": 80}}, "base_delay_ms is 0 in the file, 80 in this plan"),
+    ({"scenario": {"seed": 8}}, "seed is 7 in the file, 8 in this plan"),
+    ({"scenario": {"aqm": "pie"}}, "aqm is codel in the file, pie in this plan"),
+])
+def test_file_of_another_run_is_refused(
+        tmp_path: Path, other: dict[str, Any], why: str) -> None:
+    """Each setting that decides the run is compared, and named with both values."""
+    cell = planned(tmp_path)
+    file = read_data_file(written(cell))
+    refuse_another_run(file, cell)
+    changes = dict(other)
+    if "scenario" in changes:
+        changes["scenario"] = Scenario.from_settings(
+            {"aqm": "codel", "rate_mbps": 20, "seed": 7, **changes["scenario"]})
+    with pytest.raises(ConfigError, match="has another run than planned: " + why):
+        refuse_another_run(file, replace(cell, **changes))
+
+
+def test_setting_that_came_later_counts_as_its_default(tmp_path: Path) -> None:
+    """A file of an earlier version lacks it; paths are compared without their folders."""
+    cell = planned(tmp_path)
+    file = read_data_file(written(
+        cell, lambda data: data["metadata"]["AQM"]["requested"].pop("tcp_ecn")))
+    refuse_another_run(file, cell)
+    other = replace(cell, scenario=cell.scenario.but(tcp_ecn=True))
+    with pytest.raises(ConfigError, match="tcp_ecn"):
+        refuse_another_run(file, other)
+
+
+def test_command_that_plans_its_runs_takes_no_other_run_for_its_own(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As scorecard does; it took any file of the name."""
+    monkeypatch.setattr(sweep.Sweep, "start", lambda *args, **more: pytest.fail("a run began"))
+    cell = planned(tmp_path)
+    written(cell)
+    assert missing.make_missing([cell], {}) == 0
+    with pytest.raises(ConfigError, match="base_delay_ms"):
+        missing.make_missing([replace(cell, scenario=cell.scenario.but(base_delay_ms=5.0))], {})
+
+
+def test_sweep_removes_what_killed_processes_left_before_it_begins(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a data file, whose writer is gone. Data files stay."""
+    class Testbed:
+        title, real_time, tools = "a test", False, ()
+
+        def check(self, cells: object) -> list[str]:
+            return []
+
+        def prepare(self) -> None:
+            raise ConfigError("far enough")
+
+        def clean_up(self) -> None:
+            pass
+
+    monkeypatch.setattr(sweep, "open_testbed", lambda name: Testbed())
+    left = tmp_path / ".run.flent.gz.123.part"
+    left.write_bytes(b"half")
+    cell = planned(tmp_path)
+    made = sweep.Sweep()
+    made.plan(cell, {})
+    with pytest.raises(ConfigError, match="far enough"):
+        made.start()
+    assert not left.exists()
