@@ -57,6 +57,6 @@ def test_tools_output_is_parsed_without_further_processes(
         return {}, {"series": {}}, {}
 
     collect.collect(stock)(SimpleNamespace(
-        instances={}, parse_results_direct=lambda: parsed.append("direct"),
+        instances={}, failed_runners=0, parse_results_direct=lambda: parsed.append("direct"),
         parse_results_parallel=lambda: parsed.append("parallel")))
     assert parsed == [how]
