@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+# Letters of a word that is too short to be a mistyped other one.
+_SHORT = 3
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -18,3 +21,10 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, 1) or [
         known for known in names if known.startswith(f"{name}_")]
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def unknown_value(value: str, known: Collection[str]) -> str:
+    """Return what to say of a value that is none of those that are known."""
+    # of three letters everything is like everything: wan is not a mistyped lan
+    near = did_you_mean(value, known) if len(value) > _SHORT else ""
+    return f"unknown value {value[:40]!r}{f'{near} K' if near else '; k'}nown: {', '.join(known)}"

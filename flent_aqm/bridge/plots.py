@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -13,6 +14,10 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.bridge.exit_status import tell
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, drop_untouched, inches
+
+# What embeds fonts into a PDF file tells of each table, to Flent's console, too: dozens of lines,
+# among which a warning is lost.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 GROUP_BY_HELP = (
     "Group runs by. Settings that groups are made of, in plots over many files: names with "

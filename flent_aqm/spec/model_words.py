@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import unknown_value
 
 Model = TypeVar("Model")
 
@@ -20,7 +21,7 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
     bounds. Raises ConfigError."""
     name, *changes = text.split("+")
     if name not in models:
-        raise ConfigError(f"{key}: unknown value {name[:40]!r}; known: {', '.join(models)}")
+        raise ConfigError(f"{key}: {unknown_value(name, models)}")
     parameters: dict[str, float] = {}
     for change in changes:
         parameter, _, value = change.partition("=")

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import unknown_value
 from flent_aqm.base.switch import switch
 
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
@@ -20,9 +21,9 @@ _MOST_COMMAND = 4096
 
 
 def one_of(key: str, value: object, choices: Collection[str]) -> str:
-    """Return one of the words."""
+    """Return the value, if it is one of the words. Raises ConfigError with the nearest word."""
     if value not in choices:
-        raise ConfigError(f"{key}: unknown value {value!r}; known: {', '.join(choices)}")
+        raise ConfigError(f"{key}: {unknown_value(str(value), choices)}")
     return str(value)
 
 

@@ -96,7 +96,8 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
 @pytest.mark.parametrize(("settings", "message"), [
     ({"tbf_burst_ms": 5}, "tbf_burst_ms: needs shaper = tbf, not htb"),
     ({"shaper": "tbf", "tbf_burst_ms": 0}, "tbf_burst_ms: 0 ms is out of range"),
-    ({"ndt7_cc": "bbr2"}, "ndt7_cc: unknown value 'bbr2'; known: bbr, cubic, reno"),
+    ({"ndt7_cc": "bbr2"}, "'bbr2'; did you mean 'bbr'? Known: bbr, cubic, reno"),
+    ({"aqm": "fq_codle"}, "aqm: unknown value 'fq_codle'; did you mean 'fq_codel'? Known: no_aqm"),
     ({"ndt7_cc": "reno", "ndt7_server": "mlab"}, "ndt7_cc: reno is for ndt7_server = own"),
     ({"ndt7_cc": "reno", "testbed": "ssh://r"}, "start the server by hand with --congestion-con"),
     ({"aqm": "codel", "aqm_taget": "5ms"}, "aqm_taget: codel has no such parameter; known: limit"),
@@ -123,7 +124,7 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"aqm": "cake", "up_aqm": "cake_mq", "shaper": "cake", "tx_queues": 1}, "up_aqm: cake_mq is"),
     ({"aqm": "cake_mq", "shaper": "none", "tx_queues": 2, "ingress": "ifb"}, "ingress = lan"),
     ({"aqm": "cake", "up_aqm": "codel", "shaper": "cake"}, "give up_aqm = cake with it"),
-    ({"aqm": "codell"}, "known: no_aqm, bfifo, red"),
+    ({"aqm": "codell"}, "did you mean 'codel'? Known: no_aqm, bfifo, red"),
 ])
 def test_settings_when_wrong_are_refused_on_entry(
         settings: dict[str, object], message: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.base import defaults
+from flent_aqm.base.nearest import unknown_value
 
 LOADS = {"empty": (), "upload": ("upload",), "download": ("download",),
          "both": ("upload", "download")}
@@ -42,7 +43,7 @@ def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
     test_error, which reports a text and may return."""
     load = str(parameter("load", default="empty"))
     if load not in LOADS:
-        refuse(f"load: unknown value {load!r}; known: {', '.join(LOADS)}")
+        refuse(f"load: {unknown_value(load, LOADS)}")
     return PingExp(
         streams={way: int(_number(refuse, parameter, f"{way}s", STREAMS[way], 1, MAX_STREAMS))
                  for way in LOADS.get(load, ())},

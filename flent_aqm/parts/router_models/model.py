@@ -22,6 +22,7 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import unknown_value
 
 _LATENCY = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)us")
 # On the link a frame has a preamble, a checksum and a gap around it: 8 + 4 + 12 bytes.
@@ -161,7 +162,7 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
         model = RouterModel(timer_latency_us=float(latency[1]))
     else:
         raise ConfigError(
-            f"{key}: unknown value {name!r}; known: {', '.join(KNOWN_ROUTERS)}, or a timer latency "
+            f"{key}: {unknown_value(name, KNOWN_ROUTERS)}, or a timer latency "
             f"from 0us to {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}us such as 12.5us")
     parameters: dict[str, Any] = dict(_change(key, change) for change in changes)
     if len(parameters) != len(changes):
@@ -198,7 +199,7 @@ def _change(key: str, change: str) -> tuple[str, float | int | str | bool]:
                           f"NAME=VALUE, with a NAME of {', '.join(PARAMETERS)}")
     if name == "other_work_kind":
         if text not in _KINDS:
-            raise ConfigError(f"{key}: {name}: unknown value {text!r}; known: {', '.join(_KINDS)}")
+            raise ConfigError(f"{key}: {name}: {unknown_value(text, _KINDS)}")
         return name, text
     if name == "bql":
         if text not in ("0", "1"):

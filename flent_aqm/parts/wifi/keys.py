@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.nearest import unknown_value
 from flent_aqm.parts.wifi.phy import parse_phy
 from flent_aqm.spec.key import Record, Settings, key
 
@@ -68,8 +68,7 @@ def _of_stations(name: str, settings: Settings, usual: str) -> str:
 def _read_ap(name: str, settings: Settings) -> str:
     ap = _of_stations(name, settings, AIRTIME)
     if ap not in ("", *ACCESS_POINTS):
-        raise ConfigError(f"{name}: unknown value {ap[:40]!r}; known: {', '.join(ACCESS_POINTS)}"
-                          f"{did_you_mean(ap, ACCESS_POINTS)}")
+        raise ConfigError(f"{name}: {unknown_value(ap, ACCESS_POINTS)}")
     return ap
 
 

@@ -19,7 +19,7 @@ from functools import cached_property
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.nearest import did_you_mean, unknown_value
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.topology.graph import CLIENT, Fault, Graph, parse_links, read_links
 
@@ -144,9 +144,8 @@ def _named(key: str, text: str) -> Topology:
     match = _NAMED.fullmatch(text)
     if not match or match["name"] not in TOPOLOGIES:
         name = match["name"] if match else text
-        raise ConfigError(f"{key}: unknown value {name[:40]!r}; known: {', '.join(TOPOLOGIES)}, a "
-                          f"file NAME{SUFFIX}, or links as client-router, router-server"
-                          f"{did_you_mean(name, TOPOLOGIES)}")
+        raise ConfigError(f"{key}: {unknown_value(name, TOPOLOGIES)}, a "
+                          f"file NAME{SUFFIX}, or links as client-router, router-server")
     name = match["name"]
     kind = TOPOLOGIES[name]
     if kind.counts is None:
