@@ -6,13 +6,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.part import load
 from flent_aqm.base.part import parts as parts_there
 from flent_aqm.base.waiting import announced
-from flent_aqm.setup.parts import GROUPS, Part, all_parts, missing
+from flent_aqm.setup.parts import GET_PYTHON, GROUPS, Part, all_parts, missing
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+# Columns of a terminal: of none, and from which on there is room for paths.
+_WIDE, _WITH_PATHS = 160, 110
+_STATE = {True: "[green]found[/]", False: "[red]missing[/]"}
+# The group of parts that each have a line on any terminal.
+_MEASURING = "run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,14 +61,49 @@ def main(args: argparse.Namespace) -> int:
 
 def _print_table(parts: list[Part]) -> None:
     from rich.console import Console
+
+    # Rich takes 80 columns where there is no terminal, which would break paths.
+    console = Console(width=None if sys.stdout.isatty() else _WIDE)
+    console.print(_table(parts) if console.width >= _WITH_PATHS else _narrow_table(parts))
+    found = sum(part.found for part in parts)
+    console.print(f"{found} of {len(parts)} parts found", highlight=False)
+
+
+def _table(parts: Sequence[Part]) -> Table:
+    table = _with_columns("part", "", "version", "needed for", "where, or how to get it")
+    for part in parts:
+        table.add_row(part.name, _STATE[part.found], part.version, GROUPS[part.group],
+                      part.where if part.found else part.how_to_get)
+    return table
+
+
+def _narrow_table(parts: Sequence[Part]) -> Table:
+    """Return a table for 80 columns and 24 lines: a line for each program that measuring needs and
+    for each part that must not be missing, and one for all others of a purpose."""
+    table = _with_columns("part", "", "version", "needed for, or how to get it")
+    needed = missing(list(parts))
+    for group, purpose in GROUPS.items():
+        of_group = [part for part in parts if part.group == group]
+        single = [part for part in of_group if part in needed or (
+            part.found and group == _MEASURING and part.how_to_get != GET_PYTHON)]
+        for part in single:
+            table.add_row(part.name, _STATE[part.found], part.version,
+                          purpose if part.found else part.how_to_get)
+        rest = [part for part in of_group if part not in single]
+        for found in (True, False):
+            alike = [part for part in rest if part.found == found]
+            if len(alike) == 1:
+                table.add_row(alike[0].name, _STATE[found], alike[0].version, purpose)
+            elif alike:
+                others = "others" if single else "parts"
+                table.add_row(f"{len(alike)} {others}", _STATE[found], "", purpose)
+    return table
+
+
+def _with_columns(*headings: str) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("part", "", "version", "needed for", "where, or how to get it"):
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    for part in parts:
-        state = "[green]found[/]" if part.found else "[red]missing[/]"
-        table.add_row(part.name, state, part.version, GROUPS[part.group],
-                      part.where if part.found else part.how_to_get)
-    # Rich takes 80 columns where there is no terminal, which would break paths.
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    return table

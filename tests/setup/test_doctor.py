@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -90,3 +91,18 @@ def test_flent_without_metadata_is_found_by_its_modules(monkeypatch: pytest.Monk
     assert parts["flent"].found
     assert parts["flent"].version == "2.3.0"
     assert not parts["numpy"].found
+
+
+def test_doctor_fits_a_terminal_of_80_columns_and_24_lines() -> None:
+    """On a terminal of that size, with a line for each part that measuring needs."""
+    done = subprocess.run(
+        ["script", "-qec", f"stty cols 80 rows 24; '{sys.executable}' -m flent_aqm.cli doctor",
+         "/dev/null"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", done.stdout)
+    lines = [line.rstrip() for line in plain.replace("\r\n", "\n").rpartition("\r")[2].splitlines()]
+    lines = lines[next(at for at, line in enumerate(lines) if line.startswith("part ")):]
+    assert max(map(len, lines)) <= 80
+    assert re.search(r"^iperf3 +found +\S+ +measuring$", "\n".join(lines), re.MULTILINE)
+    assert re.fullmatch(r"\d+ of \d+ parts found", next(
+        line for line in reversed(lines) if "parts found" in line))
+    assert len(lines) <= 24 + len(missing(list(setup_parts.all_parts())))
