@@ -2,10 +2,15 @@
 """A speed test of the user's as two commands, client and server, and where its numbers stand in
 what the client prints.
 
-    down.mbps=download_mbps up.mbps=upload_mbps rtt.loaded=latency_ms
+    json: down.mbps=download_mbps up.mbps=upload_mbps rtt.loaded=latency_ms
 
 reads {"down": {"mbps": 47.1}, "up": …, "rtt": {"loaded": 80}} of the last line that is JSON, or of
 all output. A factor may stand behind the place: down.kbps*0.001=download_mbps.
+
+    text: 'Download: (\\S+) Mbit/s=download_mbps' 'Ping: (\\S+) ms=latency_ms'
+
+reads other output: each word is a regular expression, whose group is the number, = and the number's
+name, with quotes as in a shell. Where the expression matches several times, the last one counts.
 """
 
 from __future__ import annotations
@@ -37,26 +42,36 @@ NUMBERS: Mapping[str, Number] = {number.name: number for number in (
     Number("latency_upload_ms", "ms", "its latency under upload"),
     Number("good", "", "its verdict: 1 good, 0 bad", "higher"),
 )}
-FORM = "json"
+JSON, TEXT = FORMS = ("json", "text")
+# Of a pattern, how much is read, and of an output that it looks through.
+_LONGEST_PATTERN, _LONGEST_LINE = 200, 2000
 _PAIR = re.compile(r"(?P<place>[^=*\s]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\w+)")
 
 
 @dataclass(frozen=True)
 class Read:
-    """Where a number is: keys and indexes, and what it is multiplied by."""
+    """Where a number is: keys and indexes in JSON, or a pattern in text, and what it is multiplied
+    by."""
 
     name: str
     place: tuple[str, ...]
     factor: float = 1.0
+    pattern: str = ""
 
 
 def parse_reads(text: str) -> list[Read]:
     """Return what --reads says. Raises ConfigError."""
     form, _, rest = text.partition(":")
-    if form.strip() != FORM or not rest.split():
-        raise ConfigError(f"--reads: {text[:60]!r}; expected 'json: PLACE=NUMBER …', such as "
-                          "'json: down.mbps=download_mbps'")
-    reads = [_parse(word) for word in rest.split()]
+    try:
+        words = shlex.split(rest) if form.strip() == TEXT else rest.split()
+    except ValueError as fault:
+        raise ConfigError(f"--reads: {text[:60]!r}: {fault}") from None
+    if form.strip() not in FORMS or not words:
+        raise ConfigError(
+            f"--reads: {text[:60]!r}; expected 'json: PLACE=NUMBER …', such as 'json: "
+            "down.mbps=download_mbps', or \"text: 'PATTERN=NUMBER' …\", such as \"text: "
+            "'Download: (.*) Mbit/s=download_mbps'\"")
+    reads = [_parse_pattern(word) if form.strip() == TEXT else _parse(word) for word in words]
     if not {f"{way}_mbps" for way in WAYS} & {one.name for one in reads}:
         raise ConfigError(f"--reads: {text[:60]!r} reads no rate; expected download_mbps or "
                           "upload_mbps")
@@ -64,6 +79,9 @@ def parse_reads(text: str) -> list[Read]:
 
 
 def _parse(word: str) -> Read:
+    first, _, second = word.partition("=")
+    if first in NUMBERS and second not in NUMBERS:
+        raise ConfigError(f"--reads: {word[:60]!r}: the place comes first: {second[:40]}={first}")
     pair = _PAIR.fullmatch(word)
     try:
         if pair is None:
@@ -72,11 +90,35 @@ def _parse(word: str) -> Read:
     except ValueError:
         raise ConfigError(f"--reads: {word[:60]!r}; expected PLACE=NUMBER or PLACE*FACTOR=NUMBER, "
                           "such as down.kbps*0.001=download_mbps") from None
-    if pair["name"] not in NUMBERS:
-        raise ConfigError(f"--reads: {word[:60]!r}: there is no number {pair['name']}"
-                          f"{did_you_mean(pair['name'], NUMBERS)}; known: {', '.join(NUMBERS)}; "
-                          "another unit needs a factor, down.kbps*0.001=download_mbps")
+    _refuse_unknown(word, pair["name"])
     return Read(pair["name"], tuple(pair["place"].split(".")), factor)
+
+
+def _refuse_unknown(word: str, name: str) -> None:
+    if name in NUMBERS:
+        return
+    raise ConfigError(f"--reads: {word[:60]!r}: there is no number {name}"
+                      f"{did_you_mean(name, NUMBERS)}; known: {', '.join(NUMBERS)}; another unit "
+                      "needs a factor, down.kbps*0.001=download_mbps")
+
+
+def _parse_pattern(word: str) -> Read:
+    """Return what a word of text's form says. Raises ConfigError."""
+    pattern, mark, name = word.rpartition("=")
+    if not mark or not pattern or len(pattern) > _LONGEST_PATTERN:
+        raise ConfigError(f"--reads: {word[:60]!r}; expected PATTERN=NUMBER, such as 'Download: "
+                          "(.*) Mbit/s=download_mbps'")
+    name, _, factor = name.partition("*")
+    _refuse_unknown(word, name)
+    try:
+        groups = re.compile(pattern).groups
+        number = float(factor or 1)
+    except (re.error, ValueError) as fault:
+        raise ConfigError(f"--reads: {word[:60]!r}: {fault}") from None
+    if groups != 1:
+        raise ConfigError(f"--reads: {word[:60]!r} has {groups} groups; expected one, ( and ) "
+                          "around the number")
+    return Read(name, (), number, pattern)
 
 
 def command_tool(name: str, client: str, server: str, reads: str, longest_s: float = 60.0) -> Tool:
@@ -104,9 +146,11 @@ def words_of(option: str, text: str) -> list[str]:
     if not words:
         raise ConfigError(f"{option}: it is empty; expected a command")
     program = shutil.which(words[0])
+    if program is None and os.path.isfile(words[0]):
+        raise ConfigError(f"{option}: {words[0][:200]} may not be executed; allow it: chmod +x "
+                          f"{shlex.quote(words[0])[:200]}")
     if program is None:
-        raise ConfigError(f"{option}: there is no program {words[0][:60]!r} that may be "
-                          "executed; give its path")
+        raise ConfigError(f"{option}: there is no program {words[0][:60]!r}; give its path")
     return [os.path.abspath(program), *(os.path.abspath(word) if os.path.isfile(word) else word
                                         for word in words[1:])]
 
@@ -136,8 +180,11 @@ def measure_by(client: str, reads: str, call: Call, report: Report) -> None:
 
 def read_numbers(name: str, text: str, reads: list[Read]) -> dict[str, float]:
     """Return the numbers in a client's output. Raises BadResult."""
+    is_text = any(read.pattern for read in reads)
     if not text.strip():
-        raise BadResult(f"{name} printed nothing; expected JSON")
+        raise BadResult(f"{name} printed nothing; expected {'its numbers' if is_text else 'JSON'}")
+    if is_text:
+        return {read.name: _number_in(name, text, read) * read.factor for read in reads}
     output = _json(name, text)
     numbers: dict[str, float] = {}
     for read in reads:
@@ -152,6 +199,25 @@ def read_numbers(name: str, text: str, reads: list[Read]) -> dict[str, float]:
             raise BadResult(f"{name}: {place} is {value:g}; expected 0 or more")
         numbers[read.name] = value * read.factor
     return numbers
+
+
+def _number_in(name: str, text: str, read: Read) -> float:
+    """Return what the pattern finds in a line, the last one that it matches. Raises BadResult."""
+    found = None
+    for line in text.splitlines():
+        for match in re.finditer(read.pattern, line[:_LONGEST_LINE]):
+            found = match[1]
+    if found is None:
+        raise BadResult(f"{name}: no line of its output matches {read.pattern!r}; it starts with "
+                        f"{text.strip()[:60]!r}")
+    try:
+        number = float(found.strip().replace(",", "."))
+    except ValueError:
+        raise BadResult(f"{name}: {read.pattern!r} finds {found[:40]!r}; expected a number"
+                        ) from None
+    if not math.isfinite(number) or number < 0:
+        raise BadResult(f"{name}: {read.pattern!r} finds {number:g}; expected 0 or more")
+    return number
 
 
 def _json(name: str, text: str) -> Any:

@@ -30,8 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", metavar="COMMAND",
                         help="its server, such as 'mytestd -p {port}'")
     parser.add_argument("--reads", metavar="WHERE",
-                        help="its numbers in what the client prints, such as 'json: "
-                             "down.mbps=download_mbps up.mbps=upload_mbps rtt=latency_ms'")
+                        help="its numbers in what the client prints, first the place, then the "
+                             "name: 'json: down.mbps=download_mbps up.mbps=upload_mbps "
+                             "rtt=latency_ms', or \"text: 'Download: (.*) Mbit=download_mbps'\"")
     parser.add_argument("--name", help="what the page calls it (default: the client's)")
     parser.add_argument("--longest", type=float, default=60.0, metavar="S",
                         help="no run of it takes longer (default: %(default)g)")

@@ -22,25 +22,44 @@ from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.parts.scorecard.runs import cell_of, failures
 from flent_aqm.parts.scorecard.worst_lines import seek
+from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.sweep.missing import make_missing
 
 PAGE = "scorecard"
+# Folder of runs of earlier versions of one's own tests, which the page leaves out.
+EARLIER = "earlier"
 
 
 def own_folder(output: Path, label: str, file: Path) -> Path:
-    """Return where the runs of a test of the user's go, with a copy of its file: runs of another
-    version are none of this one. Raises ConfigError."""
+    """Return where the runs of a test of the user's go, with a copy of its file. Runs of an earlier
+    version of the file are none of this one: they are moved to a folder beside, and a line says so.
+    Raises ConfigError."""
     folder = output / f"own-{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}"
     kept, text = folder / "tool.py", file.read_bytes()
     try:
         if kept.is_file() and kept.read_bytes() != text:
-            raise ConfigError(f"{folder} has runs of another version of {file}; remove the folder, "
-                              "or choose another -o")
+            _move_earlier(folder, file)
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(text)
     except OSError as error:
         raise ConfigError(f"-o: can't write {kept}: {error.strerror}") from None
     return folder
+
+
+def _move_earlier(folder: Path, file: Path) -> None:
+    """Move the runs of an earlier version of a test to the first free folder EARLIER/NAME-N. Runs
+    that failed have left none, and nothing is moved. Raises OSError."""
+    if not any(folder.rglob(f"*{SUFFIX}")):
+        return
+    aside = folder.parent / EARLIER
+    aside.mkdir(exist_ok=True)
+    number = 1
+    while (aside / f"{folder.name}-{number}").exists():
+        number += 1
+    target = aside / f"{folder.name}-{number}"
+    folder.rename(target)
+    print(f"flent-aqm: {plain(file)} has changed: the runs of its earlier version are in "
+          f"{plain(target)}", file=sys.stderr)
 
 
 def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.parts.scorecard.steps import own_folder
 from flent_aqm.tools.command import Read, command_tool, parse_reads, read_numbers
 
 HERE = Path(__file__).parent
@@ -48,8 +49,8 @@ def commands(how: str = "", server: str = "serve") -> list[str]:
 @pytest.mark.lab
 def test_two_commands_are_scored_beside_ours(scorecard: Scorecard, tmp_path: Path) -> None:
     """By the same truth: its rate and the round trip that its connection took are right; its 58
-    lines of code are all that the page needs. A call with another version of its files makes no
-    second kind of runs in the same folder."""
+    lines of code are all that the page needs. Runs of another version of its files
+    move aside, and it is scored again."""
     status, out, faults = scorecard(*commands())
     assert (status, faults) == (0, [])
     card = json.loads((tmp_path / "own-tiny" / "card.json").read_text())
@@ -58,14 +59,18 @@ def test_two_commands_are_scored_beside_ours(scorecard: Scorecard, tmp_path: Pat
     assert 0.8 < down["shown_mbps"] / down["possible_mbps"] < 1
     assert down["shown_ms"] == pytest.approx(down["others_median_ms"], rel=0.2)
     assert "tiny" in out
-    assert "| tiny |" in (tmp_path / "scorecard.md").read_text()
+    before = (tmp_path / "scorecard.md").read_text().count("| tiny |")
+    assert before
     html = (tmp_path / "scorecard.html").read_text()
     assert '<th scope="row"><a href="#test-1">tiny</a></th>' in html
     assert "worst: " in html
     (tmp_path / "own-tiny" / "tool.py").write_text("# of another day\n")
-    status, _, faults = scorecard(*commands())
-    assert status == 1
-    assert "has runs of another version" in faults[0]
+    status, out, faults = scorecard(*commands())
+    assert (status, "tiny" in out) == (0, True)
+    assert "has changed: the runs of its earlier version are in" in faults[0]
+    assert list((tmp_path / "earlier" / "own-tiny-1").glob("*.flent.gz"))
+    assert list((tmp_path / "own-tiny").glob("*.flent.gz"))
+    assert (tmp_path / "scorecard.md").read_text().count("| tiny |") == before
 
 
 @pytest.mark.lab
@@ -214,3 +219,63 @@ def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     with pytest.raises(BadResult) as fault:
         read_numbers("x", text, parse_reads("json: down=download_mbps"))
     assert cause in str(fault.value)
+
+
+TEXT = "ping 12 ms\nDown: 47,5 Mbit/s\nDown: 47.1 Mbit/s (final)\nUp: 9000 kbit/s\n"
+
+
+def test_text_is_read_by_patterns() -> None:
+    """The last line that matches counts; a comma may be the point, a factor changes the unit."""
+    reads = parse_reads("text: 'Down: (\\S+) Mbit/s=download_mbps' "
+                        "'Up: (.*) kbit/s=upload_mbps*0.001' 'ping (.*) ms=latency_ms'")
+    assert read_numbers("x", TEXT, reads) == {
+        "download_mbps": 47.1, "upload_mbps": 9.0, "latency_ms": 12.0}
+    comma = parse_reads("text: 'Down: ([0-9,]+) Mbit=download_mbps'")
+    assert read_numbers("x", TEXT, comma) == {"download_mbps": 47.5}
+
+
+@pytest.mark.parametrize(("reads", "message"), [
+    ("text: 'Down: .* Mbit=download_mbps'", "has 0 groups; expected one"),
+    ("text: 'Down: (=download_mbps'", "missing ), unterminated subpattern"),
+    ("text: 'Down: (.*)=speed'", "there is no number speed"),
+    ("text: 'Down", "No closing quotation"),
+    ("text: Down", "expected PATTERN=NUMBER"),
+    ("json: download_mbps=down.mbps", "the place comes first: down"),
+    ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),
+])
+def test_reads_that_say_nothing_are_refused(reads: str, message: str) -> None:
+    """Before any run, in a line that shows the form."""
+    with pytest.raises(ConfigError) as refused:
+        parse_reads(reads)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(("pattern", "message"), [
+    ("Nothing: (.*)=download_mbps", "no line of its output matches 'Nothing: (.*)'"),
+    ("Down: .* (M)bit=download_mbps", "finds 'M'; expected a number"),
+])
+def test_text_without_the_number_fails_the_run(pattern: str, message: str) -> None:
+    """With what was looked for."""
+    with pytest.raises(BadResult) as failed:
+        read_numbers("x", TEXT, parse_reads(f"text: '{pattern}'"))
+    assert message in str(failed.value)
+
+
+def test_script_that_may_not_be_executed_is_told_how(tmp_path: Path) -> None:
+    """Not that there is none."""
+    script = tmp_path / "mine.py"
+    script.write_text("#!/usr/bin/env python3\n")
+    script.chmod(0o644)
+    with pytest.raises(ConfigError, match=rf"may not be executed; allow it: chmod \+x {script}"):
+        command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
+
+
+def test_folder_with_failed_runs_alone_is_used_again(tmp_path: Path) -> None:
+    """What failed has left no runs of another version."""
+    file = tmp_path / "mine.py"
+    for text in ("# first\n", "# second\n"):
+        file.write_text(text)
+        folder = own_folder(tmp_path / "out", "mine", file)
+        (folder / "sweep.json").write_text("{}")
+        assert (folder / "tool.py").read_text() == text
+    assert not (tmp_path / "out" / "earlier").exists()
