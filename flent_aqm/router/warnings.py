@@ -3,25 +3,32 @@
 
 from __future__ import annotations
 
+from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.router.tc.read_back import Direction, ReadBack
 from flent_aqm.spec.scenario import Scenario
+
+_OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
 
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
     """Return one line for each; empty where nothing stands in the way."""
     return [f"{role}: {line}" for role, direction in report.directions.items()
-            for line in _of_one(scenario, role, direction)]
+            for line in _of_one(scenario, role, direction, report)]
 
 
-def _of_one(scenario: Scenario, role: str, direction: Direction) -> list[str]:
+def _of_one(scenario: Scenario, role: str, direction: Direction, report: ReadBack) -> list[str]:
     texts = []
     # CAKE splits such packets itself unless told not to.
     aqm, parameters = scenario.router.queue(role)
     splits = aqm == "cake" and dict(parameters).get("split_gso") != "no"
-    on = [name for name in ("tso", "gso", "gro") if direction.offloads.get(name)]
+    merging, offloads = direction, _OFFLOADS
+    if direction.device == IFB_DEVICE:
+        # It merges nothing itself: what arrives is as the device where it arrives has made it.
+        merging, offloads = report.directions.get("up", direction), ("gro",)
+    on = [name for name in offloads if merging.offloads.get(name)]
     if on and not splits:
-        texts.append(f"{', '.join(on)} on {direction.device}: up to 64 KB count as one packet in "
-                     f"the queue; switch off with ethtool -K {direction.device} "
+        texts.append(f"{', '.join(on)} on {merging.device}: up to 64 KB count as one packet in "
+                     f"the queue; switch off with ethtool -K {merging.device} "
                      + " ".join(f"{name} off" for name in on))
     if scenario.router.shaper == "none" and direction.hardware and direction.bql_bytes is None:
         texts.append(f"{direction.device} has no byte queue limits: without a shaper, packets "

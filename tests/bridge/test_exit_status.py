@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from flent_aqm.base import environment
 
 from ..warm_flent import run_flent, run_flent_aqm
 
@@ -69,3 +73,13 @@ def test_test_whose_tool_printed_nothing_usable_ends_with_1(
     else:
         assert "iperf3 printed no JSON" in text
         assert "iperf3 printed no JSON" in scored
+
+
+def test_tests_of_ours_are_known_without_numpy(tmp_path: Path) -> None:
+    """As `flent-aqm speedtest` starts Flent, and runs in the lab's guest."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("flent"), "ndt7", "-H", "127.0.0.1", "-l", "1"],
+        cwd=tmp_path, env={**os.environ, environment.WITHOUT_PLOTS: "1"}, capture_output=True,
+        text=True, check=False)
+    assert "failed check" in done.stdout + done.stderr
+    assert "stays as it is" not in done.stderr

@@ -52,6 +52,24 @@ def test_warning_looks_at_the_queue_of_its_direction() -> None:
     assert line.startswith("down: gso on down")
 
 
+def test_warning_of_an_ifb_device_looks_where_packets_arrive() -> None:
+    """The device itself says that it could take large packets, and makes none."""
+    report = parse_read_back((GOLDEN / "json" / "codel.txt").read_text())
+
+    def with_ifb(gro: bool) -> list[str]:
+        down = Direction(**{**vars(report.directions["down"]), "device": "flent-ifb",
+                            "offloads": {"tso": True, "gso": True, "gro": True}})
+        up = Direction(**{**vars(report.directions["up"]), "device": "wan",
+                          "offloads": {"gro": gro}})
+        return warnings(Scenario().but(aqm="codel", ingress="ifb"), type(report)(
+            report.kernel, report.tc, report.clock, {"down": down, "up": up}))
+
+    assert with_ifb(gro=False) == []
+    assert [line.partition(" off")[0] for line in with_ifb(gro=True)] == [
+        f"{way}: gro on wan: up to 64 KB count as one packet in the queue; switch"
+        for way in ("down", "up")]
+
+
 def _with_gso(direction: Direction) -> Direction:
     return Direction(**{**vars(direction), "offloads": {"gso": True}})
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
-from flent_aqm.spec.keys import SCENARIO_KEYS
-from flent_aqm.spec.scenario import KEYS
 
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
@@ -95,6 +93,11 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
     """Return the `for_KEY` lists of a batch with names of arguments in the place of values: of
     `for_rate_mbps = 20, 100`, or `for_shaper = htb, tbf`. A rate may have its unit, and be called
     `for_rate`. args: gets the arguments. Words that name a section stay as they are."""
+    # Late: any command of Flent's imports this module, also where numpy is switched off, which
+    # parts import.
+    from flent_aqm.spec.keys import SCENARIO_KEYS
+    from flent_aqm.spec.scenario import KEYS
+
     changed = {}
     for key, value in batch.items():
         setting = key.removeprefix("for_")
