@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel has to report for a scenario, computed as tc and the kernel round.
+"""Computes the settings that the router's kernel has to report for a scenario.
+
+Values are rounded as tc and the kernel round them.
 
 Sources: iproute2 tc/q_htb.c (default bursts, bytes to ticks), tc/tc_core.c (ticks),
 lib/utils_math.c (bits to bytes), lib/json_print.c (how a rate is printed); Linux
@@ -52,8 +54,12 @@ _TBF_IGNORED = frozenset({"lat", "limit"})
 
 @dataclass(frozen=True)
 class ExpectedQdisc:
-    """A qdisc in its place. ignored: parameters that say nothing of what was requested; external:
-    of its parameters those count that are both asked for and reported."""
+    """A qdisc that the kernel has to report.
+
+    ignored: parameters that don't depend on the request, so they aren't compared.
+    external: only parameters that are both requested and reported are compared, because the qdisc
+    is of the user's own kernel.
+    """
 
     kind: str
     handle: str
@@ -107,8 +113,15 @@ class ExpectedDirection:
 
 def expected_direction(scenario: Scenario, role: str, clock: Clock,
                        txqueuelen: int, queues: int = 1) -> ExpectedDirection:
-    """Return what the device that shapes `down` or `up` has to report. txqueuelen: its own, in
-    packets; queues: how many it has."""
+    """Return the qdiscs, classes and filters that a device of the router has to report.
+
+    Args:
+        scenario: the requested settings.
+        role: "down" or "up", the direction that the device shapes.
+        clock: the packet scheduler's clock of the router.
+        txqueuelen: length of the device's transmit queue, in packets.
+        queues: number of the device's transmit queues.
+    """
     rate = rate_bit_s(scenario, role)
     name, parameters = scenario.router.queue(role)
     queue = queue_of(name)
@@ -194,8 +207,8 @@ def _on_link_bytes(size_bytes: int, of_shaper: Mapping[str, Scalar]) -> int:
 
 
 def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
-    """Return the time that the kernel reckons by a multiplication (sch_generic.c:
-    psched_ratecfg_precompute__)."""
+    """Return the ns in which a rate sends so many bytes, as the kernel computes them by a
+    multiplication (sch_generic.c: psched_ratecfg_precompute__)."""
     factor, shift = 10**9, 0
     while not (factor // rate_bytes_per_s & 1 << 31 or factor & 1 << 63):
         factor, shift = factor * 2, shift + 1
@@ -204,9 +217,16 @@ def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
 
 def _expected_class(requested: HtbClass, clock: Clock,
                     of_shaper: Mapping[str, Scalar]) -> ExpectedClass:
-    """Return what a class of HTB has to report. of_shaper: the parameters that were requested.
-    Where no burst is requested, tc's default is what one timer interrupt's time lets through, and
-    one packet."""
+    """Return the class of HTB that the kernel has to report.
+
+    If no burst is requested, tc's default is what the rate sends between two timer interrupts, and
+    one packet.
+
+    Args:
+        requested: the class as the scenario asks for it.
+        clock: the packet scheduler's clock of the router.
+        of_shaper: parameters of the shaper that the user requested, by tc's names.
+    """
     rate, ceil = requested.rate_bit_s // 8, requested.ceil_bit_s // 8
     packet = int(of_shaper.get("mtu", TC_MTU_BYTES))
     burst, cburst = requested.sizes or (
@@ -223,15 +243,19 @@ def _expected_class(requested: HtbClass, clock: Clock,
 
 
 def _hfsc_class(requested: HtbClass) -> ExpectedClass:
-    """It has no priority, and no bursts: its curves have one slope."""
+    """Return the class of HFSC that the kernel has to report. It has no priority and no bursts,
+    because its curves have one slope."""
     return ExpectedClass(requested.handle, requested.parent, requested.leaf, None,
                          requested.rate_bit_s // 8, requested.ceil_bit_s // 8, frozenset({0}),
                          frozenset({0}))
 
 
 def _tier_filters() -> list[str]:
-    """u32 sees the header's first 32 bits: in IPv4 the byte is the second one, in IPv6 it
-    begins 4 bits in."""
+    """Return the filters that sort packets into three tiers by DSCP.
+
+    u32 compares the header's first 32 bits. The DSCP's byte is the second in IPv4, and begins after
+    4 bits in IPv6.
+    """
     filters = []
     for dscps, target in ((defaults.EF_DSCPS, EF_CLASS),
                           (defaults.BACKGROUND_DSCPS, BACKGROUND_CLASS)):
@@ -257,12 +281,12 @@ def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int
 
 
 def old_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
-    """As tc before iproute2 6.16 reckons them."""
+    """Return the clock ticks that tc before iproute2 6.16 computes."""
     return int(int(1_000_000 * (size_bytes / rate_bytes_per_s)) * clock.ticks_per_us)
 
 
 def new_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
-    """As tc since iproute2 6.16 reckons them."""
+    """Return the clock ticks that tc computes since iproute2 6.16."""
     return math.ceil(1_000_000 * (size_bytes / rate_bytes_per_s) * clock.ticks_per_us)
 
 

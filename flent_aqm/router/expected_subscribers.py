@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel has to report where each of many subscribers has a class and a queue.
+"""Computes the settings that the kernel has to report for a topology of many subscribers.
 
-Imported for such runs alone: each module takes its time in the guest.
+Only runs with subscribers import this module, because each import takes time in the guest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
 
 def with_subscribers(one: ExpectedDirection, role: str) -> ExpectedDirection:
-    """Return what one queue below HTB becomes with a queue for each subscriber."""
+    """Return the expected device with one qdisc per subscriber, in place of the one qdisc of
+    `one`."""
     own = [each for each in one.classes if each.leaf]
     root = next(each for each in one.qdiscs if each.handle == ROOT_HANDLE)
     leaf = next(each for each in one.qdiscs if each.handle != ROOT_HANDLE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands that set a scenario's router and read it back, as lists for shell.run."""
+"""Commands that set the router's queue and read it back, as lists of words for shell.run()."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ROUTER = "router"
 
 
 def routers_of(scenario: Scenario) -> tuple[str, ...]:
-    """Return the names of all routers, whose queues are the same, that nearest to the client
-    first."""
+    """Return the names of all routers, the nearest to the client first. All have the same
+    queues."""
     if scenario.path.topology == DUMBBELL:
         return (ROUTER,)
     from flent_aqm.spec.topology.topology import parse_topology
@@ -27,12 +27,12 @@ def routers_of(scenario: Scenario) -> tuple[str, ...]:
 
 
 def apply_command(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Puts the scenario's queue and rates on the router, or on each of several."""
+    """Return the command that puts the scenario's queue and rates on each router."""
     return [*_hook("apply", scenario), *apply_words(scenario, devices)]
 
 
 def apply_words(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Return what router_hooks/router.sh takes for it: settings, and the lines for tc."""
+    """Return the arguments of router_hooks/router.sh: settings, "--", and the lines for tc."""
     routers = routers_of(scenario)
     words = [f"routers={','.join(routers)}"] if routers != (ROUTER,) else []
     if devices != IN_LAB:
@@ -51,7 +51,7 @@ def apply_words(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
 
 
 def read_back_command(scenario: Scenario, router: str = ROUTER) -> list[str]:
-    """Prints what a router's kernel reports, for router/tc/read_back.py."""
+    """Return the command that prints a router's settings, which router/tc/read_back.py parses."""
     words = [] if router == ROUTER else [f"routers={router}"]
     subscribers = subscribers_of(scenario)
     return [*_hook("read-back", scenario), *words,

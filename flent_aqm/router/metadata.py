@@ -33,7 +33,8 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
 
 
 def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
-    """Of the shaper, the AQM and HTB's class; of three tiers, the AQM once, `tiers` in full."""
+    """Return the settings of shaper, AQM and HTB's class. With three tiers, the AQM once and each
+    class under `tiers`."""
     applied: dict[str, object] = {}
     for qdisc in direction.qdiscs:
         name = _role(qdisc)
@@ -68,14 +69,15 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
 
 
 def _subscribers(direction: Direction) -> tuple[HtbClass, ...]:
-    """Return the classes of subscribers, if there are any."""
+    """Return the classes of subscribers, empty if the topology has none."""
     if not any(htb.handle == _FIRST_SUBSCRIBER for htb in direction.classes):
         return ()
     return tuple(htb for htb in direction.classes if htb.parent != "root")
 
 
 def _role(qdisc: Qdisc) -> str:
-    """Return what a qdisc is there for, by which it is called in the data file."""
+    """Return the name of a qdisc in the data file, which is its purpose: ingress, queues, shaper or
+    qdisc."""
     if qdisc.parent == "ffff:fff1":
         return "ingress"
     if qdisc.handle == "0:" and qdisc.parent != "root":  # of one of the device's queues
@@ -95,8 +97,8 @@ def _class(htb: HtbClass, clock: Clock) -> dict[str, object]:
 
 
 def _counters(direction: Direction) -> dict[str, object]:
-    """Under `shaper`, `qdisc`, `class`; with three tiers under these and the handle. Where each of
-    the device's queues has a qdisc, under `queues` and its parent."""
+    """Return the counters under `shaper`, `qdisc` and `class`. With three tiers the names end with
+    the handle. Qdiscs of the device's own queues are under `queues` and their parent."""
     if _subscribers(direction):
         return subscriber_counters(direction)
     several = len(direction.classes) > 1

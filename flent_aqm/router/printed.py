@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values as tc's text has them, which leaves out digits: what a text is compared with.
+"""Prints values as tc's text output does, so that they can be compared with it.
 
 Source: iproute2 tc/tc_util.c (print_time), lib/json_print_math.c (sprint_size), tc/q_*.c.
 """
@@ -11,7 +11,8 @@ from flent_aqm.spec.queues.units import Scalar
 
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
-    """Return the texts that versions of tc print for one parameter. unit: of unit_of()."""
+    """Return all texts that versions of tc print for a parameter's value. unit: as unit_of()
+    returns it."""
     if (kind, name) == ("htb", "default"):  # iproute2 before 4.20 leaves 0x out
         return frozenset({value, str(value).removeprefix("0x")})
     if isinstance(value, (bool, str)):

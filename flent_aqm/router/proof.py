@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Proof that the router obeyed: what was asked for against what the kernel reports."""
+"""Proves that the router obeyed: compares the requested settings with those that its kernel
+reports."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
 
 def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
-    """Return what a router reports now. Raises CommandFailed or ParseError.
+    """Read the settings of a router. Raises CommandFailed or ParseError.
 
-    Where tc's JSON is broken, as some versions' of some qdiscs is, its text is read.
+    If tc's JSON is broken, as it is in some versions for some qdiscs, tc's text is read.
     """
     command = read_back_command(scenario, router)
     try:
@@ -49,7 +50,8 @@ def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
 
 
 def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
-    """Raise RouterDisagrees, with each setting as asked and as reported, if any differs."""
+    """Raise RouterDisagrees if a setting differs, with each such setting as requested and as
+    reported."""
     mismatches = differences(scenario, report)
     if mismatches:
         name = "the router" if router == ROUTER else router
@@ -58,8 +60,10 @@ def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
 
 
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:
-    """Return one line for each setting that differs; empty when the router obeyed. A program on
-    the router may have changed rates; all else is as it was asked for."""
+    """Return one line for each setting that differs from the request, empty if none does.
+
+    Rates are not compared if a program runs on the router, because it may change them.
+    """
     mismatches = []
     for role, direction in report.directions.items():
         requested = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen,
@@ -87,7 +91,8 @@ def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
 
 
 def _hierarchy(requested: ExpectedDirection, direction: Direction) -> list[str]:
-    """Return what is where, in the order of places: kernels list it in the order of a hash."""
+    """Compare which qdiscs, classes and filters are at which place. Both lists are sorted, because
+    kernels list them in the order of a hash."""
     return (
         _compare("qdiscs", _joined(q.place() for q in requested.qdiscs),
                  _joined(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of a router's shapers, in numbers: the words for tc and what the kernel has to
-report both follow from it."""
+"""Rates, classes and handles of a router's shaper, computed from a scenario.
+
+The words for tc (tc/words.py) and the values that the kernel has to report (expected.py) both
+follow from these numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from flent_aqm.base import defaults
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.scenario import Scenario
 
-# The device to which the router's shell sends what arrives.
+# Device to which the router redirects arriving packets, with ingress = ifb.
 IFB_DEVICE = "flent-ifb"
 ROOT_HANDLE, CLASS_HANDLE, LEAF_HANDLE = "1:", "1:1", "10:"
 EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS = "1:11", "1:12", "1:13"
@@ -18,26 +20,28 @@ EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS = "1:11", "1:12", "1:13"
 
 @dataclass(frozen=True)
 class HtbClass:
-    """Of HTB, or of HFSC, which has no prio and sizes. leaf: the handle of the queue below it, ""
-    for a class with others below it; prio: None for such a one; sizes: burst and cburst in bytes,
-    None for tc's defaults."""
+    """A class of HTB or HFSC. HFSC's classes have no `prio` and no `sizes`."""
 
     handle: str
     parent: str
+    # Handle of the qdisc below the class; "" for a class with other classes below it.
     leaf: str
+    # None for a class with other classes below it.
     prio: int | None
     rate_bit_s: int
     ceil_bit_s: int
+    # burst and cburst in bytes; None for tc's defaults.
     sizes: tuple[int, int] | None = None
 
 
 def rate_bit_s(scenario: Scenario, role: str) -> int:
-    """Return the rate of `down` or `up`."""
+    """Return the shaper's rate of the direction `role`, "down" or "up", in bit/s."""
     return round(scenario.router.rate_mbps(role) * 1_000_000)
 
 
 def subscribers_of(scenario: Scenario) -> int:
-    """Return how many addresses have a class and a queue of their own; mostly 0."""
+    """Return the number of subscribers, each of which has its own class and queue: 0 unless the
+    topology is subscribers:N."""
     if scenario.path.topology == DUMBBELL:
         return 0
     from flent_aqm.spec.topology.topology import parse_topology
@@ -46,7 +50,7 @@ def subscribers_of(scenario: Scenario) -> int:
 
 
 def tbf_burst_bytes(scenario: Scenario, rate: int) -> int:
-    """Return what passes in the time of TBF's burst, but at least two full frames. rate: in bit/s.
+    """Return TBF's burst: the bytes that `rate` (bit/s) sends in tbf_burst_ms, at least two frames.
     """
     burst_ms = scenario.router.tbf_burst_ms
     burst_us = defaults.TBF_BURST_US if burst_ms is None else round(burst_ms * 1000)
@@ -54,7 +58,7 @@ def tbf_burst_bytes(scenario: Scenario, rate: int) -> int:
 
 
 def leaves(scenario: Scenario) -> dict[str, str]:
-    """Return the AQM's handles with their parents, where nobody is a subscriber."""
+    """Return handle -> parent of each AQM qdisc, for a scenario without subscribers."""
     if scenario.router.tiers == 3:
         return {f"{parent.removeprefix(ROOT_HANDLE)}:": parent
                 for parent in (EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS)}
@@ -63,7 +67,8 @@ def leaves(scenario: Scenario) -> dict[str, str]:
 
 
 def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
-    """Return HTB's or HFSC's classes, those with others below them first."""
+    """Return the classes of HTB or HFSC for the direction `role`, parents first. Empty for other
+    shapers."""
     if scenario.router.shaper not in ("htb", "hfsc"):
         return ()
     rate = rate_bit_s(scenario, role)
@@ -87,12 +92,14 @@ def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
 
 
 def _prio(scenario: Scenario) -> int:
-    """Return the priority of a class that has no other beside it, or equal ones."""
+    """Return the requested priority for a class that has no classes of other priorities beside
+    it."""
     return int(scenario.router.shaper_values().get("prio", 0))
 
 
 def _subscribers(scenario: Scenario, role: str, rate: int) -> list[HtbClass]:
-    """Return a class each, with an equal share when all are busy, and up to the plan otherwise."""
+    """Return a class for each subscriber: an equal share of `rate` (bit/s) when all are busy, up to
+    the plan's rate otherwise."""
     from flent_aqm.spec.topology.subscribers import class_of
     from flent_aqm.spec.topology.topology import parse_topology
 

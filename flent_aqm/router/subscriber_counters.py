@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Counters of a device that has a class and a queue for each of many subscribers.
+"""Adds up the counters of a device that has a class and a queue for each of many subscribers.
 
-Imported for such runs alone: each module takes its time in the guest.
+Only runs with subscribers import this module, because each import takes time in the guest.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from flent_aqm.router.tc.read_back import Direction
 from flent_aqm.spec.topology.subscribers import FIRST_CLASS
 
-# Those that can be added; of a queue's others, such as a delay, a sum says nothing.
+# Counters that can be added. A sum of other values, such as delays, has no meaning.
 _COUNTS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen",
            "ecn_mark", "ce_mark", "marked")
 

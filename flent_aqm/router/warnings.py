@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What on the router would hide the AQM, though every setting is as asked."""
+"""Warnings about conditions on the router that hide the effect of the AQM."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
 
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
-    """Return one line for each; empty where nothing stands in the way."""
+    """Return one warning per condition on the router that would hide the effect of the AQM:
+    offloads, no byte queue limits. Empty if there is none."""
     return [f"{role}: {line}" for role, direction in report.directions.items()
             for line in _of_one(scenario, role, direction, report)]
 

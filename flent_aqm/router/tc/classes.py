@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `tc -s -d -r class show` and `tc filter show` print, as records.
+"""Parses the text of `tc -s -d -r class show` and `tc filter show` into records.
 
-As text: tc writes classes as JSON only since iproute2 6.2, and only `tc -r` gives HTB's
-bursts exactly, in clock ticks.
-"""
+Text and not JSON, because tc writes classes as JSON only since iproute2 6.2, and only `tc -r` gives
+HTB's bursts exactly, in clock ticks."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ _HFSC_LEVEL = re.compile(r"^ period \d+ (?:work \d+ bytes )?(?:rtwork \d+ bytes 
                          re.MULTILINE)
 _DRR = re.compile(r"class drr (?P<handle>\S+) (?:root|parent \S+) (?:leaf \S+ )?"
                   r"quantum (?P<quantum>\d+)(?P<unit>[KM]?)b")
-# Of sizes in the text of tc.
+# Letters behind sizes in tc's text -> bytes.
 SIZE_UNIT = {"": 1, "K": 2**10, "M": 2**20}
 _COUNTERS = (
     re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
@@ -51,12 +50,13 @@ _REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
 
 @dataclass(frozen=True)
 class HtbClass:
-    """One class of HTB, or of HFSC, whose shares and limits are rates and ceils, and which has no
-    bursts.
+    """A class of HTB, or of HFSC. HFSC's link-sharing and upper-limit curves are `rate` and `ceil`,
+    and it has no bursts.
 
-    parent: "root" or a class; leaf: handle of the qdisc below, "" for none; rate and
-    ceil as tc prints them, which for more than six digits of bit/s leaves out the last.
-    A class with others below it has no prio and no quantum, and both are 0.
+    parent: "root", or the handle of a class.
+    leaf: handle of the qdisc below the class, "" for none.
+    rate, ceil: as tc prints them. tc leaves out the last digits of more than six.
+    prio, quantum_bytes: 0 for a class with other classes below it, which has neither.
     """
 
     handle: str
@@ -77,7 +77,7 @@ class HtbClass:
 
 @dataclass(frozen=True)
 class DrrClass:
-    """One of DRR's flows."""
+    """A class of DRR, which is one flow."""
 
     handle: str
     quantum_bytes: int
@@ -86,7 +86,7 @@ class DrrClass:
 
 @dataclass(frozen=True)
 class ClassesAndFilters:
-    """All that was shown. filters: each in the words of describe_filter()."""
+    """All classes and filters of a device. filters: lines as describe_filter() makes them."""
 
     htb: tuple[HtbClass, ...]
     drr: tuple[DrrClass, ...]
@@ -94,7 +94,7 @@ class ClassesAndFilters:
 
 
 def parse_classes(text: str) -> ClassesAndFilters:
-    """Classes and filters of one device; empty for none. Raises ParseError."""
+    """Parse the classes and filters of one device. Raises ParseError."""
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"tc class: expected 'class …', got {blocks[0].strip()[:80]!r}")
@@ -114,7 +114,7 @@ def parse_classes(text: str) -> ClassesAndFilters:
 
 
 def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
-    """Return a filter in one line: what it looks at, and where packets then go."""
+    """Return a filter as one line: its rule, and the class that packets go to."""
     return f"{protocol} {kind} {rule} to {target}"
 
 
@@ -136,7 +136,8 @@ def _htb(block: str) -> HtbClass:
 
 
 def _hfsc(block: str) -> list[HtbClass]:
-    """Return none for the class that stands for HFSC as a whole."""
+    """Parse one `class hfsc` block. Return one HtbClass, or an empty list for the root class.
+    Raises ParseError."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
@@ -169,7 +170,8 @@ def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) ->
 
 
 def _filter(block: str) -> list[str]:
-    """Return None for the lines that only say that there is a list of filters."""
+    """Parse one `filter` block. Return one line, or an empty list for a block that only announces a
+    list of filters. Raises ParseError."""
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
         raise ParseError(f"tc filter: not a line of a filter: {_first_line(block)!r}")

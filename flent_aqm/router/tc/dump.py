@@ -35,9 +35,10 @@ _CAKE_TINS, _CAKE_TIN_MARKED = 10, 8
 
 @dataclass(frozen=True)
 class QueueSample:
-    """What a device's queues hold at one moment, and have counted since they were made.
+    """Backlog of a device's queues at one moment, and their counters since they were created.
 
-    sent_bytes: of what they let go; marks: packets marked with ECN instead of dropped.
+    sent_bytes: bytes of the packets that left the queues.
+    marks: packets that were marked with ECN instead of dropped.
     """
 
     backlog_packets: int
@@ -64,11 +65,11 @@ def is_complete(answer: bytes) -> bool:
 
 
 def parse_dump(answer: bytes) -> dict[int, QueueSample]:
-    """Interface number -> the sum of its queues.
+    """Return interface number -> the sum of the interface's queues.
 
-    Backlog, drops and bytes are those of the root: Linux counts there what any qdisc below holds
-    or drops. Marks are the sum of all, as only the one that marks counts them. Raises
-    ParseError for anything else than a dump.
+    Backlog, drops and bytes are the root qdisc's, because Linux adds there what any qdisc below
+    holds or drops. Marks are added over all qdiscs, because only the qdisc that marks counts them.
+    Raises ParseError if `answer` is not a dump of qdiscs.
     """
     roots: dict[int, tuple[int, ...]] = {}
     marks: dict[int, int] = {}

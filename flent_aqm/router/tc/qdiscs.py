@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `tc -s -d -j qdisc show` prints, as records."""
+"""Parses the JSON of `tc -s -d -j qdisc show` into records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flent_aqm.spec.queues.units import Scalar
 # Options that count packets, so they change during a run: HTB's, and those of SFQ's REDs.
 _COUNTERS_AMONG_OPTIONS = {"direct_packets_stat", "prob_mark", "prob_mark_head", "prob_drop",
                            "forced_mark", "forced_mark_head", "forced_drop"}
-# What iproute2 writes between braces as the options of HFSC.
+# iproute2 prints HFSC's options between braces, which is not JSON.
 _HFSC_OPTIONS = re.compile(r"\{default ([0-9a-f]+) \}")
 _TOO_LARGE = float(1 << 64)
 _NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}
@@ -22,10 +22,12 @@ _NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", 
 
 @dataclass(frozen=True)
 class Qdisc:
-    """One qdisc. parent: "root" or a class; parameters as tc names and scales them.
+    """A qdisc.
 
-    counters: numbers, and lists of such objects for CAKE's tins; printed: whether the
-    parameters are those of tc's text, which has units and fewer digits.
+    parent: "root", or the handle of a class.
+    parameters: under tc's names and in tc's units.
+    counters: numbers, and for CAKE's tins a list of mappings.
+    printed: the parameters are from tc's text, which has units and fewer digits.
     """
 
     kind: str
@@ -37,7 +39,7 @@ class Qdisc:
 
 
 def parse_json(text: str, place: str) -> tuple[Qdisc, ...]:
-    """Return the qdiscs of one device. place: what to call it in an error. Raises ParseError."""
+    """Parse the qdiscs of one device. `place` names the device in errors. Raises ParseError."""
     try:
         whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
     except ValueError as fault:

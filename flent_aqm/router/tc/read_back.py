@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `router_hooks/on_router.sh read-back` prints, as records.
+"""Parses the output of `router_hooks/on_router.sh read-back` into records.
 
     @format 2                        @device down NAME      once for `down`, once for `up`
     @kernel 6.1.0                    @txqueuelen 1000 …     facts of the device, a line each
@@ -35,29 +35,31 @@ _UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 @dataclass(frozen=True)
 class Direction:
-    """One device of the router.
+    """A device of the router, which shapes one direction."""
 
-    offloads: None where ethtool isn't there or can't tell; bql_bytes: the driver's byte queue
-    limit, None where it has none; hardware: whether there is a device behind the name; queues: its
-    transmit queues.
-    """
-
+    # Name of the device.
     device: str
+    # Length of its transmit queue, in packets.
     txqueuelen: int
     mtu_bytes: int
+    # Byte queue limit of the driver; None if the driver has none.
     bql_bytes: int | None
+    # True for a network card, False for a virtual device.
     hardware: bool
+    # tso, gso, gro -> on or off; None if ethtool isn't there or can't tell.
     offloads: Mapping[str, bool | None]
     qdiscs: tuple[Qdisc, ...]
     classes: tuple[HtbClass, ...]
     drr_classes: tuple[DrrClass, ...]
+    # Lines as describe_filter() makes them.
     filters: tuple[str, ...]
+    # Number of transmit queues.
     queues: int = 1
 
 
 @dataclass(frozen=True)
 class ReadBack:
-    """All that the router reports at one moment. directions: "down" and "up"."""
+    """The router's report at one moment. directions: "down" and "up" -> device."""
 
     kernel: str
     tc: str
@@ -66,12 +68,12 @@ class ReadBack:
 
 
 def parse_read_back(text: str) -> ReadBack:
-    """Return the read-back as a record. Raises ParseError that names the place."""
+    """Parse the output of `read-back`. Raises ParseError that names the place."""
     if match := _TOO_LONG.search(text):
         raise ParseError(f"read-back: a number of {len(match[0])} digits, {match[0][:20]}…; the "
                          "kernel's have at most 20")
     sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
-    facts = sections[""]  # what comes before the first device is of the router
+    facts = sections[""]  # lines before the first device describe the router
     for name, value, body in _lines(text):
         if name == "device":
             role, _, device = value.partition(" ")

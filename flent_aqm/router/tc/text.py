@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `tc -s -d qdisc show` prints without -j, as the same records.
+"""Parses the text of `tc -s -d qdisc show` into the same records as qdiscs.py makes of JSON.
 
 Fallback for a tc without JSON, or with broken JSON of a qdisc. Parameters stay as printed
 ("5ms", "32Mb", "1000p"): the comparison prints what it expects in the same way. Of the
@@ -21,13 +21,13 @@ from flent_aqm.spec.queues.values import flag
 _HEAD = re.compile(r"qdisc (?P<kind>\S+) (?P<handle>[0-9a-f]+:)(?:\[[0-9a-f]{8}\])? "
                    r"(?:dev \S+ )?(?:(?P<root>root)|parent (?P<parent>[0-9a-f]*:[0-9a-f]*))"
                    r"(?P<words>[^\n]*)")
-# In the place of options that tc doesn't know.
+# Stands where tc has options of a qdisc that it doesn't know.
 _UNKNOWN = re.compile(r"\[Unknown qdisc[^]]*\]")
 _SENT = re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
                    r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
                    r"requeues (?P<requeues>\d+)\)")
 _BACKLOG = re.compile(r"backlog (?P<size>\d+(?:\.\d+)?)(?P<unit>[KM]?)b (?P<packets>\d+)p")
-# CAKE's, with the names that JSON has.
+# CAKE's memory, under the names of tc's JSON.
 _MEMORY = re.compile(r"^ memory used: (?P<memory_used>\d+[KM]?)b of (?P<memory_limit>\d+[KM]?)b$",
                      re.MULTILINE)
 # Words without a value that any queue may have, with their JSON name; a queue's own stand in
@@ -36,7 +36,7 @@ _SWITCHES: Mapping[str, tuple[str, Scalar]] = {"ecn": ("ecn", True), "noecn": ("
 
 
 def parse_text(text: str, place: str) -> tuple[Qdisc, ...]:
-    """Return the qdiscs of one device. place: what to call it in an error. Raises ParseError."""
+    """Parse the qdiscs of one device. `place` names the device in errors. Raises ParseError."""
     blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"{place}: tc qdisc: expected 'qdisc …', got "

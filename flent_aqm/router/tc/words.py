@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The words for tc that make a router what a scenario asks for; expected.py has what the kernel
-then reports.
+"""Returns the lines for tc that give a router the queue and rates of a scenario. expected.py
+computes what the kernel then reports.
 
     on each device:  htb 1: ── 1:1 rate ── AQM 10:        tbf 1: ── 1:1 ── AQM 10:
                      shaper=cake or none: AQM 10: at the root
@@ -40,8 +40,8 @@ from flent_aqm.spec.scenario import Scenario
 
 
 class Devices(NamedTuple):
-    """Of a router: `down` faces the client and shapes the download, `up` faces the server and
-    shapes the upload."""
+    """Names of a router's devices. `down` faces the client and shapes the download, `up` faces the
+    server and shapes the upload."""
 
     down: str
     up: str
@@ -51,7 +51,7 @@ IN_LAB = Devices("down", "up")
 
 
 def tc_lines(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Return the lines of a tc batch, for devices as they are found."""
+    """Return the lines of a tc batch. They work whatever qdiscs the devices have."""
     ifb = scenario.router.ingress == "ifb"
     lines = [_empty(devices.down)] if ifb else []
     lines += _direction(scenario, "down", IFB_DEVICE if ifb else devices.down)
@@ -73,8 +73,8 @@ def leaf_words(scenario: Scenario, role: str) -> str:
 
 
 def _empty(device: str) -> str:
-    """Remove all qdiscs before a new root comes. Kernels refuse to delete a default root and to
-    change HTB's, so a pfifo replaces it first."""
+    """Return the line that removes all qdiscs of a device. Kernels refuse to delete a default root
+    qdisc and to change HTB's, so a pfifo replaces it."""
     return f"qdisc replace dev {device} root pfifo"
 
 
@@ -138,14 +138,15 @@ def _shaper_words(scenario: Scenario, *names: str) -> str:
 
 
 def _hfsc_class(device: str, one: HtbClass) -> str:
-    """Its share of the link, and the most that it gets."""
+    """Return the line of a class of HFSC: its share of the link (ls), and its upper limit (ul)."""
     parent = "1:" if one.parent == "root" else one.parent
     return (f"class add dev {device} parent {parent} classid {one.handle} hfsc "
             f"ls m2 {one.rate_bit_s}bit ul m2 {one.ceil_bit_s}bit")
 
 
 def _tier_filters(device: str) -> Iterator[str]:
-    """Match the byte in the IPv4 and the IPv6 header."""
+    """Yield the filters that sort packets into three tiers by the DSCP in the IPv4 or IPv6
+    header."""
     for dscps, target in ((defaults.EF_DSCPS, EF_CLASS),
                           (defaults.BACKGROUND_DSCPS, BACKGROUND_CLASS)):
         for dscp in dscps:
@@ -155,8 +156,11 @@ def _tier_filters(device: str) -> Iterator[str]:
 
 
 def _subscribers_filters(device: str, role: str) -> Iterator[str]:
-    """One filter derives the class from the last 16 bits of the address (spec/topology/
-    subscribers.py); other packets go to the first class."""
+    """Yield the filters that send a subscriber's packets to its class.
+
+    The class's number follows from the last 16 bits of the address (spec/topology/subscribers.py).
+    Other packets go to the first class.
+    """
     from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
     key = "dst" if role == "down" else "src"
@@ -166,8 +170,11 @@ def _subscribers_filters(device: str, role: str) -> Iterator[str]:
 
 
 def _drr(queue: Queue, device: str, handle: str, requested: Mapping[str, str]) -> Iterator[str]:
-    """tc can't create the classes together with the qdisc. DRR drops packets without a class, so
-    the filter is for all protocols."""
+    """Yield the lines that create DRR's classes and its filter.
+
+    tc can't create them together with the qdisc. The filter is for all protocols, because DRR drops
+    packets without a class.
+    """
     values = queue.values(requested)
     flows, quantum = int(values["flows"]), values["quantum"]
     for flow in range(1, flows + 1):
