@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from flent_aqm.base.words import for_plot, plain
-from flent_aqm.results.reading.series import unit_of
 from flent_aqm.show.plots.catalogue import plots_for
 from flent_aqm.spec.definitions import SUFFIX, our_tests
 
@@ -32,6 +31,9 @@ def is_unknown(settings: Any, stock_dir: str) -> bool:
 
 def define(settings: Any) -> None:
     """Give the settings what a test definition gives them."""
+    # Late: it has numpy, which a Flent that only measures does without.
+    from flent_aqm.results.reading.series import unit_of
+
     units = {name: _text(unit_of(name, meta if isinstance(meta, dict) else {})) or "no unit"
              for name, meta in _series(settings).items()}
     # What is missing in the results is not to be measured or computed.
