@@ -111,8 +111,13 @@ def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
         price = f", at {100 * cost:.0f} % less throughput" if cost > _SAME_SHARE else ""
         lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} %" if _is_lossy(worst, busy)
                 else "")
+        # A slower setting may have less latency still, and stand first in a report's headline.
+        has_slower = len(good) > len(_as_fast(good, worst))
+        room = " and leave room below the line's rate" if best.sqm else ""
+        why = (f" It is the fastest of {len(good)} settings that add less than "
+               f"{MOST_ADDED_MS:g} ms{room}." if has_slower else "")
         return (f"{_setting(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
-                f"{lost}{price}.")
+                f"{lost}{price}.{why}")
     if _is_fast(worst, busy):
         return f"Nothing that was measured kept losses below {MOST_LOST_PCT:g} %."
     alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed

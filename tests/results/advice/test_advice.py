@@ -148,6 +148,17 @@ def test_measured_remedy_is_advised_with_what_it_did() -> None:
         "40/10), with cake: here they then added 12 ms, at 10 % less throughput.")
 
 
+def test_remedy_says_that_it_is_the_fastest_where_slower_ones_add_less() -> None:
+    """As a headline may praise one of these; not where all are as fast."""
+    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    fast, slow = sqm(0.9, run(3, 12, mbps=(36, 9))), sqm(0.85, run(3, 4, mbps=(34, 8.5)))
+    text = output(off, fast, slow)
+    assert "Set SQM to 36/9 Mbit/s" in text
+    assert text.endswith("It is the fastest of 2 settings that add less than 30 ms and leave room "
+                         "below the line's rate.")
+    assert "It is the fastest" not in output(off, fast)
+
+
 def test_remedy_leaves_room_below_the_line_where_one_was_measured() -> None:
     off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
     full, room = sqm(1.0, run(mbps=(40, 10))), sqm(0.9, run(mbps=(36, 9)))
