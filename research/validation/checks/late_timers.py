@@ -33,7 +33,7 @@ def measure() -> Outcome:
             mbps = one.goodput_mbps
             measured[rate].append(mbps)
             findings.append(close_to(f"goodput at {rate:,.0f} Mbit/s, timers {latency_us} µs late",
-                                     "Mbit/s", theory_mbps(rate, latency_us), mbps, percent=2))
+                                     "Mbit/s", theory_mbps(rate, latency_us), mbps, percent=4))
 
     def draw(figure: Figure) -> None:
         axis = figure.subplots()
@@ -58,8 +58,9 @@ CHECK = Check(
     source="net/sched/sch_htb.c; iproute2 tc/q_htb.c (whole microseconds)",
     set_up="One iperf3 flow through HTB without burst shaping and `no_aqm`, the receiver's mean of "
            "3 s after the first.",
-    tolerance="2 %. A packet that comes makes HTB look at its tokens as well, so that it need not "
-              "always wait for the timer; with the latest timers that gives 1.7 % more.",
+    tolerance="4 %. A packet that arrives makes HTB look at its tokens as well, so that it need "
+              "not always wait for the timer. With the latest timers that gives 2.8 % more: an "
+              "acknowledgement, and so a burst of packets, comes every 50 µs.",
     caption="Dots: measured; lines: theory.",
     measure=measure,
 )
