@@ -27,9 +27,9 @@ CROSS_TRAFFIC = "cross"
 DIRECTIONS = ("download", "upload")
 LONGEST_HOST = 80
 PERCENTS = 101
-# Fewer intervals than these, or than this share of those asked for, are too few to tell when a
-# flow ran, if they cover less than half of it.
-FEWEST_INTERVALS, SELDOM = 10, 0.1
+# Fewer intervals than these, or intervals so many times longer than asked for, don't tell when a
+# flow ran, if they cover less than half of the expected time.
+FEWEST_INTERVALS, LONG_INTERVAL = 3, 4.0
 # A tool's mean has two digits behind the point: below this one it tells no time.
 LEAST_MEAN_MBPS, MUCH_LONGER = 0.1, 2.0
 # Of these fields of a sample that has them, all numbers, times are in ms.
@@ -155,8 +155,9 @@ def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
     in place of theirs.
 
     A tool that gives an interval whenever data came tells little of a flow that hardly got through.
-    Its samples cover less than half of the expected time, and are few, or the tool's mean over
-    its whole time is far below theirs. Tools of ours tell their load's time themselves.
+    Its samples cover less than half of the expected time, and are a few or long ones, or the
+    tool's mean over its whole time is far below theirs. Tools of ours tell their load's time
+    themselves.
     step_s: how often samples were asked for.
     """
     if flow.has_own_window or not expected.length_s > 0:
@@ -165,7 +166,8 @@ def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
     if covered_s >= expected.length_s / 2:
         return flow
     carried_mbit = float((flow.mbps * flow.length_s).sum())
-    sparse = flow.at_s.size < max(FEWEST_INTERVALS, SELDOM * expected.length_s / step_s)
+    sparse = flow.at_s.size < FEWEST_INTERVALS or bool(
+        numpy.median(flow.length_s) > LONG_INTERVAL * step_s)
     if flow.mean_mbps is not None and flow.mean_mbps >= LEAST_MEAN_MBPS:
         # The tool's mean is over all of its time. Of uploads the intervals are what went into the
         # sender's buffer, which is more than arrived, but not for most of a run.

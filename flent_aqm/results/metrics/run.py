@@ -106,7 +106,12 @@ class Run:
                                                     if flow.is_expected)
                          + " are too few to tell when the load ran: it is taken to last as long as "
                          "LENGTH and DELAY say")
-        return [*lines, *self.failures.values(), *(self.silent.values() if self.probes else ())]
+        failed = {**self.failures, **(self.silent if self.probes else {})}
+        if len(failed) > MOST_NAMED:
+            first = _first(failed)
+            return [*lines, f"{len(failed)} of the test's series have no data, such as "
+                            f"{_names(failed)}: {first}"]
+        return [*lines, *failed.values()]
 
     def way(self, direction: str) -> Sequence[Flow]:
         """Return the test's flows in a direction. Raises NotAvailable without any."""

@@ -242,6 +242,15 @@ def test_a_failed_tool_is_told_of_as_that() -> None:
     assert reason(nothing, "latency_loaded_median_ms") == f"the tool of '{DOWN}' gave no data"
 
 
+def test_many_failed_tools_are_one_note() -> None:
+    flows = {f"TCP upload::{at}": tcp(5.0) if at < 3 else [] for at in range(9)}
+    run = run_of(whole({ICMP: ping(), **flows}, {ICMP: MS, **dict.fromkeys(flows, MBPS)}))
+    assert run.notes == [
+        "6 of the test's series have no data, such as 'TCP upload::3', 'TCP upload::4', "
+        "'TCP upload::5' and 3 more: the tool of 'TCP upload::3' gave no data"]
+    assert number(run, "throughput_upload_mbps") == pytest.approx(15)
+
+
 def test_flows_whose_names_tell_no_direction_are_told_of() -> None:
     run = run_of(whole({ICMP: ping(), "TCP cubic": tcp(20.0)}, {ICMP: MS, "TCP cubic": MBPS}))
     assert reason(run, "throughput_upload_mbps") == (
@@ -264,7 +273,7 @@ def test_the_load_lasts_as_planned_where_samples_are_sparse(samples: list[dict[s
     assert "too few to tell when the load ran" in run.notes[0]
 
 
-@pytest.mark.parametrize(("begin_s", "end_s"), [(5.0, 20.0), (9.8, 69.8), (35.0, 65.0)])
+@pytest.mark.parametrize(("begin_s", "end_s"), [(5.0, 20.0), (9.8, 69.8), (35.0, 65.0), (5.0, 7.0)])
 def test_the_load_lasts_as_long_as_dense_samples_tell(begin_s: float, end_s: float) -> None:
     """A flow that begins late, or ends early, by its own intervals."""
     run = run_of(whole({ICMP: ping(), UP: tcp(5.0, begin_s, end_s)},
