@@ -109,8 +109,8 @@ class Run:
         failed = {**self.failures, **(self.silent if self.probes else {})}
         if len(failed) > MOST_NAMED:
             first = _first(failed)
-            return [*lines, f"{len(failed)} of the test's series have no data, such as "
-                            f"{_names(failed)}: {first}"]
+            return [*lines, (f"{len(failed)} of the test's series have no data, such as "
+                            f"{_names(failed)}: {first}")]
         return [*lines, *failed.values()]
 
     def way(self, direction: str) -> Sequence[Flow]:

@@ -246,8 +246,8 @@ def test_many_failed_tools_are_one_note() -> None:
     flows = {f"TCP upload::{at}": tcp(5.0) if at < 3 else [] for at in range(9)}
     run = run_of(whole({ICMP: ping(), **flows}, {ICMP: MS, **dict.fromkeys(flows, MBPS)}))
     assert run.notes == [
-        "6 of the test's series have no data, such as 'TCP upload::3', 'TCP upload::4', "
-        "'TCP upload::5' and 3 more: the tool of 'TCP upload::3' gave no data"]
+        ("6 of the test's series have no data, such as 'TCP upload::3', 'TCP upload::4', "
+        "'TCP upload::5' and 3 more: the tool of 'TCP upload::3' gave no data")]
     assert number(run, "throughput_upload_mbps") == pytest.approx(15)
 
 
