@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A schedule as a link's access hands it out: allotted anew every so often, cut by outages, in
-grants of what is left then."""
+"""Applies an access model and outages to the schedule of a link.
+
+Reallocations change rate and delay first. Then outages remove capacity. Then the rest is sent in
+grants.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,23 @@ from flent_aqm.parts.links.schedule import (
 )
 from flent_aqm.parts.links.units import NS
 
-# What is by chance, and outages, last so long; then all begins again.
+# Random reallocations and outages are computed for so many seconds. Then the schedule repeats.
 ROUND_S = 900
 
 
 def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,
           way: str) -> Schedule:
-    """Return the schedule as the access hands it out. seed: of its chance, another one each
-    way."""
+    """Return the schedule after reallocations, outages and grants.
+
+    Args:
+        schedule: rate, delay and loss of the link before its medium access.
+        access: the access model.
+        outages: times at which the link carries nothing.
+        seed: seed of the random numbers of reallocations.
+        way: "down" or "up". Each direction has its own random numbers.
+
+    Raises ConfigError if the schedule gets too many steps.
+    """
     if access.period_s or outages:
         schedule = unrolled(schedule, max([ROUND_S * NS, *(end for _, end in outages)]))
     if access.period_s:
@@ -38,10 +50,12 @@ def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: i
 
 
 def _allotted_anew(schedule: Schedule, access: Access, seed: int, way: str) -> Schedule:
+    """Return the schedule with random changes of rate and delay, and a gap without capacity, at
+    each reallocation. Each direction (`way`) has its own random numbers."""
     chance = random.Random(f"{seed} {way} access").random
     every, offset, gap = (round(value * NS) for value in (
         access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))
-    # The one before the first, which is on when the link begins, as well.
+    # Begins with the reallocation before the first one: it holds when the link begins.
     begins = range(offset - every, schedule.period_ns, every)
     drawn = [(1 + access.rate_spread_pct / 100 * (2 * chance() - 1),
               round(access.delay_spread_ms * 1e6 * chance())) for _ in begins]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modem's links that play a schedule: files and settings for the guest, and what the kernel
-has counted."""
+"""Path model "links": writes the guest's schedules and settings for the modem's devices, and
+reports the kernel's counters."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from flent_aqm.parts.links.seeded import parse_seeded
 from flent_aqm.spec.scenario import Scenario
 
 _FOLDER = "link"
-# The modem's device that sends each way.
+# Direction -> the modem's device that sends in it.
 _DEVICES = {"down": "lan", "up": "wan"}
 
 
 class LinkModel:
-    """See lab/path_model.py."""
+    """Links of the modem that play a schedule. The methods are documented in lab/path_model.py."""
 
     name = "links"
     script = Path(__file__).parent / "guest" / "link.sh"
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
-        """Write the schedules."""
+        """Write the packed schedules to `folder`/link, and return the guest's shell variables:
+        MODEM (the script), LINK_DOWN and LINK_UP (lines for the kernel's module).
+
+        in_guest: path of `folder` as the guest sees it.
+        """
         variables = {"MODEM": self.script.name}
         for way, plan in link_plans(scenario).items():
             if plan.schedule is not None:
@@ -36,18 +40,21 @@ class LinkModel:
         return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """Return for either direction what the link was, and what it did."""
+        """Return a description and the kernel's counters for each direction. `counted`: the output
+        of the guest's script, a line per device."""
         lines = {words[0]: words[1:] for words in map(str.split, counted.splitlines()) if words}
         return {way: {**plan.about, "counters": counters(lines.get(_DEVICES[way], []))}
                 for way, plan in link_plans(scenario).items()}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """Refuse a trace that ends before the run."""
+        """Raise ConfigError if a trace that doesn't repeat ends before the run, which takes
+        `length_s` seconds."""
         refuse_link_that_ends(scenario, length_s)
 
     def files(self, requested: Mapping[str, Any], reported: object
               ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the traces."""
+        """Yield the key of each requested trace file, with the report of that direction (file name,
+        size, SHA-256)."""
         for way in WAYS:
             key = f"link_{way}_trace"
             text = requested.get(key)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a link that plays a schedule, checked as far as their text goes: the guest, which
-checks them as well, has no trace."""
+"""The keys of a link that plays a schedule.
+
+Only the texts are checked here: trace files aren't read, because the guest checks the keys too and
+has no trace files.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,13 @@ from flent_aqm.spec.key import Record, key
 from flent_aqm.spec.readers import one_of, whole
 
 _MOST_PATH = 4096
-# What comes after a trace's end: its beginning, or its last row for ever.
+# Values of link_trace_end: after its end a trace repeats, or its last row holds for ever.
 ENDS = ("repeat", "hold")
 
 
 def _trace(key: str, value: object) -> str:
+    """Return the value of a trace's key as text. Raises ConfigError if it is neither a possible
+    path nor valid words `seeded+…`."""
     text = str(value)
     if len(text) > _MOST_PATH or re.search(r"[\x00-\x1f\x7f]", text):
         raise ConfigError(f"{key}: {text[:60]!r} is not the path of a file")
@@ -33,26 +38,33 @@ def _trace(key: str, value: object) -> str:
 
 
 def _loss(key: str, value: object) -> str:
+    """Return the value of a loss's key as text. Raises ConfigError if parse_loss() refuses it."""
     parse_loss(key, str(value))
     return str(value)
 
 
 def _access(key: str, value: object) -> str:
+    """Return the value of an access's key as text. Raises ConfigError if parse_access() refuses
+    it."""
     parse_access(key, str(value), "down" if "_down_" in key else "up")
     return str(value)
 
 
 def _outages(key: str, value: object) -> str:
+    """Return the value of the outages' key as text. Raises ConfigError if parse_outages() refuses
+    it."""
     parse_outages(key, str(value))
     return str(value)
 
 
 def _jitter(key: str, value: object) -> float:
+    """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to
+    MAX_JITTER_MS."""
     try:
         number = float(str(value))
     except ValueError:
         number = math.nan
-    if isinstance(value, bool):  # Flent makes it of 0 and 1
+    if isinstance(value, bool):  # Flent turns 0 and 1 into bool
         number = int(value)
     if not 0 <= number <= defaults.MAX_JITTER_MS:
         raise ConfigError(f"{key}: {value!r} is out of range; expected ms from 0 to "
@@ -79,7 +91,8 @@ _each_buffer: Any = partial(
 
 @dataclass(frozen=True)
 class Link(Record):
-    """A link that plays a schedule in place of the modem's TBF. Traces are paths."""
+    """Settings of a link that plays a schedule in place of the modem's TBF. Traces are paths of
+    files."""
 
     heading = "A link that changes"
 
@@ -100,23 +113,25 @@ class Link(Record):
 
     @property
     def replaces_modem(self) -> bool:
-        """Whether a key asks for one."""
+        """True if any key of this record is given."""
         return self.is_there
 
     @property
     def only_in_lab(self) -> str:
-        """It is the lab's kernel that plays the schedule."""
+        """Error for a testbed in real time if any key is given, otherwise "": only the lab's kernel
+        plays schedules."""
         return ("link_…, modem_…_buffer_packets: a link that plays a schedule needs the virtual "
                 "lab's kernel; on testbed {testbed} leave these keys out" if self.is_there else "")
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """A rate comes from the trace or from the modem."""
+        """Raise ConfigError if both a trace and a modem's rate are given for the same direction."""
         for way in ("down", "up"):
             if self.of(way, "link_trace") and scenario.path.modem_mbps(way):
                 raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
                                   f"modem_{way}_mbps out", f"link_{way}_trace")
 
     def of(self, role: str, name: str) -> Any:
-        """Return a setting of the direction `down` or `up`: of("up", "link_loss")."""
+        """Return a setting of the direction `role` (`down` or `up`): of("up", "link_loss") returns
+        link_up_loss."""
         group, _, rest = name.partition("_")
         return getattr(self, f"{group}_{role}_{rest}")

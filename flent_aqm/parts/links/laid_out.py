@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How one direction of a link is laid out: its trace, model or rate, what access and outages make
-of it, and its buffer."""
+"""Computes the plan of one direction of a link from the scenario: schedule (from a trace, a model
+or a rate, with access and outages applied), loss, jitter and buffer."""
 
 from __future__ import annotations
 
@@ -26,13 +26,20 @@ from flent_aqm.parts.links.trace import read_trace
 from flent_aqm.parts.links.units import NS
 from flent_aqm.spec.scenario import Scenario
 
-# A frame has to fit, even where the buffer's time is 0.
+# Least size of the buffer: one full Ethernet frame has to fit, even if its time is 0 ms.
 _FRAME_BYTES = 1514
 
 
 @functools.lru_cache(maxsize=8)
 def lay_out(scenario: Scenario, way: str) -> LinkPlan:
-    """Return one direction's plan. Raises ConfigError."""
+    """Return the plan of one direction, `way`: "down" or "up".
+
+    Reads the trace file, if the scenario has one. The buffer's size in bytes is its time at the
+    mean rate, unless a size in packets is given.
+
+    Raises ConfigError if the direction has access or outages but no rate, if TCP would starve on
+    the link, or if the trace is wrong.
+    """
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     mbps = scenario.path.modem_mbps(way)
     link: Link = scenario.record("link")
@@ -46,7 +53,8 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
                           f"modem_{way}_mbps or link_{way}_trace", key)
     if schedule is not None:
         schedule = allot(schedule, access, outages, seed, way)
-        # One that ends is told by the length of the run.
+        # Whether a schedule that ends is long enough depends on the run's length:
+        # refuse_link_that_ends().
         fault = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
         if fault:
             key = _whose(way, outages, schedule)
@@ -63,12 +71,14 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
         round(link.of(way, "link_jitter_ms") * 1e6),
         parse_loss(f"link_{way}_loss", link.of(way, "link_loss")),
         limit_bytes, packets or 0,
-        # Another one each way, whatever the seed.
+        # The two directions have different seeds for every seed of the lab.
         (2 * seed + WAYS.index(way)) % 2**63,
         {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets})
 
 
 def _whose(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
+    """Return the key to blame in the message about an unplayable schedule: the outages' if one is
+    too long, the access's if the schedule repeats, otherwise the trace's."""
     gap = any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages)
     return "link_outages_s" if gap else f"link_{way}_access" if schedule.period_ns else (
         f"link_{way}_trace")
@@ -76,6 +86,12 @@ def _whose(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
 
 def _source(scenario: Scenario, way: str, seed: int,
             mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
+    """Return the direction's schedule before access and outages, and a description of its trace for
+    the data file.
+
+    The schedule is that of the trace file, or of the seeded model, or the constant rate `mbps`.
+    None without any of them. Raises ConfigError if the trace is wrong.
+    """
     key = f"link_{way}_trace"
     link: Link = scenario.record("link")
     text: str = link.of(way, "link_trace")

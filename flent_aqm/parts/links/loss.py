@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Loss on a link, in the words of tc-netem(8)."""
+"""Parses the loss of a link, in the syntax of tc-netem(8)."""
 
 from __future__ import annotations
 
@@ -15,28 +15,33 @@ EXPECTED = "expected a share such as 1%, or gemodel P [R [1-H [1-K]]] such as ge
 
 @dataclass(frozen=True)
 class Loss:
-    """The chain of E. N. Gilbert (1960) and E. O. Elliott (1963), a step for each packet.
+    """A model of loss: the Markov chain of E. N. Gilbert (1960) and E. O. Elliott (1963), with one
+    step per packet. All values are from 0 to 1. Loss without states has `p` 0, and its share is
+    `good`."""
 
-    p, r: chances to go from the good state to the bad, and back; bad, good: shares lost in these
-    states. All from 0 to 1. Loss that knows no states has p 0, and is `good`.
-    """
-
+    # Probability to change from the good to the bad state.
     p: float = 0.0
+    # Probability to change from the bad to the good state.
     r: float = 1.0
+    # Share of packets that is lost in the bad state.
     bad: float = 1.0
+    # Share of packets that is lost in the good state.
     good: float = 0.0
 
     @property
     def mean(self) -> float:
-        """The share of packets that is lost in the long run."""
+        """Share of packets that is lost in the long run, from 0 to 1."""
         if not self.p:
             return self.good
         return (self.r * self.good + self.p * self.bad) / (self.p + self.r)
 
 
 def parse_loss(key: str, text: str) -> Loss | None:
-    """Return the loss that the words say, None for none. Like netem, what isn't given of the four
-    is: r = 1 - p, 1-h = 100%, 1-k = 0%. Raises ConfigError."""
+    """Parse a share such as `1%`, or `gemodel P [R [1-H [1-K]]]`. Return None for an empty text.
+
+    Omitted values of gemodel are those of netem: r = 1 - p, 1-h = 100%, 1-k = 0%. `key` names the
+    key in messages. Raises ConfigError if the text has another form or all packets would be lost.
+    """
     words = " ".join(text.split())
     if not words:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Times at which a link carries nothing."""
+"""Parses the times at which a link carries nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.links.units import NS
 
 _ONE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)-(\d{1,6}(?:\.\d{1,9})?)")
-Outage = tuple[int, int]  # from and to, in ns
+Outage = tuple[int, int]  # begin and end, in ns
 
 
 def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
-    """Return those of `10-12, 30-30.5`, in seconds since the link began. Raises ConfigError."""
+    """Parse outages such as `10-12, 30-30.5`, in seconds since the link began.
+
+    Return begin and end of each in ns. `key` names the key in messages. Raises ConfigError if one
+    has another form, or if they overlap or don't ascend.
+    """
     outages: list[Outage] = []
     for word in filter(None, (word.strip() for word in text.split(","))):
         parts = _ONE.fullmatch(word)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a scenario to what the lab's kernel plays on a modem's device: a pure function of its
-settings, its seed and the trace's content."""
+"""The settings of the kernel's link qdisc (sch_lablink) on the modem's devices.
+
+They depend only on the scenario's settings, its seed and the content of the trace file.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,29 @@ _HEADER_BYTES = 14
 
 @dataclass(frozen=True)
 class LinkPlan:
-    """One direction of a link. schedule: None for one that carries all at once; limit_bytes,
-    limit_packets: of its buffer, 0 for none; about: what it is, for the data file."""
+    """Settings of one direction of a link."""
 
+    # None for a link without a limit of rate.
     schedule: Schedule | None
+    # Shortest time from a packet's arrival to its departure, because the sender requests capacity
+    # first.
     lead_ns: int = 0
+    # Greatest random delay.
     jitter_ns: int = 0
     loss: Loss | None = None
+    # Size of the buffer in bytes. 0: not limited in bytes.
     limit_bytes: int = 0
+    # Size of the buffer in packets. 0: not limited in packets.
     limit_packets: int = 0
     seed: int = 0
+    # Description of the link for the data file.
     about: Mapping[str, object] = field(default_factory=dict)
 
     def line(self, device: str, file: str) -> str:
-        """Return the device's line for /sys/module/sch_lablink/parameters/link. file: where the
-        guest finds the packed schedule."""
+        """Return the device's line for /sys/module/sch_lablink/parameters/link.
+
+        file: path of the packed schedule in the guest.
+        """
         loss = self.loss or Loss()
         values: dict[str, int | str] = {
             "limit_bytes": self.limit_bytes, "limit_packets": self.limit_packets,
@@ -53,22 +63,24 @@ class LinkPlan:
 
 
 def _of_2_32(share: float) -> int:
+    """Return a share from 0 to 1 as the kernel's module takes it: in units of 2^-32."""
     return round(share * 2**32)
 
 
 def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
-    """Return the plan of either direction, none where no key asks for a link. Raises ConfigError,
-    for a trace with file, line and column."""
+    """Return the plan of each direction, "down" and "up". Empty if no key of the scenario asks for
+    a link. Raises ConfigError, for a fault of a trace file with its line and column."""
     if not scenario.record("link").is_there:
         return {}
-    # Here, as numpy takes as long to load as half a boot, and most runs have no link.
+    # Imported here, because most runs have no link, and loading numpy takes as long as half a boot.
     from flent_aqm.parts.links.laid_out import lay_out
 
     return {way: lay_out(scenario, way) for way in WAYS}
 
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
-    """Raise ConfigError where a trace that doesn't begin again ends before the run does."""
+    """Raise ConfigError if a trace that doesn't repeat ends before the run, which takes `length_s`
+    seconds."""
     for way, plan in link_plans(scenario).items():
         dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
         if dead_ns is not None and dead_ns < length_s * NS:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a link can carry when: the one form that all traces and models of links come to.
+"""The schedule of a link: rate, delay, loss and bursts over time. All traces and models of links
+are converted into it.
 
-The lab's kernel plays it (setup/kernel/patches/0012-links-that-play-a-schedule.patch). A quarter
-of an hour in cycles of a millisecond is almost a million steps: they are a table, and what is done
-to them is done to whole columns.
+The lab's kernel plays it (setup/kernel/patches/0012-links-that-play-a-schedule.patch). A quarter of
+an hour in cycles of a millisecond is almost a million steps. They are therefore rows of a numpy
+array, and functions work on whole columns.
 """
 
 from __future__ import annotations
@@ -20,79 +21,87 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.links.outages import Outage
 from flent_aqm.parts.links.units import NS, OPPORTUNITY_BYTES
 
-# As many as the kernel takes: 4 million steps of 32 bytes.
+# The kernel's module takes at most 4 million steps of 32 bytes.
 MOST_STEPS = 1 << 22
 _MOST_BURST_BYTES = 1 << 30
-# TCP gives a connection up after so long without an answer: tcp_retries2 = 15, of
+# TCP gives a connection up after so many seconds without an acknowledgement: tcp_retries2 = 15 in
 # Documentation/networking/ip-sysctl.rst.
 TCP_GIVES_UP_S = 924
 
 
 class Step(NamedTuple):
-    """From at_ns up to the next step: rate in bit/s, one-way delay, share of packets lost (0 to
-    1). At at_ns, and only then, burst_bytes go at once. line: of the file that it comes from."""
+    """A step of a schedule, from `at_ns` up to the next step."""
 
+    # Beginning of the step.
     at_ns: int
     rate_bit_s: int = 0
+    # Extra one-way delay.
     delay_ns: int = 0
+    # Bytes that the link sends at once, at `at_ns` only.
     burst_bytes: int = 0
+    # Share of packets that is lost, from 0 to 1.
     loss: float = 0.0
+    # Number of the trace file's line that the step comes from, 0 for none.
     line: int = 0
 
 
-# Steps, a row each, with Step's columns.
+# A numpy array with a row per step, and the fields of Step as columns.
 Table = NDArray[numpy.void]
 _COLUMNS = numpy.dtype([(name, "f8" if name == "loss" else "i8") for name in Step._fields])
-# struct step of sch_lablink.c
+# Layout of struct step in sch_lablink.c.
 _PACKED = numpy.dtype([("at_ns", "<u8"), ("rate_bit_s", "<u8"), ("delay_ns", "<u8"),
                        ("burst_bytes", "<u4"), ("loss", "<u4")])
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Steps in order of time, the first at 0. After period_ns they begin again; 0: the last one
-    goes on. counts_frames: bytes are those of frames, with their Ethernet header, as HTB and
-    TBF count; else those of IP packets."""
+    """Steps of a link in order of time, the first at 0."""
 
+    # The steps, a row each.
     table: Table
+    # The schedule repeats after this time. 0: the last step lasts for ever.
     period_ns: int = 0
+    # True: sizes include the Ethernet header, as HTB and TBF count. False: sizes of IP packets.
     counts_frames: bool = True
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Return them one by one, to look at."""
+        """The steps as records, for reading single ones."""
         return tuple(map(self._step, range(len(self.table))))
 
     def _step(self, index: int) -> Step:
+        """Return the step with this number. Negative numbers count from the end."""
         return Step(*self.table[index].item())
 
     @cached_property
     def mean_mbps(self) -> float:
-        """Mbit/s over a period; of a schedule that doesn't begin again, up to its last step's
-        time, or that step's alone if it is the only one."""
+        """Mean rate in Mbit/s over a period. If the schedule doesn't repeat, it is the mean up to
+        the last step, or the rate of the only step."""
         end_ns = self.period_ns or int(self.table["at_ns"][-1])
         if not end_ns:
             return int(self.table["rate_bit_s"][0]) / 1e6
         lasts = self._lasts_ns(end_ns)
         flowing = self.table["rate_bit_s"] > 0
-        # One by one, as the product of a rate and a time can have more than 64 bits.
+        # In Python's integers, because the product of a rate and a time can have more than 64 bits.
         bits = sum((rate * ns / NS for rate, ns in zip(
             self.table["rate_bit_s"][flowing].tolist(), lasts[flowing].tolist(), strict=True)),
             start=8.0 * int(self.table["burst_bytes"].sum()))
         return bits / end_ns * 1e3
 
     def _lasts_ns(self, end_ns: int) -> NDArray[Any]:
-        """How long each step lasts."""
+        """Return the duration of each step in ns. The last step ends at `end_ns`."""
         return numpy.diff(self.table["at_ns"], append=end_ns)
 
     @cached_property
     def passing(self) -> NDArray[Any]:
-        """The numbers of the steps in which something arrives."""
+        """Indices of the steps in which some packets arrive: rate or burst above 0, and loss below
+        100 %."""
         return numpy.flatnonzero((self.table["loss"] < 1) & (
             (self.table["rate_bit_s"] > 0) | (self.table["burst_bytes"] > 0)))
 
     def dead_from_ns(self) -> int | None:
-        """Return when the link carries for the last time, None if it never ends."""
+        """Return the time from which the link carries nothing any more, in ns. None if it never
+        ends."""
         end = self._step(-1)
         if self.period_ns or (end.rate_bit_s and end.loss < 1):
             return None
@@ -100,11 +109,12 @@ class Schedule:
         return self._step(last + 1 if self._step(last).rate_bit_s else last).at_ns
 
     def longest_gap_s(self) -> tuple[float, Step]:
-        """Return the longest time in which nothing arrives, and the step in which it begins."""
+        """Return the longest time in which nothing arrives, in s, and the step in which it
+        begins."""
         passing, at_ns = self.passing, self.table["at_ns"]
         if not len(passing):
             return 0.0, self._step(0)
-        # A burst is over at once, a rate with its step.
+        # A gap begins right after a burst, but after a rate only with the next step.
         since = passing + (self.table["rate_bit_s"][passing] > 0)
         begins, ends = since[:-1], at_ns[passing[1:]]
         if passing[0]:
@@ -119,7 +129,7 @@ class Schedule:
         return int(gaps[longest]) / NS, self._step(int(begins[longest]))
 
     def packed(self) -> bytes:
-        """Return the form in which the kernel reads it."""
+        """Return the steps as bytes in the layout that the kernel's module reads."""
         table = numpy.empty(len(self.table), _PACKED)
         for name in ("at_ns", "rate_bit_s", "delay_ns"):
             table[name] = self.table[name]
@@ -129,17 +139,21 @@ class Schedule:
 
 
 def schedule_of(steps: Sequence[Step], period_ns: int = 0) -> Schedule:
-    """Return the schedule of these few steps."""
+    """Return the schedule that consists of these steps. `period_ns` 0: it doesn't repeat."""
     return Schedule(numpy.array(steps, _COLUMNS), period_ns)
 
 
 def constant(rate_mbps: float) -> Schedule:
-    """Return one rate for ever."""
+    """Return a schedule with one rate for ever."""
     return schedule_of([Step(0, round(rate_mbps * 1e6))])
 
 
 def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
-    """Return what carries so many opportunities of 1500 bytes at each of these times, in ms."""
+    """Return a schedule that sends bursts of packets at given times.
+
+    counts: time in ms -> number of delivery opportunities of 1500 bytes.
+    period_ns: the schedule repeats after this time. 0: never.
+    """
     table = numpy.zeros(len(counts), _COLUMNS)
     at_ms = sorted(counts)
     table["at_ns"] = numpy.array(at_ms) * 10**6
@@ -148,8 +162,12 @@ def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
 
 
 def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
-    """Return the schedule repeated until it is at least so long; it then begins again after
-    that."""
+    """Return the schedule repeated until it is at least `length_ns` long. The result repeats after
+    that.
+
+    A schedule without a period is cut at `length_ns`. Raises ConfigError if the result has too many
+    steps.
+    """
     table, period_ns = schedule.table, schedule.period_ns
     if not period_ns:
         return replace(schedule, table=table[table["at_ns"] < length_ns], period_ns=length_ns)
@@ -161,7 +179,8 @@ def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
 
 
 def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
-    """Return the same with a step at each of these times, of which some may be there."""
+    """Return the same schedule with a step beginning at each of these times. Steps that are there
+    already stay as they are."""
     there = schedule.table["at_ns"]
     times = numpy.array(times_ns if isinstance(times_ns, range) else list(times_ns), "i8")
     inside = (times > 0) & (times < (schedule.period_ns or times + 1))
@@ -175,26 +194,30 @@ def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
 
 
 def without_capacity(table: Table, where: NDArray[Any]) -> None:
-    """Let the link carry nothing in these steps."""
+    """Set rate and burst of the steps selected by `where` to 0, in place."""
     table["rate_bit_s"][where] = 0
     table["burst_bytes"][where] = 0
 
 
 def cut(schedule: Schedule, outages: Sequence[Outage]) -> Schedule:
-    """Return the schedule, which carries nothing then."""
+    """Return the schedule without capacity during the outages."""
     if not outages:
         return schedule
     bounds = [at for outage in outages for at in outage]
     whole = split(schedule, bounds)
-    # They ascend: behind an odd number of bounds is inside of one.
+    # Bounds ascend, so a time with an odd number of bounds before it is inside an outage.
     without_capacity(whole.table,
                      numpy.searchsorted(bounds, whole.table["at_ns"], "right") % 2 == 1)
     return whole
 
 
 def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
-    """Return what the link could carry in each cycle, at once at the end of it. A cycle that the
-    period cuts short is granted at the period's end. A schedule without period has one rate."""
+    """Return a schedule that sends in grants: the capacity of each cycle is sent at once at its
+    end.
+
+    A cycle that the period cuts short is granted at the period's end. Of a schedule without a
+    period only the first step counts. Raises ConfigError if there are too many cycles.
+    """
     if not schedule.period_ns:
         schedule = replace(schedule, table=schedule.table[:1], period_ns=cycle_ns)
     period_ns = schedule.period_ns
@@ -204,7 +227,8 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
     cycle = table["at_ns"] // cycle_ns
     granted = numpy.bincount(cycle, table["burst_bytes"]
                              + table["rate_bit_s"].astype(float) * lasts_ns / (8 * NS))
-    # What a cycle grants is at the next one's beginning, what the last one grants at the period's.
+    # The grant of a cycle is sent when the next cycle begins, that of the last one when the period
+    # begins.
     numbers = numpy.arange(len(granted))
     steps = table[numpy.searchsorted(cycle, numpy.roll(numbers, 1), "right") - 1]
     steps["at_ns"] = numbers * cycle_ns
@@ -214,7 +238,8 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
 
 
 def _whole_bytes(granted: Sequence[float]) -> list[int]:
-    """None lost to rounding."""
+    """Round bytes down to integers and carry the fractions over to the next value, so that the sum
+    stays."""
     whole_bytes, owed = [], 0.0
     for each in granted:
         owed += each
@@ -225,7 +250,11 @@ def _whole_bytes(granted: Sequence[float]) -> list[int]:
 
 
 def unplayable(schedule: Schedule, *, place: str = "") -> str:
-    """Return why TCP starves on this link, "" where it doesn't. place: the file, with a colon."""
+    """Return a message that says why TCP starves on this link, "" if it doesn't: nothing ever
+    passes, or nothing passes for longer than TCP_GIVES_UP_S.
+
+    place: path of the trace file and a colon, put before the message.
+    """
     if not len(schedule.passing):
         return (f"{place}nothing ever passes this link; give it a rate above 0 and a loss below "
                 "100 %")
@@ -238,6 +267,7 @@ def unplayable(schedule: Schedule, *, place: str = "") -> str:
 
 
 def _refuse_too_many(steps: int) -> None:
+    """Raise ConfigError if `steps` exceeds MOST_STEPS."""
     if steps > MOST_STEPS:
         raise ConfigError(f"link: its schedule would have {steps} steps; expected at most "
                           f"{MOST_STEPS}: give a shorter trace or a longer cycle_ms")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Traces that a seed makes, for links that nobody needs a licence for.
+"""Makes traces of cellular links from a seed, so that no trace with a licence is needed.
 
-The model is the one by which Sprout forecasts cellular links (K. Winstein, A. Sivaraman,
-H. Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular
-Networks", NSDI 2013, section 3.1): opportunities are a Poisson process whose rate does a
-Brownian motion; a rate of 0 is an outage, which ends by chance.
+The model is the one by which Sprout forecasts cellular links (K. Winstein, A. Sivaraman, H.
+Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks",
+NSDI 2013, section 3.1): delivery opportunities are a Poisson process whose rate follows a Brownian
+motion. A rate of 0 is an outage with a random end.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ _TICK_S = _TICK_MS / 1000
 
 @dataclass(frozen=True)
 class Seeded:
-    """mean_mbps: over the whole trace. sigma_mbps: by how much the rate has moved after a second,
-    as a standard deviation. outage_s: the mean length of an outage. length_s: of the trace, which
-    then begins again."""
+    """Parameters of a seeded trace."""
 
+    # Mean rate over the whole trace.
     mean_mbps: float = 10.0
-    sigma_mbps: float = 2.4  # 200 packets of 1500 bytes: Sprout's
-    outage_s: float = 1.0  # Sprout's
+    # Standard deviation of the rate's change within one second. Sprout's value: 200 packets of 1500
+    # bytes.
+    sigma_mbps: float = 2.4
+    # Mean length of an outage. Sprout's value.
+    outage_s: float = 1.0
+    # Length of the trace, after which it repeats.
     length_s: float = 120.0
 
 
@@ -39,25 +42,30 @@ _BOUNDS = {"mean_mbps": (0.1, 1000.0), "sigma_mbps": (0.0, 1000.0), "outage_s": 
 
 
 def parse_seeded(key: str, text: str) -> Seeded | None:
-    """Return the model of `seeded+NAME=VALUE+…`, None for what is a file's path. Raises
-    ConfigError."""
+    """Parse `seeded+NAME=VALUE+…`. Return None for any other text, which is a file's path.
+
+    `key` names the key in messages. Raises ConfigError if a parameter is unknown or out of range.
+    """
     if text.split("+")[0] != PREFIX:
         return None
     return parse_words(key, text, {PREFIX: Seeded()}, _BOUNDS)
 
 
 def make(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int], int]:
-    """Return the trace that follows from the seed, how many opportunities there are at which ms,
-    and its length in ns; down and up have their own."""
-    # Of random.Random, only random() gives the same in all versions of Python.
+    """Make a trace from a model and a seed.
+
+    Return (counts, length_ns): the time in ms -> number of delivery opportunities, and the length
+    of the trace in ns. The directions "down" and "up" get different traces.
+    """
+    # Only random() of random.Random gives the same numbers in all versions of Python.
     chance = random.Random(f"{seed} {direction} link").random
     per_s = 1e6 / (8 * OPPORTUNITY_BYTES)
     length_ms = round(model.length_s * 1000)
     rates = _rates(model, -(-length_ms // _TICK_MS), chance)
-    # Chance leads away from the mean; what is asked for is what comes out.
+    # The mean of the random rates differs from the requested one, so they are scaled to it.
     scale = model.mean_mbps * len(rates) / sum(rates) * per_s * _TICK_S
     counts = {0: 0}
-    # When the next opportunity comes, as so much of the process's intensity.
+    # Expected number of opportunities until the next one (an exponential distribution).
     wanted = -math.log(1 - chance())
     for tick, rate in enumerate(rates):
         have, used = rate * scale, 0.0
@@ -71,7 +79,7 @@ def make(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int], int]
 
 
 def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float]:
-    """Return Mbit/s in each tick."""
+    """Return the rate of each tick of 20 ms in Mbit/s, before scaling to the mean."""
     rates, rate, most = [], model.mean_mbps, 2 * model.mean_mbps
     for _ in range(ticks):
         moved = model.sigma_mbps * math.sqrt(_TICK_S) * _normal(chance())
@@ -85,8 +93,10 @@ def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float
 
 
 def _normal(share: float) -> float:
-    """Return the standard normal distribution's quantile, by Shore's approximation of 1982 (error
-    below 0.02), which takes one random number for each value."""
+    """Return the quantile of the standard normal distribution for a share from 0 to 1.
+
+    Uses Shore's approximation of 1982 (error below 0.02), which takes one random number per value.
+    """
     side, share = (1, 1 - share) if share > 0.5 else (-1, share)
     share = max(share, 1e-12)
     return side * 5.5556 * (1 - math.pow(share / (1 - share), 0.1186))

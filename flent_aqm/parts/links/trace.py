@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Traces of links, as people have them in files.
+"""Reads traces of links from files.
 
-Two formats, told apart by the first line:
+Two formats, distinguished by the first line:
 
     mahimahi    a line for each opportunity to deliver 1500 bytes: its time in ms (mm-link(1))
     CSV         a header, then rows: time_s, rate_mbps, and if wanted delay_ms and loss_pct
 
-A file is somebody else's: its size is bounded, and each fault is told with line and column. What
-stands there is never quoted, as it may be none of the reader's business.
+A file may come from anybody: its size is limited, and a fault is reported with line and column. Its
+content is never quoted in messages, because the path may lead to a private file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COLUMNS: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Trace:
-    """What a file has: its schedule, and the file's name, size and SHA-256."""
+    """A trace file: its schedule, and the file's name, size and SHA-256."""
 
     schedule: Schedule
     name: str
@@ -55,19 +55,30 @@ class Trace:
 
 @dataclass(frozen=True)
 class _File:
+    """A trace file by its path, for messages."""
+
     path: str
 
     def fault(self, line: int, column: int, output: str) -> _Fault:
+        """Return the exception for a fault at a line and column, both counted from 1."""
         return _Fault(f"{self.path}:{line}:{column}: {output}")
 
 
 class _Fault(Exception):
-    """What is wrong with a file, without the key."""
+    """A fault of a trace file. Its message doesn't name the batch's key."""
 
 
 def read_trace(key: str, path: str, end: str) -> Trace:
-    """Return the trace in that file. key: whose value the path is; end: one of ENDS. Raises
-    ConfigError with file, line and column."""
+    """Read the trace in the file at `path`.
+
+    Args:
+        key: the batch's key whose value is the path, for messages.
+        path: path of the file.
+        end: "repeat" or "hold", what follows the trace's end.
+
+    Raises ConfigError with file, line and column if the file can't be read, is too large, is in
+    another format, or lets TCP starve.
+    """
     try:
         return _parsed(path, end, _content(key, path))
     except _Fault as fault:
@@ -76,7 +87,11 @@ def read_trace(key: str, path: str, end: str) -> Trace:
 
 @functools.lru_cache(maxsize=4)
 def _parsed(path: str, end: str, data: bytes) -> Trace:
-    """Return the same for both ways: whoever asks knows the key."""
+    """Parse a file's content. Raises _Fault.
+
+    The result is cached, so that both directions with the same file parse it once. Therefore the
+    messages here don't contain the key.
+    """
     file = _File(path)
     lines = data.replace(b"\r\n", b"\n")
     if not lines.strip():
@@ -90,6 +105,8 @@ def _parsed(path: str, end: str, data: bytes) -> Trace:
 
 
 def _content(key: str, path: str) -> bytes:
+    """Return the bytes of the file. Raises ConfigError if it is no regular file, is larger than
+    MOST_BYTES, or can't be read."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
@@ -105,15 +122,20 @@ def _content(key: str, path: str) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    # The other end of a named pipe may never come.
+    """Opener for open() that doesn't block on a named pipe."""
+    # Nobody may ever open the other end of a named pipe.
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
-    """As mm-link plays it: a round lasts up to the last line's time, at which the next begins."""
+    """Parse a trace of mahimahi: a delivery opportunity per line, its time in ms.
+
+    As in mm-link(1), a repeating trace lasts until the time of the last line, at which the next
+    round begins. Raises _Fault.
+    """
     if not _is_numbers(data):
         raise _first_odd_line(file, data)
-    # A minute at 300 Mbit/s is a million and a half lines.
+    # Parsed by numpy for speed: a minute at 300 Mbit/s has a million and a half lines.
     times = numpy.fromstring(data, dtype=numpy.int64, sep="\n")
     back = numpy.flatnonzero(numpy.diff(times) < 0)
     if back.size:
@@ -129,15 +151,15 @@ def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
         raise file.fault(1, 1, f"there are opportunities at {len(counts)} times; expected at most "
                          f"{_MOST_ROWS}")
     if end == "repeat":
-        # Of the first round, this gives the beginning what only later ones have. Nothing has
-        # come by then that could use it.
+        # The opportunities at the end move to the beginning of the next round. The first round gets
+        # them as well, but no packet has arrived by then.
         counts[0] = counts.get(0, 0) + counts.pop(last)
     counts.setdefault(0, 0)
     return of_opportunities(counts, last * 10**6 if end == "repeat" else 0)
 
 
 def _is_numbers(data: bytes) -> bool:
-    """Return whether each line is a number of at most nine digits."""
+    """Return whether each line is a number of one to nine digits."""
     if data.translate(None, b"0123456789\n"):
         return False
     whole = data if data.endswith(b"\n") else data + b"\n"
@@ -147,18 +169,22 @@ def _is_numbers(data: bytes) -> bool:
 
 
 def _first_odd_line(file: _File, data: bytes) -> _Fault:
+    """Return the fault for the first line that is no number of one to nine digits."""
     for number, line in enumerate(data.split(b"\n"), 1):
         match = re.match(rb"[0-9]{0,9}", line)
         good = match.end() if match else 0
         if good != len(line) or not line:
             return file.fault(number, good + 1, "this is not a time; expected a whole number of "
                               "ms below 1000000000, one a line")
-    raise AssertionError  # the caller has found one
+    raise AssertionError  # the caller has checked that there is such a line
 
 
 def _csv(file: _File, data: bytes, end: str) -> Schedule:
-    """Each row holds up to the next one's time. The last row's time is the end of the trace:
-    there it begins again, or that row goes on."""
+    """Parse a CSV trace. Each row holds up to the time of the next one.
+
+    The last row's time is the end of a trace that repeats. With `end` "hold" the last row lasts for
+    ever. Raises _Fault.
+    """
     head, *rows = data.decode("utf-8", "replace").rstrip("\n").split("\n")
     names = [name.strip() for name in head.split(",")]
     for number, (name, column) in enumerate(zip(names, _columns(head), strict=True)):
@@ -196,6 +222,7 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
 
 
 def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float]:
+    """Return the values of a CSV row by the names of the header's columns. Raises _Fault."""
     cells = text.split(",")
     if len(cells) != len(names):
         raise file.fault(line, 1, f"{len(cells)} values; expected {len(names)}, as the header has")
@@ -213,7 +240,7 @@ def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float
 
 
 def _columns(text: str) -> list[int]:
-    """Return where each value of a row begins, counted from 1."""
+    """Return the column at which each value of a row begins, counted from 1."""
     return [1, *(match.end() + 1 for match in re.finditer(",", text))]
 
 

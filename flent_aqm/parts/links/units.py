@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What links are counted in."""
+"""Units of links."""
 
-NS = 10**9  # in a second
-OPPORTUNITY_BYTES = 1500  # mahimahi's
+NS = 10**9  # ns per second
+OPPORTUNITY_BYTES = 1500  # size of one delivery opportunity in mahimahi's traces
