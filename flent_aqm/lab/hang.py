@@ -63,6 +63,26 @@ def computes_only(session: int, seconds: float) -> bool:
     return user >= seconds * os.sysconf("SC_CLK_TCK") / 10 and system <= user / 50
 
 
+class Watch:
+    """Tells whether a process of a session has computed for some seconds of its own processor time
+    and done nothing else, as computes_only() does, but beside the run. A busy machine, on which it
+    gets little of the processor, delays the answer and doesn't change it."""
+
+    def __init__(self, session: int, seconds: float) -> None:
+        self._session, self._ticks = session, seconds * os.sysconf("SC_CLK_TCK")
+        self._marks: dict[int, tuple[int, int]] = {}
+
+    def computes_only(self) -> bool:
+        """Return whether a process has computed for so long since it last called the system."""
+        for process, (user, system) in _processor_ticks(self._session):
+            began_user, began_system = self._marks.setdefault(process, (user, system))
+            if (system - began_system) * 50 > max(user - began_user, 50):
+                self._marks[process] = (user, system)
+            elif user - began_user >= self._ticks:
+                return True
+        return False
+
+
 def _processor_ticks(session: int) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield each process of a session with its processor time, user's and system's, in ticks."""
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -190,7 +190,8 @@ class RunEnvironment:
         """
         assert self._process is not None, "start() comes first"
         try:
-            in_time = _ends_within(self._process, self._wall_limit_s, self._console_is_full)
+            in_time = _ends_within(self._process, self._wall_limit_s,
+                                   lambda: self._console_is_full() or self._never_ends())
             if not in_time and not self._console_is_full():
                 self._before_it_is_stopped()
         except BaseException:
@@ -202,8 +203,8 @@ class RunEnvironment:
             raise LabError(f"{self.name} was stopped after it had printed more than "
                            f"{MOST_CONSOLE_BYTES >> 20} MiB on its console: {self._last_words()}")
         if not in_time:
-            raise LabTimeout(f"{self.name} was stopped after {self._wall_limit_s:g} s of wall "
-                             f"time; {self._why_it_did_not_end()}")
+            raise LabTimeout(f"{self.name} was stopped after {self._stopped_after()}; "
+                             f"{self._why_it_did_not_end()}")
         if replaced:
             raise LabError(f"the command put something else in the place of its {replaced}, "
                            "so what it printed is lost")
@@ -215,6 +216,15 @@ class RunEnvironment:
 
     def _console_is_full(self) -> bool:
         return self._console.stat().st_size > MOST_CONSOLE_BYTES
+
+    def _never_ends(self) -> bool:
+        """Return whether it is sure before the wall-time limit that the command will not end. Asked
+        several times a second."""
+        return False
+
+    def _stopped_after(self) -> str:
+        """Return the limit at which the command was stopped."""
+        return f"{self._wall_limit_s:g} s of wall time"
 
     def _before_it_is_stopped(self) -> None:
         """At the wall-time limit: what can be learnt only of a thing that still runs."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
 from flent_aqm.lab.complaints import first_complaint, hang, leak
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
-from flent_aqm.lab.hang import busy_addresses, computes_only
+from flent_aqm.lab.hang import Watch, busy_addresses, computes_only
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
@@ -42,6 +43,9 @@ WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
 ONE_LENGTH = {"TLS_KEY": defaults.ED25519}
 # For so long a program is watched at the wall-time limit.
 _ONLY_COMPUTES_S = 5.0
+# A user's kernel that computes for so long without a system call of its programs hangs. Looked at
+# now and then.
+_HANGS_AFTER_S, _BETWEEN_LOOKS_S = 15.0, 2.0
 # The kernel's words when the host's process of one of its programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 
@@ -59,6 +63,9 @@ class Lab(RunEnvironment):
         _check_has(scenario)
         self._hangs_in = ""
         self._only_computes = False
+        self._watch: Watch | None = None
+        self._looked_at = 0.0
+        self._hangs = False
         super().__init__(scenario, argv, env={
             environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})}, **options)
         (self.folder / "uml").mkdir()
@@ -117,10 +124,25 @@ class Lab(RunEnvironment):
             return
         fault = first_complaint(log, self._kernel.path) or leak(held)
         if self._hangs_in and not fault:
-            fault = (f"it hangs, {self._hangs_in}: stopped after {self._wall_limit_s:g} s of "
-                     "wall time")
+            fault = f"it hangs, {self._hangs_in}: stopped after {self._stopped_after()}"
         if fault:
             raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
+
+    def _never_ends(self) -> bool:
+        """Return whether a user's kernel hangs."""
+        now = time.monotonic()
+        if self._scenario.lab.kernel == STOCK or self._process is None \
+                or now - self._looked_at < _BETWEEN_LOOKS_S:
+            return False
+        self._looked_at = now
+        if self._watch is None:
+            self._watch = Watch(os.getsid(self._process.pid), _HANGS_AFTER_S)
+        self._hangs = self._watch.computes_only()
+        return self._hangs
+
+    def _stopped_after(self) -> str:
+        return (f"{_HANGS_AFTER_S:g} s of processor time without a system call" if self._hangs
+                else super()._stopped_after())
 
     def _before_it_is_stopped(self) -> None:
         """Find what never ends: a kernel of the user's, or a program that only computes."""

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +33,11 @@ from flent_aqm.sweep.pool import Pool
 from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.resumed import set_aside_unfinished
 from flent_aqm.sweep.run_cell import FinishedRun, run_cell
+
+# Causes of failed runs that are the doing of a user's kernel begin so: lab/virtual.py.
+OF_A_KERNEL = "the kernel "
+# After so many runs that ended by one fault the others would, too.
+MOST_EQUAL_FAULTS = 3
 
 
 def _place_of(cell: Cell) -> tuple[str, str]:
@@ -63,6 +70,10 @@ class Sweep:
         self._elsewhere: Elsewhere | None = None
         self._testbeds: dict[str, Testbed] = {}
         self._not_cleaned_up: list[str] = []
+        # Kernel -> its fault, which ended MOST_EQUAL_FAULTS runs; and its runs that aren't made.
+        self._given_up: dict[str, str] = {}
+        self._skipped: list[Cell] = []
+        self._faults: Counter[tuple[str, str]] = Counter()
         self._pool: Pool | None = None
         self._progress: SweepProgress | None = None
         self._status: dict[Path, status.Status] = {}
@@ -167,6 +178,9 @@ class Sweep:
     def submit(self, cell: Cell) -> None:
         """Run a cell as soon as a worker is free; waits until then. Raises Stopped."""
         assert self._pool is not None, "start() comes first"
+        if cell.scenario.lab.kernel in self._given_up:
+            self._skip(cell)
+            return
         if not self._pool.submit(cell):
             self._pool.drain()
             raise Stopped
@@ -200,6 +214,10 @@ class Sweep:
         if self._storage_fault:
             raise StorageError(f"{self._storage_fault}; {len(left)} of "
                                f"{counted(len(self.planned), 'run')} left: make room, then {again}")
+        if self._given_up:
+            raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed, "
+                           f"{len(self._skipped)} more were not made: mend the kernel "
+                           f"{' and '.join(sorted(self._given_up))} and build it again")
         if self.failed:
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed; "
                            f"{again}")
@@ -234,6 +252,7 @@ class Sweep:
                 self._done.append(result)
             else:
                 self.failed.append((cell, one_line(result)))
+                self._give_up_if_same(cell, one_line(result))
                 if isinstance(result, StorageError):
                     self._storage_fault = str(result)
                     assert self._pool is not None
@@ -244,6 +263,29 @@ class Sweep:
                 status.write(cell.folder, self._status[cell.folder])
         if self._progress:
             self._progress.ended(cell, result)
+
+    def _give_up_if_same(self, cell: Cell, cause: str) -> None:
+        """After MOST_EQUAL_FAULTS runs that a kernel ended by one fault, make no more of them."""
+        kernel = cell.scenario.lab.kernel
+        if not cause.startswith(OF_A_KERNEL) or kernel in self._given_up:
+            return
+        # Addresses, times and counts differ from run to run.
+        fault = (kernel, re.sub(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f.]*\b", "", cause))
+        self._faults[fault] += 1
+        if self._faults[fault] == MOST_EQUAL_FAULTS:
+            self._given_up[kernel] = cause
+            if self._progress:
+                self._progress.say_fact(f"{MOST_EQUAL_FAULTS} runs ended by the same fault of "
+                                         f"{cause}; no more runs of this kernel are made")
+
+    def _skip(self, cell: Cell) -> None:
+        """Note a run that isn't made."""
+        with self._lock:
+            self._skipped.append(cell)
+            folder_status = self._status[cell.folder].with_failed(
+                cell.data_file.name, self._given_up[cell.scenario.lab.kernel])
+            self._status[cell.folder] = folder_status
+            status.write(cell.folder, folder_status)
 
     def _begin_status(self, cells: Sequence[Cell]) -> None:
         """For the report and those who watch."""

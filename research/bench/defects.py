@@ -107,3 +107,40 @@ DEFECTS = (
             "return max(2U, (tcp_snd_cwnd(tp) * beta) / BICTCP_BETA_SCALE);", ("aqm=codel",),
             False),
 )
+
+# Of the kinds that an outside maintainer planted, who had not looked at the gate's cells: at that
+# time none of fourteen was found to be worse.
+OTHERS = (
+    Planted("FQ-CoDel with IPv6 in one queue", _FQ_CODEL,
+            "{\n\treturn reciprocal_scale(skb_get_hash(skb), q->flows_cnt);",
+            "{\n\tif (skb->protocol == htons(ETH_P_IPV6))\n\t\treturn 0;\n"
+            "\treturn reciprocal_scale(skb_get_hash(skb), q->flows_cnt);", ("aqm=fq_codel",)),
+    Planted("CAKE without isolation of hosts", _CAKE,
+            "\tif (cake_dsrc(flow_mode))\n\t\thost_load = max(host_load,\n"
+            "\t\t\t\tq->hosts[flow->srchost].srchost_bulk_flow_count);\n\n"
+            "\tif (cake_ddst(flow_mode))\n\t\thost_load = max(host_load,\n"
+            "\t\t\t\tq->hosts[flow->dsthost].dsthost_bulk_flow_count);\n", "",
+            ("aqm=cake", "aqm_flow_isolation=dual-srchost")),
+    Planted("HTB 5 % too slow above 100 Mbit/s", "net/sched/sch_htb.c",
+            "toks -= (s64) psched_l2t_ns(&cl->ceil, bytes);",
+            "toks -= (s64) psched_l2t_ns(&cl->ceil, bytes);\n"
+            "\tif (cl->ceil.rate_bytes_ps > 12500000)\n"
+            "\t\ttoks -= (s64) psched_l2t_ns(&cl->ceil, bytes) / 20;", ("aqm=fq_codel",)),
+    Planted("BBR without ProbeRTT", "net/ipv4/tcp_bbr.c",
+            "if (bbr_probe_rtt_mode_ms > 0 && filter_expired &&",
+            "if (bbr_probe_rtt_mode_ms > 1000 && filter_expired &&", ("aqm=no_aqm",)),
+    Planted("DualPI2 with half the coupling", "net/sched/sch_dualpi2.c",
+            "local_l_prob = (u64)prob * q->coupling_factor;",
+            "local_l_prob = (u64)prob * q->coupling_factor / 2;", ("aqm=dualpi2",)),
+    Planted("FQ-CoDel that drops GSO packets", _FQ_CODEL,
+            "\tcodel_set_enqueue_time(skb);\n\tflow = &q->flows[idx];",
+            "\tif (skb_is_gso(skb))\n\t\treturn qdisc_drop(skb, sch, to_free);\n"
+            "\tcodel_set_enqueue_time(skb);\n\tflow = &q->flows[idx];", ("aqm=fq_codel",)),
+    Planted("FQ-CoDel that gives no memory back", _FQ_CODEL,
+            "\t\tq->memory_usage -= get_codel_cb(skb)->mem_usage;\n", "", ("aqm=fq_codel",)),
+    Planted("CoDel without lastcount", _CODEL,
+            "delta = vars->count - vars->lastcount;", "delta = 0;", ("aqm=codel",)),
+    Planted("PIE tuned from 1/1000 on", "net/sched/sch_pie.c",
+            "if (vars->prob < MAX_PROB / 10) {", "if (vars->prob < MAX_PROB / 1000) {",
+            ("aqm=pie",)),
+)

@@ -9,7 +9,7 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -72,6 +72,8 @@ class ScoredFile:
     samples: str = ""
     probe: str = ""
     notes: Sequence[str] = ()
+    # The router's counters after the run, by names such as `up qdisc drops`, for `verdict`.
+    counters: Mapping[str, float] = field(default_factory=dict)
 
 
 def score(run: Run) -> ScoredFile:

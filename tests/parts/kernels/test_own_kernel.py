@@ -9,6 +9,7 @@ are skipped: a whole kernel takes ten minutes.
 
 from __future__ import annotations
 
+import difflib
 import gzip
 import json
 import os
@@ -208,6 +209,50 @@ def test_a_queue_that_never_ends_is_told_with_its_place(
             lab.wait()
 
 
+def test_a_queue_that_never_ends_is_noticed_long_before_the_limit(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the processor time that its kernel takes without a system call: on a busy machine, too."""
+    monkeypatch.setattr(virtual, "_HANGS_AFTER_S", 2.0)
+    scenario = Scenario().but(kernel=kernel, aqm="faulty", txqueuelen=1004)
+    with Lab(scenario, ["ping", "-q", "-i", "0.01", "-c", "1000", "server"], servers=(),
+             prelude=[apply_command(scenario)]) as lab, \
+            pytest.raises(LabError, match=r"it hangs, in faulty_enqueue, .* stopped after 2 s of "
+                                          "processor time without a system call"):
+        lab.run()
+
+
+def test_after_three_equal_faults_no_more_runs_of_a_kernel_are_made(
+    kernel: str, tmp_path: Path
+) -> None:
+    """Of another kernel they go on. Those that aren't made are failed runs to `verdict`."""
+    shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
+    (tmp_path / "same.batch").write_text(f"""\
+[Batch::faulty]
+inherits = base
+output_path = results
+test_name = aqm_flows
+rate_mbps = 20
+length = 1
+aqm = faulty
+kernel = {kernel}
+txqueuelen = 1001
+repetitions = 8
+[Batch::healthy]
+inherits = faulty
+aqm = pie
+kernel = stock
+repetitions = 1
+""")
+    done = run("flent", "-B", "same.batch", "-b", "faulty", "-b", "healthy", "--batch-override",
+               "jobs=1", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "3 of 9 runs failed, 5 more were not made" in done.stderr + done.stdout
+    assert f"mend the kernel {kernel} and build it again" in done.stderr + done.stdout
+    assert len(list((tmp_path / "results").glob("*.flent.gz"))) == 1
+    assert len(json.loads((tmp_path / "results" / "sweep.json").read_text())["failed"]) == 8
+
+
 def test_queues_that_no_kernel_has_are_refused_before_anything_runs(
     kernel: str, tmp_path: Path
 ) -> None:
@@ -236,6 +281,22 @@ def test_a_file_that_does_not_compile_is_told_by_its_first_error(
     assert "'limt' undeclared" in done.stderr.splitlines()[-1]
     assert f"kernel-build-{kernel}.log" in done.stderr.splitlines()[-1]
     assert "sch_faulty.c" in run("flent-aqm", "kernel", "list").stdout
+
+
+def test_a_change_of_a_file_that_is_not_compiled_is_refused(kept: Path, tmp_path: Path) -> None:
+    """Or a syntax error there would be a kernel like any other."""
+    before = Tree(kept).original("net/sched/sch_ets.c")
+    assert before is not None
+    after = before.decode().replace("#include <linux/module.h>", "nonsense <linux/module.h>", 1)
+    patch = tmp_path / "ets.patch"
+    patch.write_text("".join(difflib.unified_diff(
+        before.decode().splitlines(True), after.splitlines(True), "a/net/sched/sch_ets.c",
+        "b/net/sched/sch_ets.c")))
+    done = run("flent-aqm", "kernel", "build", "suite-ets", "--patch", patch)
+    assert done.returncode == 1, done.stdout
+    assert ("nothing of the change is in the kernel: net/sched/sch_ets.c is not compiled"
+            in done.stderr.splitlines()[-1])
+    assert "suite-ets" not in run("flent-aqm", "kernel", "list").stdout
 
 
 def test_queue_that_an_older_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

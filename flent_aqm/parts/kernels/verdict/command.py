@@ -19,6 +19,8 @@ from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.kernels.verdict import page
+from flent_aqm.parts.kernels.verdict.counters import broken as broken_rules
+from flent_aqm.parts.kernels.verdict.counters import differing, flat
 from flent_aqm.parts.kernels.verdict.decide import (
     USUAL,
     JudgedMetric,
@@ -35,12 +37,11 @@ from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile, score
+from flent_aqm.sweep.sweep import OF_A_KERNEL
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 AS_EXPECTED, WORSE, NO_VERDICT, CAN_NOT_TELL, NOT_EXERCISED, OTHER = 0, 1, 2, 3, 4, 5
 EXPECTATIONS = ("same", "better", "worse")
-# Causes of failed runs that are the doing of a user's kernel begin so: lab/virtual.py.
-OF_A_KERNEL = "the kernel "
 PAGES = {".md": lambda text: text, ".html": page.html}
 
 
@@ -82,8 +83,10 @@ def _judge(args: argparse.Namespace) -> int:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
     failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
-    for run in failed:
-        print(f"flent-aqm: {run.name} of the {run.side} side failed: {run.cause}", file=sys.stderr)
+    for (side, cause), count in Counter((run.side, run.cause) for run in failed).items():
+        name = next(run.name for run in failed if (run.side, run.cause) == (side, cause))
+        more = f", and {count - 1} more like it," if count > 1 else ""
+        print(f"flent-aqm: {name} of the {side} side{more} failed: {cause}", file=sys.stderr)
     # A kernel that doesn't get through the runs is worse than any that does.
     broken = any(run.side == "test" and run.cause.startswith(OF_A_KERNEL) for run in failed)
     try:
@@ -120,7 +123,8 @@ def _judge(args: argparse.Namespace) -> int:
         print(page.first_words(comparison, judged, exercised))
     else:
         print(text, end="")
-    worse = broken or comparison.fails_more or is_worse(judged)
+    worse = (broken or comparison.fails_more or is_worse(judged)
+             or bool(broken_rules(comparison)))
     if exercised is not None and not worse and (exercised.is_none or (
             exercised.lines and not exercised.is_whole and not is_better(judged))):
         return NOT_EXERCISED
@@ -128,14 +132,16 @@ def _judge(args: argparse.Namespace) -> int:
     is_told = exercised is None or bool(exercised.lines) or \
         comparison.identical < comparison.pairs
     is_decided = is_told and not failed and not comparison.alone and can_tell(judged)
-    return _status(args.expect, worse=worse, better=is_better(judged), is_decided=is_decided)
+    return _status(args.expect, worse=worse, better=is_better(judged),
+                   differs=bool(differing(comparison)), is_decided=is_decided)
 
 
-def _status(expected: str, *, worse: bool, better: bool, is_decided: bool) -> int:
-    """Return the exit status. is_decided: nothing is left that these runs can't tell."""
+def _status(expected: str, *, worse: bool, better: bool, differs: bool, is_decided: bool) -> int:
+    """Return the exit status. differs: whether counters differ between runs with the same samples;
+    is_decided: whether nothing is left that these runs can't tell."""
     if worse:
         return AS_EXPECTED if expected == "worse" else WORSE
-    if better and expected == "same":
+    if (better or differs) and expected == "same":
         return OTHER
     if not is_decided:
         return CAN_NOT_TELL
@@ -206,4 +212,7 @@ def scored(files: Sequence[Path]) -> list[ScoredFile]:
 
 def _with_samples(data: DataFile) -> ScoredFile:
     samples = json.dumps(data.raw_values, sort_keys=True).encode()
-    return replace(score(as_run(data)), samples=hashlib.sha256(samples).hexdigest())
+    aqm = data.metadata.get("AQM")
+    after = aqm.get("after") if isinstance(aqm, dict) else None
+    return replace(score(as_run(data)), samples=hashlib.sha256(samples).hexdigest(),
+                   counters=flat(after.get("counters") if isinstance(after, dict) else None))

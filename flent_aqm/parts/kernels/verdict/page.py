@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.verdict.chance import CONFIDENCE
+from flent_aqm.parts.kernels.verdict.counters import sentences as counter_sentences
 from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
     FALSE_SHARE,
@@ -70,6 +71,7 @@ def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
         parts.append(f"Exercised in part; of what ran: {sentence(comparison, judged)}")
     else:
         parts.append(sentence(comparison, judged))
+    parts = [*parts[:-1], *counter_sentences(comparison), parts[-1]]
     beside = [name for name in comparison.compared if name != KERNEL]
     if beside and KERNEL in comparison.compared:
         parts.insert(0, "The sides differ in more than the kernel: "

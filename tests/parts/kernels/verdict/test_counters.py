@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The router's counters as evidence, on a real file's counters that are changed one by one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.cli import main
+from flent_aqm.parts.kernels.verdict.counters import flat
+from flent_aqm.results.data_file import read_data_file
+
+GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs" / "iperf3_upload.flent.gz"
+# As tc has them of FQ-CoDel below HTB after a run.
+QUEUE = {"backlog": 0, "bytes": 29226943, "drops": 14775, "packets": 21318, "qlen": 0,
+         "ecn_mark": 0}
+SHAPER = {"backlog": 0, "bytes": 29226943, "drops": 14775, "packets": 21318, "qlen": 0}
+
+
+def write(folder: Path, target: str, **changed: dict[str, Any]) -> Path:
+    """Three runs. changed: counters of the queue and the shaper that are others."""
+    folder.mkdir()
+    for seed in range(3):
+        whole = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+        aqm = whole["metadata"]["AQM"]
+        aqm["requested"] |= {"seed": seed, "aqm_target": target}
+        aqm["after"]["counters"] = {"up": {"qdisc": QUEUE | changed.get("qdisc", {}),
+                                           "shaper": SHAPER | changed.get("shaper", {})}}
+        (folder / f"{seed}.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+    return folder
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"qdisc": {"memory_used": 31453505}}, "an empty queue uses no memory"),
+    ({"shaper": {"drops": 0}}, "the shaper counts the drops of its queue"),
+    ({"shaper": {"packets": 21317}}, "the shaper sends the packets that its queue sent"),
+    ({"qdisc": {"backlog": 1514}}, "a backlog has packets"),
+    ({"shaper": {"qlen": 1}}, "queue length is that of its queue"),
+])
+def test_a_broken_rule_is_worse_by_its_name(
+    changed: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Though all samples are alike; not where the base side breaks it, too."""
+    base, test = write(tmp_path / "base", "5ms"), write(tmp_path / "test", "6ms", **changed)
+    page = tmp_path / "page.md"
+    assert main(["verdict", "--base", str(base), "--test", str(test), "-o", str(page)]) == 1
+    assert f"Worse: counters break a rule: {words}" in capsys.readouterr().out or (
+        words in page.read_text())
+    as_bad = write(tmp_path / "as_bad", "7ms", **changed)
+    assert main(["verdict", "--base", str(as_bad), "--test", str(test)]) == 0
+
+
+def test_counters_that_differ_where_samples_do_not_are_a_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = write(tmp_path / "base", "5ms")
+    test = write(tmp_path / "test", "6ms", qdisc={"ecn_mark": 7})
+    words = ["verdict", "--base", str(base), "--test", str(test), "-o", str(tmp_path / "page.md")]
+    assert main(words) == 5
+    assert ("Different counters where samples are the same: up qdisc ecn_mark 0 → 7, all runs."
+            in capsys.readouterr().out)
+    alike = write(tmp_path / "alike", "7ms")
+    assert main(["verdict", "--base", str(base), "--test", str(alike)]) == 0
+    assert "ounters" not in capsys.readouterr().out
+
+
+def test_counters_of_real_files_are_read() -> None:
+    """And break no rule."""
+    counters = flat(read_data_file(GOLDEN).metadata["AQM"]["after"]["counters"])
+    assert counters["up qdisc packets"] > 0
+    assert flat(None) == flat({"up": 3}) == {}
