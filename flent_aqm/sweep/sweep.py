@@ -45,6 +45,10 @@ def _place_of(cell: Cell) -> tuple[str, str]:
     return cell.scenario.lab.testbed, cell.scenario.lab.kernel
 
 
+class _GivenUp(AqmError):
+    """A run isn't made, as earlier ones of its kernel ended by one fault."""
+
+
 class Stopped(BaseException):
     """Raised by Sweep.submit() when nothing more is to start and all that ran has ended."""
 
@@ -167,8 +171,7 @@ class Sweep:
                 keep_to_core=False, started=self._progress.started, ended=self._ended)
         else:
             self._pool = Pool(
-                lambda cell: run_cell(cell, self._testbeds[cell.scenario.lab.testbed],
-                                      facts[_place_of(cell)]),
+                lambda cell: self._run_unless_given_up(cell, facts[_place_of(cell)]),
                 jobs, keep_to_core=not self._real_time, started=self._progress.started,
                 ended=self._ended)
         self._progress.__enter__()
@@ -178,9 +181,6 @@ class Sweep:
     def submit(self, cell: Cell) -> None:
         """Run a cell as soon as a worker is free; waits until then. Raises Stopped."""
         assert self._pool is not None, "start() comes first"
-        if cell.scenario.lab.kernel in self._given_up:
-            self._skip(cell)
-            return
         if not self._pool.submit(cell):
             self._pool.drain()
             raise Stopped
@@ -246,7 +246,16 @@ class Sweep:
                 self._progress.say_fault(text)
         return faults
 
+    def _run_unless_given_up(self, cell: Cell, facts: SweepFacts) -> FinishedRun:
+        """Run a cell. Raises an AqmError with the cause, _GivenUp where its kernel is given up."""
+        if cell.scenario.lab.kernel in self._given_up:
+            raise _GivenUp(self._given_up[cell.scenario.lab.kernel])
+        return run_cell(cell, self._testbeds[cell.scenario.lab.testbed], facts)
+
     def _ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
+        if isinstance(result, _GivenUp):
+            self._skip(cell, str(result))
+            return
         with self._lock:
             if isinstance(result, FinishedRun):
                 self._done.append(result)
@@ -278,12 +287,12 @@ class Sweep:
                 self._progress.say_fact(f"{MOST_EQUAL_FAULTS} runs ended by the same fault of "
                                          f"{cause}; no more runs of this kernel are made")
 
-    def _skip(self, cell: Cell) -> None:
-        """Note a run that isn't made."""
+    def _skip(self, cell: Cell, cause: str) -> None:
+        """Note a run that isn't made, because of the fault of earlier ones."""
         with self._lock:
             self._skipped.append(cell)
             folder_status = self._status[cell.folder].with_failed(
-                cell.data_file.name, self._given_up[cell.scenario.lab.kernel])
+                cell.data_file.name, cause)
             self._status[cell.folder] = folder_status
             status.write(cell.folder, folder_status)
 

@@ -8,8 +8,10 @@ those that are there?
         of the same runs, too
     python -m research.bench.gate power -o results/power
         21 kernels: research/bench/defects.py
+    python -m research.bench.gate others -o results/others
+        defects of kinds that others have chosen: which of them are worse, and which never ran
 
-Both write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
+All write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
 that are in the folder already are not made again. The exit status is 1 if there was a false alarm,
 or a defect that was not found.
 """
@@ -42,7 +44,7 @@ from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.recipe import stock_source
-from research.bench.defects import DEFECTS
+from research.bench.defects import DEFECTS, OTHERS
 from research.bench.gate_page import write_part
 from research.validation.stamp import Made, made_of
 
@@ -72,7 +74,7 @@ class Comparison:
 def main() -> int:
     """Run what is asked for; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("false-alarms", "power"))
+    parser.add_argument("what", choices=("false-alarms", "power", "others"))
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
     parser.add_argument("--comparisons", type=int, default=20,
                         help="of false-alarms (default: %(default)s)")
@@ -98,6 +100,11 @@ def main() -> int:
         made = [replace(one, right=not one.seen) for one in made]
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} comparisons of a kernel with itself: not different")
+    elif args.what == "others":
+        made = others(output, args.only, args.cells)
+        results["cells"] = args.cells or "all"
+        good = sum(one.right for one in made)
+        print(f"{good} of {len(made)} defects: worse, or said not to have run")
     else:
         made = power(output, args.only, args.cells, args.minutes)
         results["cells"] = args.cells or "all"
@@ -220,6 +227,46 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
                                 has_effect=planted.has_effect,
                                 right=bool(one.seen) == planted.has_effect))
     return compared
+
+
+# Statuses of `flent-aqm verdict` that don't call a defect harmless -> what the page says.
+_NOT_MISSED = {1: "worse", 4: "not exercised", 5: "better"}
+
+
+def others(output: Path, only: str, cells: str) -> list[Comparison]:
+    """Build a kernel for each defect of OTHERS, and have `flent-aqm verdict` judge it, with
+    coverage. Right is "worse", and "not exercised" with the lines that never ran."""
+    source = stock_source()
+    if source is None:
+        raise SystemExit("bench.gate: no kernel is set up: make setup")
+    tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    batch = resource_dir("batches") / "gate.batch"
+    output.mkdir(parents=True, exist_ok=True)
+    judged = []
+    for number, planted in enumerate(OTHERS):
+        if only not in planted.name:
+            continue
+        folder, base = output / f"change{number}", base_folder(output, planted.overrides)
+        patch, name = output / f"change{number}.patch", f"gate-other{number}"
+        patch.write_text(planted.patch(tree))
+        overrides = [*planted.overrides, *([f"for_check={cells}"] if cells else [])]
+        sweep(batch, base, overrides)
+        subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch], check=True)
+        took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
+        page = folder.with_suffix(".md")
+        done = subprocess.run(
+            [BIN / "flent-aqm", "verdict", "--base", base, "--test", folder, "-o", page],
+            check=False, stdout=subprocess.PIPE, text=True)
+        said = done.stdout.strip() or f"every run failed (status {done.returncode})"
+        subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
+                       stderr=subprocess.DEVNULL)
+        status_word = _NOT_MISSED.get(done.returncode, "")
+        print(f"{planted.name}: status {done.returncode}: {said}", flush=True)
+        judged.append(Comparison(
+            planted.name, {status_word: said} if status_word else {}, said, took_s,
+            aqm=planted.overrides[0].removeprefix("aqm="), has_effect=True,
+            right=status_word in ("worse", "not exercised")))
+    return judged
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:

@@ -21,6 +21,10 @@ def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None
     """Write the part of `power` or `false-alarms`. results: as in its JSON file."""
     part, lines = _PARTS[what]
     made = results["made"]
+    text = page.read_text(encoding="utf-8")
+    if f"<!-- {part}: " not in text:
+        empty = f"<!-- {part}: -->\n<!-- end of {part} -->\n\n<!-- alarms: "
+        page.write_text(text.replace("<!-- alarms: ", empty, 1), encoding="utf-8")
     marked.replace(page, part, "\n".join(lines(results)), Made(
         tuple(made["versions"]), tuple(made["kernels"]), made["date"], made["runs"]))
 
@@ -42,6 +46,21 @@ def changes(results: Mapping[str, Any]) -> Iterator[str]:
            f"found; of {len(none)} without, {sum(bool(one['seen']) for one in none)}.")
 
 
+def of_others(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table: a line for each defect of a kind that others have chosen."""
+    yield "| change | queue | verdict |"
+    yield "|---|---|---|"
+    for one in results["comparisons"]:
+        verdict = next(iter(one["seen"]), "can't tell" if "can't tell" in one["said"].lower()
+                       else "the same")
+        yield f"| {one['name']} | {one['aqm']} | {verdict if one['right'] else f'**{verdict}**'} |"
+    made = results["comparisons"]
+    worse, never = (sum(word in one["seen"] for one in made) for word in ("worse", "not exercised"))
+    yield ""
+    yield (f"Of {len(made)} defects {worse} are worse, and {never} are said not to have run, or "
+           "not in all their lines.")
+
+
 def alarms(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence, and each comparison of a kernel with itself that was an alarm."""
     pairs = results["comparisons"]
@@ -55,10 +74,12 @@ def alarms(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 _PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
-    "power": ("changes", changes), "false-alarms": ("alarms", alarms)}
+    "power": ("changes", changes), "others": ("others", of_others),
+    "false-alarms": ("alarms", alarms)}
 
 
 if __name__ == "__main__":
     for each in _PARTS:
-        kept = max((Path(__file__).parent / "results").glob(f"gate-{each}-*.json"))
-        write_part(each, json.loads(kept.read_text()))
+        kept = sorted((Path(__file__).parent / "results").glob(f"gate-{each}-*.json"))
+        if kept:
+            write_part(each, json.loads(kept[-1].read_text()))

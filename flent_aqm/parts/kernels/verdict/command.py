@@ -32,6 +32,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
 from flent_aqm.parts.kernels.verdict.exercised import exercise
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
 from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, pair
+from flent_aqm.parts.kernels.verdict.suggest import suggest
 from flent_aqm.results import status
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
@@ -62,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-coverage", action="store_false", dest="coverage",
                         help="don't make a run of each cell with an instrumented kernel, which "
                              "tells the lines of the change that ran")
+    parser.add_argument("--suggest", action="store_true",
+                        help="for lines that never ran, try the other cells of gate.batch, and "
+                             "name those that reach them")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
                         help="write the page to NAME.md or NAME.html (default: print it)")
 
@@ -111,6 +115,9 @@ def _judge(args: argparse.Namespace) -> int:
     if args.coverage:
         folder = args.test[0]
         exercised = exercise(comparison.cells, folder if len(args.test) == 1 else Path())
+        if args.suggest and exercised is not None and exercised.recording is not None:
+            for line in suggest(comparison.cells, exercised, exercised.recording):
+                print(f"flent-aqm: {line}", file=sys.stderr)
     text = page.markdown(comparison, judged, exercised)
     for (side, cell), count in sorted(comparison.alone.items()):
         print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side without a partner of "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,13 +53,21 @@ _FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)
+class Recording:
+    """An instrumented kernel, and what is known of its code."""
+
+    kernel: NamedKernel
+    code: Instrumented
+
+
+@dataclass(frozen=True)
 class Exercised:
     """Which lines of a change ran.
 
     ran: (path, line) -> name of a cell in which the line ran -> how often; never: changed lines
     that have code and ran in no cell; without_code: number of changed lines that have none
     (declarations, comments, data that no instrumented line names); changes: the changed files;
-    why_unknown: why nothing is known, "" where it is.
+    why_unknown: why nothing is known, "" where it is; recording: the instrumented kernel.
     """
 
     ran: Mapping[tuple[str, int], Mapping[str, int]]
@@ -67,6 +75,7 @@ class Exercised:
     without_code: int = 0
     changes: Sequence[Change] = ()
     why_unknown: str = ""
+    recording: Recording | None = None
 
     @property
     def lines(self) -> int:
@@ -87,6 +96,24 @@ class Exercised:
     def rarely(self) -> list[tuple[str, int]]:
         """Return the lines that ran less often than RARELY in every cell."""
         return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
+
+    def ranges(self, places: Sequence[tuple[str, int]]) -> list[str]:
+        """Return lines as ranges with file and function. A range goes on over a line that is no
+        changed code."""
+        others = {*self.ran, *self.never} - set(places)
+        ranges = []
+        for change in self.changes:
+            lines = [line for path, line in places if path == change.path]
+            while lines:
+                first = last = lines.pop(0)
+                while lines and lines[0] - last <= 2 and not any(
+                        (change.path, between) in others for between in range(last, lines[0])):
+                    last = lines.pop(0)
+                where = f"line {first}" if first == last else f"lines {first}-{last}"
+                function = _function_at(change.text, first)
+                ranges.append(f"{change.path} {where}"
+                              + (f", in {function}()" if function else ""))
+        return ranges
 
     @property
     def cells(self) -> list[str]:
@@ -125,7 +152,7 @@ def exercise(cells: Sequence[Pairs], folder: Path) -> Exercised | None:
         blocks = _blocks_that_ran(cells, folder, recording)
     except (AqmError, OSError, ValueError) as fault:
         return unknown(str(fault))
-    return judge_lines(changes, code, blocks)
+    return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))
 
 
 def _kernel_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
@@ -176,11 +203,17 @@ def _run(cells: Sequence[Pairs], place: Path, kernel: NamedKernel) -> dict[str, 
         for planned in sweep.planned.values():
             sweep.submit(planned)
         sweep.drain()
-    blocks = {name: list(read_data_file(path).metadata["AQM"].get("coverage", ()))
+    blocks = {name: list(recorded_blocks(path).items())
               for path, name in made.items() if path.exists()}
     if not blocks:
         raise ConfigError(f"no run with the instrumented kernel succeeded: {sweep.failed[0][1]}")
     return blocks
+
+
+def recorded_blocks(path: Path) -> dict[int, int]:
+    """Return address of each block that ran in a run with an instrumented kernel -> how often."""
+    aqm = read_data_file(path).metadata["AQM"]
+    return {int(address): int(count) for address, count in aqm.get("coverage", ())}
 
 
 def judge_lines(changes: Sequence[Change], code: Instrumented,
@@ -263,37 +296,20 @@ def sentence(exercised: Exercised) -> str:
     text = f"Of {counted(exercised.lines, 'changed line')} with code "
     text += f"{len(exercised.ran) or 'none'} ran{f' ({named})' if named else ''}"
     if exercised.never:
-        ranges = list(_ranges(exercised, exercised.never))
+        ranges = exercised.ranges(exercised.never)
         more = len(ranges) - MOST_NAMED
         text += "; never: " + "; ".join(ranges[:MOST_NAMED]) + (
             f"; and {counted(more, 'range')} more" if more > 0 else "")
     if exercised.rarely:
         often = max(max(exercised.ran[place].values()) for place in exercised.rarely)
         text += (f"; {often} times at most: "
-                 + "; ".join(list(_ranges(exercised, exercised.rarely))[:MOST_NAMED]))
+                 + "; ".join(exercised.ranges(exercised.rarely)[:MOST_NAMED]))
     return text + "."
 
 
 def lines_by_file(exercised: Exercised) -> list[str]:
     """Return the rows of a table: a range of lines that never ran in each."""
-    return list(_ranges(exercised, exercised.never))
-
-
-def _ranges(exercised: Exercised, places: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Yield lines as ranges with file and function. A range goes on over a line that is no changed
-    code."""
-    others = {*exercised.ran, *exercised.never} - set(places)
-    for change in exercised.changes:
-        lines = [line for path, line in places if path == change.path]
-        while lines:
-            first = last = lines.pop(0)
-            while lines and not any((change.path, between) in others
-                                    for between in range(last, lines[0])) \
-                    and lines[0] - last <= 2:
-                last = lines.pop(0)
-            where = f"line {first}" if first == last else f"lines {first}-{last}"
-            function = _function_at(change.text, first)
-            yield f"{change.path} {where}" + (f", in {function}()" if function else "")
+    return exercised.ranges(exercised.never)
 
 
 def _function_at(text: str, line: int) -> str:

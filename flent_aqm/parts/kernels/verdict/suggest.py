@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cells of batches/gate.batch that would reach lines of a change which no recorded run reached.
+
+Each cell that isn't among the runs is tried with the instrumented kernel, one seed each, until all
+lines have run or the table ends.
+"""
+
+from __future__ import annotations
+
+import configparser
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.kernels.verdict.exercised import (
+    Exercised,
+    Recording,
+    judge_lines,
+    recorded_blocks,
+)
+from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
+from flent_aqm.spec.cell import Cell
+from flent_aqm.sweep.replay import recorded
+from flent_aqm.sweep.sweep import Sweep
+
+BATCH = "gate.batch"
+_CHECK, _FLOWS, _RATES = "check", "flows", "rates"
+_SETTINGS = {"length": ("LENGTH", int), "ip_version": ("IP_VERSION", int)}
+
+
+def table() -> dict[str, dict[str, str]]:
+    """Return name of each cell of gate.batch, as for_check takes it -> its keys."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(resource_dir("batches") / BATCH, encoding="utf-8")
+    return {section.removeprefix("Arg::"): dict(parser[section]) for section in parser.sections()
+            if section.startswith("Arg::") and _CHECK in parser[section]}
+
+
+def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) -> Iterator[str]:
+    """Yield a line for each cell that reaches changed lines which didn't run so far. Makes a run
+    of each cell that isn't among the recorded ones. Raises AqmError."""
+    wanted = {*exercised.never, *exercised.rarely}
+    there = {str(run.settings.get("title")) for cell in cells for run, _ in cell.pairs}
+    for name, keys in table().items():
+        if keys[_CHECK] in there or not wanted:
+            continue
+        with tempfile.TemporaryDirectory() as place:
+            try:
+                blocks = _try(cells[0], keys, Path(place), recording)
+            except AqmError as fault:
+                yield f"{name}: can't be tried with these settings: {fault}"
+                continue
+        found = judge_lines(exercised.changes, recording.code, {name: blocks})
+        reached = wanted & (found.ran.keys() - set(found.rarely))
+        if reached:
+            wanted -= reached
+            yield f"{name} reaches " + "; ".join(
+                found.ranges(sorted(reached))) + f": --batch-override for_check={name}"
+    if wanted:
+        yield "no cell of gate.batch reaches " + "; ".join(exercised.ranges(sorted(wanted)))
+
+
+def _try(model: Pairs, keys: Mapping[str, str], place: Path, recording: Recording
+         ) -> dict[int, int]:
+    """Run one cell with the instrumented kernel. Return address of a block -> how often it ran."""
+    cell = _with_keys(recorded.read(model.pairs[0][1].path, place).cell, keys, recording)
+    sweep = Sweep(resumes=True)
+    sweep.plan(cell, {})
+    with sweep:
+        sweep.start()
+        sweep.submit(cell)
+        sweep.drain()
+    if sweep.failed:
+        raise ConfigError(sweep.failed[0][1])
+    return recorded_blocks(cell.data_file)
+
+
+def _with_keys(model: Cell, keys: Mapping[str, str], recording: Recording) -> Cell:
+    """Return the recorded run's cell with a gate cell's load and line."""
+    settings = dict(model.settings)
+    scenario: dict[str, object] = {"kernel": recording.kernel.name}
+    parameters = {_FLOWS: keys[_FLOWS], "round_trips": "yes"}
+    for item in filter(None, keys.get(_RATES, "").split(";")):
+        key, _, value = item.strip().partition("=")
+        if key:
+            parameters[key] = value
+    for key, value in keys.items():
+        if key in _SETTINGS:
+            name, kind = _SETTINGS[key]
+            settings[name] = kind(value)
+        elif key not in (_CHECK, _FLOWS, _RATES):
+            scenario[key] = value
+    if "rate_mbps" in scenario:
+        rate = scenario.pop("rate_mbps")
+        scenario |= {"rate_down_mbps": rate, "rate_up_mbps": rate}
+    settings["TEST_PARAMETERS"] = {**model.test_parameters, **parameters}
+    return replace(model, scenario=model.scenario.from_settings(
+        {**model.scenario.differing(), **scenario}), settings=settings, name=keys[_CHECK])
