@@ -113,8 +113,8 @@ def _judge(args: argparse.Namespace) -> int:
         print(page.sentence(comparison, judged), file=sys.stderr)
     exercised = None
     if args.coverage:
-        folder = args.test[0]
-        exercised = exercise(comparison.cells, folder if len(args.test) == 1 else Path())
+        one_folder = len(args.test) == 1 and args.test[0].is_dir()
+        exercised = exercise(comparison.cells, args.test[0] if one_folder else None)
         if args.suggest and exercised is not None and exercised.recording is not None:
             for line in suggest(comparison.cells, exercised, exercised.recording):
                 print(f"flent-aqm: {line}", file=sys.stderr)

@@ -126,10 +126,10 @@ def unknown(why: str) -> Exercised:
     return Exercised({}, why_unknown=why)
 
 
-def exercise(cells: Sequence[Pairs], folder: Path) -> Exercised | None:
+def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
     """Return which lines of the change between the two sides' kernels ran in each cell, None where
     the sides have one kernel. Builds an instrumented kernel and makes a run of each cell, unless
-    the folder of the test side has a note of both already."""
+    the test side's folder, if it is one, has a note of the runs already."""
     base_run, test_run = cells[0].pairs[0]
     base_file, test_file = (read_data_file(run.path) for run in (base_run, test_run))
     # Files of other testbeds, and of early versions, name no kernel.
@@ -164,15 +164,15 @@ def _kernel_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
     return str(kernel.get("name", STOCK)), str(kernel["hash"])
 
 
-def _blocks_that_ran(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel
+def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedKernel
                      ) -> dict[str, dict[int, int]]:
     """Return name of a cell -> address of each block that ran in it -> how often."""
-    note = _read_note(folder / NOTE).get(kernel.hash, {})
+    note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
     todo = [cell for cell in cells if cell.pairs[0][1].path.name not in note]
     if todo:
         with tempfile.TemporaryDirectory() as place:
             note |= _run(todo, Path(place), kernel)
-        if folder.is_dir():
+        if folder is not None:
             # Of other kernels nothing is kept: each name stands for one at a time.
             write_text(folder / NOTE, json.dumps({kernel.hash: note}) + "\n")
     return {cell.name: dict(blocks) for cell in cells
