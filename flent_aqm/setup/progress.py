@@ -33,7 +33,8 @@ class Progress:
     def count(self, text: str, done: int, expected: int) -> None:
         """Work done so far. `expected` may be an estimate: below 100 % until `done` is final."""
         percent = min(99, 100 * done // max(expected, 1))
-        line = f"{self.part}: {text} {percent:3d} % ({done} of about {max(expected, done)})"
+        line = (f"{self.part}: {text} {percent:3d} % ({done} of about {expected})"
+                if done < expected else f"{self.part}: {text}, nearly done ({done})")
         now_s = time.monotonic()
         if self._moving:
             self._write(f"\r{line}\x1b[K", end="")

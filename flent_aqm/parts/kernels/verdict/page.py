@@ -51,6 +51,8 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
         parts.insert(0, f"worse: {counted(test, 'run')} failed on the test side alone, {base} on "
                         "the base side alone")
     same = sum(one.verdict == SAME for one in judged)
+    if comparison.failed.get("test") and not comparison.fails_more:
+        parts.append(f"{counted(comparison.failed['test'], 'run')} of the test side failed")
     if comparison.identical == comparison.pairs and not parts:
         return f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."
     if not parts:
@@ -105,8 +107,9 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
             lines.append(f"| `{one.metric.name}` | {_safe(verdict)} | {_safe(effect.cell)} | "
                          + " | ".join(_numbers(effect)) + " |")
         if len(deciding) > MOST_CELLS:
-            lines.append(f"| `{one.metric.name}` | {one.verdict} | "
-                         f"{len(deciding) - MOST_CELLS} more | | | | |")
+            others = ", ".join(effect.cell for effect in deciding[MOST_CELLS:])
+            lines.append(f"| `{one.metric.name}` | {one.verdict} | also: {_safe(others)} "
+                         "| | | | |")
     if exercised is not None and (never := lines_by_file(exercised)):
         lines += ["", "Changed lines that never ran:", "", *(f"- {_safe(one)}" for one in never)]
     lines += ["", HOW]
@@ -124,13 +127,16 @@ def html(text: str) -> str:
 def _numbers(effect: Effect) -> tuple[str, ...]:
     if math.isnan(effect.base):
         return ("-",) * 4
-    share = f" ({effect.difference / abs(effect.base):+.1%})" if effect.base else ""
+    # A lost probe's latency is infinite: there is no share of it, and none that it is.
+    share = (f" ({effect.difference / abs(effect.base):+.1%})"
+             if effect.base and math.isfinite(effect.base) and math.isfinite(effect.difference)
+             else "")
     return (digits(effect.base), digits(effect.test), f"{_signed(effect.difference)}{share}",
             f"{_signed(effect.low)} to {_signed(effect.high)}")
 
 
 def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{digits(value)}"
+    return f"{'+' if value > 0 and math.isfinite(value) else ''}{digits(value)}"
 
 
 def _safe(text: str) -> str:

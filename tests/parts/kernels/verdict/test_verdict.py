@@ -323,6 +323,25 @@ def test_page_tells_medians_from_means() -> None:
     assert "the mean over seeds, which isn't that of the medians" in text
 
 
+def test_page_names_every_cell_that_decides_and_no_share_of_a_lost_probe() -> None:
+    """`6 more` would hide which, and a share of an infinite latency is none."""
+    def lost(cell: str, metric: str, value: float) -> float:
+        return float("inf") if metric == LATENCY else value
+
+    comparison = pair(side(1, target="5ms"), side(2, lost, target="6ms"))
+    text = markdown(comparison, judge(comparison, [LATENCY]))
+    assert all(f"flows {cell}" in text for cell in CELLS)
+    assert " more |" not in text
+    assert "lost" in text
+    assert not {"nan", "inf%", "+lost"} & set(text.replace("(", " ").replace(")", " ").split())
+
+
+def test_failed_runs_are_in_the_sentence() -> None:
+    """Beside the number of metrics that are the same."""
+    comparison = replace(pair(side(1), side(1)), failed={"test": 3})
+    assert "3 runs of the test side failed" in sentence(comparison, judge(comparison))
+
+
 def write(folder: Path, target: str, more_ms: float, seeds: Iterable[int] = SEEDS) -> Path:
     """Real files with other seeds, and some more latency."""
     folder.mkdir()
